@@ -136,14 +136,18 @@ NTH_OF_MONTH: Final = lazy(
     rf"(?P<nth>{'|'.join(sorted(ORDINALS, key=len, reverse=True))})\s+of\s+{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
-NTH_DAY: Final = lazy(
-    r"(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
-    r"(?:\s+of\s+(?P<of>last|this|the)\s+month\b"
-    r"|(?=\s*(?:[?.,;:!)]|\Z)|\s+(?:and|or|to|until|till|through|did|was|were|had|when|if|at|with|who|what|where"
-    r"|we|i|he|she"
-    r"|they)\b))",
-    re.I,
+ENDED: Final = (
+    r"(?=\s*(?:[?.,;:!)]|\Z)|\s+(?:and|or|to|until|till|through|did|was|were|had|when|if|at|with|who|what|where"
+    r"|we|i|he|she|they)\b)"
 )
+"""Behind what names a time by itself, and is no attribute."""
+NTH_DAY: Final = lazy(rf"(?P<nth>\d{{1,2}})(?:st|nd|rd|th)\b(?:\s+of\s+(?P<of>last|this|the)\s+month\b|{ENDED})", re.I)
+WEEKEND: Final = lazy(rf"weekend\b{ENDED}", re.I)
+AT_WEEKEND: Final = lazy(rf"(?<=\bat the )weekend\b{ENDED}", re.I)
+IN_COUNT: Final = lazy(rf"(?:a\s+(?=couple|few))?{COUNT}\s+{UNIT}\b(?:(?:['’]s?)?\s+time\b)?{ENDED}", re.I)
+"""Counted from now on in a question of the present or of what is to come."""
+IS_LENGTH: Final = lazy(r"\bhow\s+(?!about\b|is\b|are\b)|\b(?:can|could)\b|\bthe\s+\Z", re.I)
+"""In such a question "in four days" is how long something takes."""
 ISO_WEEK: Final = lazy(r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I)
 NEAR: Final = lazy(
     r"(?P<which>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night"
@@ -200,6 +204,11 @@ DATING: Final = frozenset(
 MONTH_LEADS: Final = DATING - {"from"} | {"around", "for"}
 SEASON_LEADS: Final = DATING | {"around", "over"}
 DAY_LEADS: Final = frozenset((*BOUNDS, *BETWEEN, "as", "on"))
+WEEKEND_LEADS: Final = DAY_LEADS | {"over", "during", "for"}
+COUNT_LEADS: Final = frozenset(("in",))
+SINCE_LEADS: Final = frozenset(("since", "ever", "as"))
+"""Behind such a word a day is the last one."""
+AFTER_LEADS: Final = frozenset(("after", "later"))
 BEFORE: Final = "before"
 THROUGH: Final = "through"
 AFTER: Final = "after"
@@ -293,6 +302,8 @@ IS_DONE: Final = lazy(
     r"\b(?:is|are|am|be|being)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I
 )
 """What is being done, or how something is: "is named", which tells of no past."""
+TOLD_OF: Final = lazy(r"(?<=\w )(?:who|that|which|i|we|you|he|she|they)\s+(?:\w+ly\s+)?\w{2,}ed\b", re.I)
+"""What somebody did, in a question of the present: "is that the man who called on Monday?"."""
 ASKS_WHEN: Final = lazy(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|are|does|do|am))\b", re.I)
 """A question of when something is may be of what is to come."""
 IS_NOW: Final = lazy(
@@ -306,6 +317,7 @@ DATED_BY: Final = frozenset(("in", "on", "for", "during", "over"))
 Tense = Literal["past", "present", "ahead", ""]
 """Of when a question asks, by its verbs."""
 SENTENCE_END: Final = lazy(r"[.!?;]\s")
+SIGN: Final = lazy(r"[.!?;](?=\s|\Z)")
 NAME_BEHIND: Final = lazy(r"\s+[A-Z][a-z]")
 BEHIND_DAY: Final = lazy(r",?\s+(?:of\s+)?", re.I)
 IS_PERFECT: Final = lazy(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)

@@ -61,6 +61,26 @@ def tense_of(question: str, language: str) -> Tense:
     return "ahead" if _PLANNED.search(question) is not None else "present"
 
 
+def tells_tense(language: str) -> bool:
+    """True of a language of which verbs of the past and of the present are told apart."""
+    return language in _WAS
+
+
+_AHEAD: Final = {
+    "de": (
+        (r"in\s+{count}\s+{unit}(?!\w)", "in {{count}} {{unit}}s"),
+        (r"(?<=\bam )wochenende(?!\w)", "on the weekend"),
+        (r"(?<=\bam )(?P<day>\d{{1,2}})\.(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+    ),
+    "es": (
+        (r"(?:dentro\s+de|en)\s+{count}\s+{unit}(?!\w)", "in {{count}} {{unit}}s"),
+        (r"(?<=\bel )fin\s+de\s+semana(?!\w)", "on the weekend"),
+        (r"(?:(?<=\bel )|(?<=\bdia ))(?P<day>\d{{1,2}})(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+    ),
+}
+"""Forms that the tense gives a meaning, of languages in which it is known."""
+
+
 class Phrase(NamedTuple):
     """The words of a question that name a time, by their characters, and the English for them.
 
@@ -179,6 +199,7 @@ _SPACED: Final = {
             r"(?:(?:en|de|del|desde|hasta)\s+)?(?:el\s+|la\s+)?(?:primer[oa]?|segund[oa]|tercer[oa]?|cuart[oa])"
             r"\s+(?:de\s+)?(?:month|semana|trimestre|semestre|mitad|siglo|quincena|dia)(?!\w)",
             r"(?:en\s+)?los\s+anos\s+(?:\w+enta|veinte|\d0)",
+            r"los\s+(?:lunes|martes|miercoles|jueves|viernes)(?!\w)",
         ),
     ),
     "fr": _Spaced(
@@ -594,7 +615,8 @@ def _grammar(language: str) -> _Grammar:
         *((rf"{count}\s+{unit}\s+{word}(?!\w)", "{count} {unit}s ago") for word in ago),
         (rf"(?P<near>{_any_of(table.near)})(?!\w)", "{near}"),
         *((rf"{unit}\s+{word}(?!\w)", "1 {unit}s ago") for word in ago if language == "ru"),
-        (rf"(?P<weekday>{_any_of(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
+        *((form.format(count=count, unit=unit), into.format()) for form, into in _AHEAD.get(language, ())),
+        (rf"(?<!\blos )(?P<weekday>{_any_of(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
         (rf"{part}{_YEAR}(?![\w.,:%-]|\s+{_COUNTED})(?:\s+год[ау]?(?!\w))?", "in {part} {year}"),
     )
     relations = {

@@ -105,7 +105,7 @@ class _Point(NamedTuple):
 
     Every ``cycle`` there is another one that is called the same. ``is_end`` if the words name the end of something,
     ``is_this`` if they name this week, month or year, of which only what has been counts, ``is_free`` if they need no
-    word before them.
+    word before them, ``is_coming`` if they name the next day or weekend that is called so.
     """
 
     end: int
@@ -115,6 +115,7 @@ class _Point(NamedTuple):
     is_today: bool = False
     is_this: bool = False
     is_free: bool = False
+    is_coming: bool = False
 
 
 _Stretch = tuple[datetime, datetime]
@@ -332,6 +333,48 @@ def _on_weekday(match: re.Match[str], now: datetime) -> _Stretch:
     return _weekday(match["unit"].lower(), now)
 
 
+def _coming_weekday(match: re.Match[str], now: datetime) -> _Stretch:
+    """The next day of a name, or today."""
+    day = _midnight(now) + timedelta(days=(DAYS.index(match["unit"].lower()) - now.weekday()) % 7)
+    return day, day + _DAY_LONG
+
+
+def _weekend(match: re.Match[str], now: datetime) -> _Stretch:
+    """The last weekend that has begun."""
+    del match
+    start = _midnight(now) - timedelta(days=(now.weekday() - 5) % 7)
+    return start, start + 2 * _DAY_LONG
+
+
+def _coming_weekend(match: re.Match[str], now: datetime) -> _Stretch:
+    """The weekend of this week, which ends with it."""
+    del match
+    start = _midnight(now) + timedelta(days=5 - now.weekday())
+    return start, start + 2 * _DAY_LONG
+
+
+def _coming_nth_day(match: re.Match[str], now: datetime) -> _Stretch:
+    """A day of this month, today or later, or of the next one that has it."""
+    nth, month = int(match["nth"]), now.year * 12 + now.month - 1
+    if not 1 <= nth <= 31:
+        raise ValueError("no month has such a day")
+    month += nth < now.day
+    while (_month_begin(month + 1) - _month_begin(month)).days < nth:
+        month += 1
+    day = _month_begin(month).replace(day=nth)
+    return day, day + _DAY_LONG
+
+
+def _from_now(match: re.Match[str], now: datetime) -> _Stretch:
+    """So much later, give or take as much as :func:`_ago` does; of days that day."""
+    unit, count = match["unit"].lower(), match["count"].lower()
+    middle = now + timedelta(days=_number(count) * english.UNIT_DAYS[unit])
+    if english.UNIT_DAYS[unit] == 1 and count not in english.VAGUE:
+        return _midnight(middle), _midnight(middle) + _DAY_LONG
+    slack = timedelta(days=english.SLACK_DAYS[unit] + (english.UNIT_DAYS[unit] if count in english.VAGUE else 0.0))
+    return max(now, middle - slack), middle + slack
+
+
 def _weekday(named: str, now: datetime) -> _Stretch:
     """The last day of a name before the one on which the question is asked."""
     today = _midnight(now)
@@ -458,18 +501,22 @@ class _Form(NamedTuple):
     """A way to name a point: its words, and what they stand for.
 
     Without ``leads`` it needs no word before it. ``cycle``: how often there is one that is called so without a year.
-    With ``past`` it is one in questions of the past alone.
+    ``coming`` is what it stands for in a sentence that is not of the past.
     """
 
     pattern: re.Pattern[str]
     resolve: _Resolve
     leads: frozenset[str] | None = None
     cycle: timedelta = _ONCE
-    past: bool = False
+    coming: _Resolve | None = None
 
 
 _DAY_OF_MONTH: Final = tuple(_Form(form, _day, None, _YEAR_LONG) for form in DAY_FORMS)
-_COUNTS: Final = (_Form(english.AGO, _ago), _Form(english.NAMED_AGO, _named_ago))
+_COUNTS: Final = (
+    _Form(english.AGO, _ago),
+    _Form(english.NAMED_AGO, _named_ago),
+    _Form(english.IN_COUNT, _from_now, english.COUNT_LEADS, coming=_from_now),
+)
 _WHICH: Final = (
     _Form(english.NEAR, _near),
     _Form(english.LAST, _calendar),
@@ -493,7 +540,7 @@ _DIGIT_FORMS: Final = (
     _Form(english.YEARS, _years, english.DATING),
     _Form(english.DECADE, _decade, english.DATING),
     _Form(english.YEAR, _year, english.DATING),
-    _Form(english.NTH_DAY, _nth_day, english.DAY_LEADS, _MONTH_LONG),
+    _Form(english.NTH_DAY, _nth_day, english.DAY_LEADS, _MONTH_LONG, _coming_nth_day),
     _Form(english.NTH_QUARTER, _quarter, english.SEASON_LEADS, _YEAR_LONG),
     *_COUNTS,
 )
@@ -502,7 +549,9 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     **dict.fromkeys(MONTHS, _MONTH_FORMS),
     **dict.fromkeys((*(month[:3] for month in MONTHS if len(month) > 3), "sept"), _MONTH_FORMS),
     **dict.fromkeys(english.SEASONS, (*_LAST_FORMS, _Form(english.SEASON, _season, english.SEASON_LEADS, _YEAR_LONG))),
-    **dict.fromkeys(DAYS, (*_LAST_FORMS, _Form(english.WEEKDAY, _on_weekday, english.DAY_LEADS, _WEEK, past=True))),
+    **dict.fromkeys(
+        DAYS, (*_LAST_FORMS, _Form(english.WEEKDAY, _on_weekday, english.DAY_LEADS, _WEEK, _coming_weekday))
+    ),
     **dict.fromkeys(("q1", "q2", "q3", "q4"), (_Form(english.QUARTER, _quarter, None, _YEAR_LONG),)),
     **dict.fromkeys(("q0", "q5", "q6", "q7", "q8", "q9"), (_Form(english.QUARTER, _quarter, english.DATING),)),
     **dict.fromkeys(("h1", "h2"), (_Form(english.HALF, _half),)),
@@ -520,7 +569,12 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     "week": (*_LAST_FORMS, _Form(english.ISO_WEEK, _iso_week)),
     "calendar": (_Form(english.ISO_WEEK, _iso_week),),
     "year": (*_LAST_FORMS, _Form(english.CALLED_YEAR, _year, english.DATING)),
-    **dict.fromkeys(("weekend", "month", "quarter"), _LAST_FORMS),
+    **dict.fromkeys(("month", "quarter"), _LAST_FORMS),
+    "weekend": (
+        *_LAST_FORMS,
+        _Form(english.WEEKEND, _weekend, english.WEEKEND_LEADS, _WEEK, _coming_weekend),
+        _Form(english.AT_WEEKEND, _weekend, None, _WEEK, _coming_weekend),
+    ),
 }
 """The forms of points by their first word."""
 _PAST_FORM: Final = _Form(english.PAST, _past)
@@ -547,10 +601,14 @@ _SENTENCE: Final = 160
 class _Reader:
     """A question as it is read from left to right, and what has been read of it."""
 
-    def __init__(self, question: str, asked: int, tense: english.Tense | None = None) -> None:
+    def __init__(
+        self, question: str, asked: int, tense: english.Tense | None = None, told: english.Tense | None = None
+    ) -> None:
         self.question = question
         self.tense = tense_of(question) if tense is None else tense
         """Of when the question asks, by its verbs."""
+        self._told = told
+        """Of when its sentences tell, where their verbs are not there; empty if that is not known."""
         self.asked = asked
         self.now = _EPOCH + asked * _MICROSECOND
         self.read: list[tuple[Piece, Time]] = []
@@ -638,7 +696,9 @@ class _Reader:
     def _join_points(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
         """From the begin of one point to the end of another; a year that stands with one of them serves both."""
         try:
-            if first.cycle and last.stretch and last.cycle != _MONTH_LONG:
+            if last.is_coming and first.stretch:
+                last = self._parse_point(last_at, "between", first.stretch[0]) or last
+            elif first.cycle and last.stretch and last.cycle != _MONTH_LONG:
                 first = self._parse_point(at, "between", last.stretch[1] - _MICROSECOND) or first
             elif last.cycle and first.stretch:
                 later = first.stretch[0] + last.cycle - (_ONCE if last.cycle == _WEEK else _MICROSECOND)
@@ -700,8 +760,8 @@ class _Reader:
             match = each.pattern.match(self.question, begin)
             if match is None or not self._may_stand_there(each, match, lead):
                 continue
-            if each.past:
-                return self._parse_weekday(match, now, depth)
+            if each.coming is not None and not match.groupdict().get("of"):
+                return self._parse_by_tense(each, match, lead, now, depth)
             dated = match.groupdict()
             is_dated = bool(dated.get("year") or dated.get("relative"))
             if self._is_attribute(each, match, self.question[at:begin].lower(), is_dated=is_dated):
@@ -758,22 +818,67 @@ class _Reader:
         day = today + timedelta(days=(DAYS.index(match["unit"].lower()) - today.weekday()) % 7 or 7)
         return _Point(match.end(), (day, day + _DAY_LONG))
 
-    def _parse_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
-        """A weekday: of the day or week behind it ("on Sunday, 5 May"), or the last, in a sentence of the past."""
+    def _parse_by_tense(self, form: _Form, match: re.Match[str], lead: str, now: datetime, depth: int) -> _Point | None:
+        """A day, a weekend or what is counted from now on: the last or the coming one, by what its sentence tells of.
+
+        A weekday may be of the day or week behind it ("on Sunday, 5 May"). A question whose words may mean either names
+        none that a calendar has; "in four days" is no time where something takes so long. In a statement beside a
+        question only what has been counts.
+        """
+        if form.resolve is _on_weekday and (point := self._weekday_of(match, now, depth)) is not None:
+            return point
+        tense = self._tense_around(match) if self._told is None else self._told
+        if self._told is None and tense != "past" and self._is_stated(match):
+            if form.resolve is not _nth_day:
+                return None
+            tense = tense or "past"
+        if form.resolve is _from_now:
+            before = self.question[max(0, match.start() - _SENTENCE) : match.start()]
+            is_one = match["count"].lower() in ("a", "an", "1")
+            if tense in ("past", "") or (is_one and tense != "ahead") or english.IS_LENGTH.search(before):
+                return None
+        is_last = tense == "past" or (tense and lead in english.SINCE_LEADS)
+        if not tense or (not is_last and lead in english.AFTER_LEADS):
+            return _Point(match.end(), None)
+        resolve = form.resolve if is_last or form.coming is None else form.coming
+        try:
+            stretch = resolve(match, now)
+        except (OverflowError, ValueError):
+            return _Point(match.end(), None)
+        is_free = form.leads is None
+        if is_last:
+            return _Point(match.end(), stretch, form.cycle, is_free=is_free)
+        return _Point(match.end(), stretch, is_free=is_free, is_coming=True)
+
+    def _weekday_of(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
+        """The weekday of a day or week that stands behind it."""
         behind = english.BEHIND_DAY.match(self.question, match.end())
         inner = None if behind is None or depth >= _DEEPEST else self._parse_point(behind.end(), "on", now, depth + 1)
-        if inner is not None and inner.stretch is not None and inner.stretch[1] - inner.stretch[0] <= _WEEK:
-            start, end = inner.stretch
-            if end - start > _DAY_LONG:
-                start += timedelta(days=(DAYS.index(match["unit"].lower()) - start.weekday()) % 7)
-            return inner._replace(stretch=(start, start + _DAY_LONG))
-        # One sentence, or as much of it as matters.
+        if inner is None or inner.stretch is None or inner.stretch[1] - inner.stretch[0] > _WEEK:
+            return None
+        start, end = inner.stretch
+        if end - start > _DAY_LONG:
+            start += timedelta(days=(DAYS.index(match["unit"].lower()) - start.weekday()) % 7)
+        return inner._replace(stretch=(start, start + _DAY_LONG))
+
+    def _is_stated(self, match: re.Match[str]) -> bool:
+        """True if the sentence around a time ends as a statement does."""
+        sign = english.SIGN.search(self.question, match.end(), match.end() + _SENTENCE)
+        return sign is not None and sign[0] != "?"
+
+    def _tense_around(self, match: re.Match[str]) -> english.Tense:
+        """Of when the sentence around a time tells, or as much of it as matters; empty if it may be either."""
         start_at, end_at = max(0, match.start() - _SENTENCE), match.end() + _SENTENCE
         before = english.SENTENCE_END.split(self.question[start_at : match.start()])[-1]
-        said = before + english.SENTENCE_END.split(self.question[match.start() : end_at])[0]
-        if english.HAPPENED.search(said) is None or english.AHEAD.search(said) is not None:
-            return None
-        return _Point(match.end(), _weekday(match["unit"].lower(), now), _WEEK)
+        said = before + match[0] + english.SENTENCE_END.split(self.question[match.end() : end_at])[0]
+        if english.HAPPENED.search(said) is None:
+            return tense_of(said)
+        if english.AHEAD.search(said) is None:
+            is_done = english.HAPPENED.search(english.IS_DONE.sub(" ", said)) is None
+            # "Is the shop closed on Friday?"
+            return tense_of(said) if is_done and english.TOLD_OF.search(said) is None else "past"
+        is_past = english.WAS.search(said) and not (english.PLANNED.search(said) or english.WILL.search(said))
+        return "past" if is_past else ""
 
     def _is_attribute(self, form: _Form, match: re.Match[str], article: str, *, is_dated: bool) -> bool:
         """True of "the March issue", "the 2008 crisis" and "the Spring Fair", which are no times."""
@@ -837,7 +942,9 @@ def begin_named(text: str, said: int) -> int | None:
         return None
     reader = _Reader(told, said, "ahead")
     for match in english.BEGINS.finditer(told):
-        point = reader._parse_point(match.end(), "between", reader.now) or reader._coming_weekday(match.end())
+        point = reader._parse_point(match.end(), "between", reader.now)
+        if point is None or point.stretch is None or point.is_coming:
+            point = reader._coming_weekday(match.end())
         if point is None or point.stretch is None or english.UP_TO.match(told, point.end):
             continue
         begins: int = (point.stretch[0] - _EPOCH) // _MICROSECOND
@@ -874,15 +981,19 @@ def parse_times(question: str, asked: int) -> Times:
     named = foreign_times.phrases(question, language)
     if not named:
         return _parse_english(question, asked)
-    return _parse_translated(question, named, asked, foreign_times.tense_of(question, language))
+    tense = foreign_times.tense_of(question, language)
+    told: english.Tense = tense if foreign_times.tells_tense(language) or tense == "ahead" else ""
+    return _parse_translated(question, named, asked, tense, told)
 
 
-def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
+def _parse_translated(
+    question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense, told: english.Tense
+) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
     for start, end, english_words in named:
         words = " ".join(question[start:end].split())
-        found = _parse_english(english_words, asked, tense) if english_words else None
+        found = _parse_english(english_words, asked, tense, told) if english_words else None
         if found is None or not found.read:
             listed.append(words[:_LONGEST])
             continue
@@ -897,9 +1008,11 @@ def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], aske
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED), tense)
 
 
-def _parse_english(question: str, asked: int, tense: english.Tense | None = None) -> Times:
+def _parse_english(
+    question: str, asked: int, tense: english.Tense | None = None, told: english.Tense | None = None
+) -> Times:
     """The times of a question in English."""
-    reader = _Reader(question, asked, tense)
+    reader = _Reader(question, asked, tense, told)
     words = reader.scan()
     understood, rest = Covered(question), question
     for piece in reader.passed:

@@ -134,7 +134,7 @@ def test_a_question_in_another_language_names_the_times_that_the_english_one_doe
 
 TOLD = {
     "de": """
-        Was war am Montag mit dem Chef? | am Montag
+        Was ist nach Montag mit dem Chef? | nach Montag
         Was hat sie neulich gesagt? | neulich
         Was geschah in den letzten Tagen? | in den letzten Tagen
         Wie hoch war die Miete vor der Hochzeit? | vor der Hochzeit

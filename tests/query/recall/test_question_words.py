@@ -601,6 +601,7 @@ def test_before_a_time_what_began_before_it_is_nearer_than_what_began_after() ->
         "the first first ",
         "until when I had ",
         "who once what ",
+        "who comes in two weeks and ",
         "at that time in the year of ",
     ],
 )
@@ -666,6 +667,69 @@ def test_in_a_question_of_what_is_to_come_a_month_is_the_coming_one(text: str, s
     (found,) = parse_times(text, ASKED_AT).spans
     start = "" if found.start == ALWAYS else format_time(found.start)[:10]
     assert f"{start}..{format_time(found.end)[:10]}" == span
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("what do I have on Friday?", "2026-03-06"),
+        ("am I free on Monday?", "2026-03-02"),
+        ("is the shop closed on Friday?", "2026-03-06"),
+        ("who will be there on Sunday?", "2026-03-08"),
+        ("did I have a meeting on Friday?", "2026-02-27"),
+        ("who was there on Monday?", "2026-02-23"),
+        ("who is ill since Friday?", "2026-02-27..2026-03-02"),
+        ("am I free from Friday to Monday?", "2026-03-06..2026-03-10"),
+        ("what is to be done before Friday?", "..2026-03-06"),
+        ("what is open after Friday?", ""),
+        ("notes on Friday", ""),
+        ("what do I have on the 6th?", "2026-03-06"),
+        ("what is due on the 1st?", "2026-04-01"),
+        ("who sings on the 31st?", "2026-03-31"),
+        ("what did I do on the 6th?", "2026-02-06"),
+        ("am I free between the 5th and the 8th?", "2026-03-05..2026-03-09"),
+        ("what do I have in four days?", "2026-03-06"),
+        ("what is on in two weeks?", "2026-03-12..2026-03-19"),
+        ("where will I be in a week's time?", "2026-03-05..2026-03-12"),
+        ("what is on at the weekend?", "2026-03-07..2026-03-09"),
+        ("what did I do at the weekend?", "2026-02-28..2026-03-02"),
+        ("was habe ich am Freitag?", "2026-03-06"),
+        ("was war am Freitag?", "2026-02-27"),
+        ("was habe ich in vier Tagen?", "2026-03-06"),
+        ("was machen wir am Wochenende?", "2026-03-07..2026-03-09"),
+        ("was habe ich am 6.?", "2026-03-06"),
+        ("¿qué tengo el viernes?", "2026-03-06"),
+        ("¿qué hice el viernes?", "2026-02-27"),
+        ("¿qué hago los viernes?", ""),
+        ("¿qué tengo dentro de cuatro días?", "2026-03-06"),
+        ("¿qué tengo el fin de semana?", "2026-03-07..2026-03-09"),
+        ("¿qué tengo el día 6?", "2026-03-06"),
+    ],
+)
+def test_a_day_and_a_weekend_are_the_last_or_the_coming_one_by_the_tense(text: str, time: str) -> None:
+    found = parse_times(text, worlddb.parse_time("2026-03-02T08:00:00Z"))
+    if not time:
+        assert (found.spans, len(found.unresolved)) == ((), 1)
+        return
+    (span,), start = found.spans, time.partition("..")[0]
+    assert ("" if span.start == ALWAYS else format_time(span.start)[:10]) == start and found.unresolved == ()
+    assert format_time(span.end - 1 if ".." not in time else span.end)[:10] == time.rpartition("..")[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did I write in two weeks?",
+        "How many pages can I read in four days?",
+        "What do I earn in a month?",
+        "Where do I go on Fridays?",
+        "Who edits the weekend edition?",
+        "I have a yoga class on Friday. What should I eat?",
+    ],
+)
+def test_how_long_something_takes_and_what_is_so_again_and_again_is_no_time(text: str) -> None:
+    found = parse_times(text, ASKED_AT)
+    assert (found.spans, found.unresolved) == ((), ())
 
 
 @pytest.mark.parametrize(
