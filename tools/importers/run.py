@@ -161,7 +161,7 @@ def ingest_files(
             if progress is not None:
                 progress(done, total, written.what)
             receipt = written.receipt
-            worlds += written.worlds
+            worlds, done = worlds + written.worlds, done + written.turns
             events += receipt.events
             commits += receipt.events > 0
             revised += receipt.revised
@@ -169,7 +169,6 @@ def ingest_files(
                 about = note.refs[:1] if note.code == "not_changed" else note.refs
                 refs_by_code.setdefault(note.code, set()).update(about)
             seq, root = receipt.seq, receipt.root
-            done += written.turns
             gone += written.gone
     if progress is not None:
         progress(done, total, "done")
