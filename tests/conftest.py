@@ -206,7 +206,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(whole: Path, tmp_path: Path) -> Path:
     """A copy of it to damage."""
-    return forge.copied(whole, tmp_path / "store")
+    return forge.copy_store(whole, tmp_path / "store")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, start, wait_for_exit
 from tests.support.faults.jobs import count_until_killed
 from tests.support.running import DAY, Here
 from worlddb import Database, InputError, LimitExceeded, ManualClock, PlanLimit, UnknownReference
@@ -234,7 +234,7 @@ def test_a_kill_loses_what_was_not_written_yet_and_damages_nothing(tmp_path: Pat
             time.sleep(0.002)
         time.sleep(rng.random() * 0.05)
         process.kill()
-        assert ended(process) == -signal.SIGKILL
+        assert wait_for_exit(process) == -signal.SIGKILL
         wanted += len(acknowledged.lines())
         with worlddb.open(tmp_path / "store", embedder=None) as db:
             told = db.accounts.usage(by="total")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Artifact, InputError, LimitExceeded, UnknownReference
 
 REPORT = "kref://proj/team/report.fact"
@@ -100,7 +100,7 @@ def test_nothing_opens_what_an_artifact_points_at(db: worlddb.Database, tmp_path
     db.create_at(REPORT, content="draft", artifacts=[Artifact(name="s", location=str(secret))])
     db.create_at("kref://proj/team/gone.fact", artifacts=[Artifact(name="s", location=str(tmp_path / "gone"))])
     db.catch_up()
-    assert secret.stat().st_atime_ns == before and traces(db.path, ["Unread17"]) == []
+    assert secret.stat().st_atime_ns == before and find_traces(db.path, ["Unread17"]) == []
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_names_and_locations_are_erased_with_their_item(db: worlddb.Database) ->
     db.rename(text, "Renamed21")
     db.catch_up()
     ref = db.view().reference_of(text)
-    assert {found.rpartition(" ")[2] for found in traces(db.path, words)} == set(words)
+    assert {found.rpartition(" ")[2] for found in find_traces(db.path, words)} == set(words)
     db.erase(text, reason="request 9")
-    assert traces(db.path, words) == [] and db.verify(deep=True).ok
+    assert find_traces(db.path, words) == [] and db.verify(deep=True).ok
     assert db.view().artifacts(ref) == [] and db.view().resolve_kref(text).erased  # type: ignore[union-attr]
     assert not db.create_at(text, content="again"), "what was erased does not come back unasked"
 

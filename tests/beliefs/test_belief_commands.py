@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 
 API = "kref://atlas/api/wire.decision"
@@ -127,7 +127,7 @@ def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: Here) -
         lines = run("log", "--from", since, "--follow", "--patience", "0", "--json").lines
         assert [line["name"] for line in lines if line["event"] == "tagged"] == 3 * ["Published7"]
         db.erase(one, reason="request 4")
-        assert {entry.name for entry in db.log(since, ref=one)} == {""} and traces(db.path, ["Published7"]) == []
+        assert {entry.name for entry in db.log(since, ref=one)} == {""} and find_traces(db.path, ["Published7"]) == []
 
 
 def test_preferences_are_recorded_and_listed(run: Here) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Database, InputError, Preference, UnknownReference
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
@@ -95,7 +95,7 @@ def test_what_is_deprecated_or_erased_is_no_preference_that_is_shown(db: Databas
     db.retire("tea")
     assert only(db).name == "tea"
     db.erase(db.view().reference_of("tea"), reason="request 1")
-    assert db.view().preferences("Ana") == [] and traces(db.path, ["Because17", "Verbatim18"]) == []
+    assert db.view().preferences("Ana") == [] and find_traces(db.path, ["Because17", "Verbatim18"]) == []
 
 
 def only_revealed(db: Database) -> list[str]:

@@ -311,13 +311,13 @@ def test_a_withdrawal_is_taken_back_unless_something_was_changed_since(told: Tol
 
 
 def test_an_erasure_reaches_the_reason_of_a_withdrawal(told: Told, tmp_path: Path) -> None:
-    from tests.support.faults.traces import traces
+    from tests.support.faults.traces import find_traces
 
     db = told.db
     db.withdraw(db.view().withdrawal(author=MALLORY), why="Zebrafish told us of it")
     db.erase(told.said, reason="request 9")
     db.finish_erasures()
-    assert traces(db.path, ["Zebrafish", "opens with 1234"]) == []
+    assert find_traces(db.path, ["Zebrafish", "opens with 1234"]) == []
     assert db.view().withdrawal(author=MALLORY).withdrawn == ()
 
 

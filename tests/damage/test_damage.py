@@ -13,8 +13,8 @@ import pytest
 import worlddb
 from tests.support.faults import forge
 from tests.support.faults.answers import answers
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
-from tests.support.faults.damaged import named_seq, use_everything, verified
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, start, wait_for_exit
+from tests.support.faults.damaged import reported_seq, use_everything, verify_or_error
 from tests.support.faults.jobs import flip_raw_bits
 
 HEAD_KEY = b"\x01head"
@@ -30,10 +30,10 @@ def flip_log_bits(whole: Path, folder: Path, seed: int, count: int) -> Counter[s
     for number in range(count):
         key, value = rng.choice(held)
         bit = rng.randrange(len(value) * 8)
-        damaged = forge.copied(whole, folder / str(number))
-        forge.rewrite(damaged, [(key, forge.flipped(value, bit))])
-        found = verified(damaged)
-        assert named_seq(found) == forge.seq_of(key), f"bit {bit} of {key.hex()}: {found}"
+        damaged = forge.copy_store(whole, folder / str(number))
+        forge.rewrite(damaged, [(key, forge.flip_bit(value, bit))])
+        found = verify_or_error(damaged)
+        assert reported_seq(found) == forge.seq_of(key), f"bit {bit} of {key.hex()}: {found}"
         if number % 8 == 0:
             use_everything(damaged)
         hit[kinds[key[0]]] += 1
@@ -55,10 +55,10 @@ def test_each_flipped_bit_of_an_erasing_commit_is_found_and_no_other_commit_is_b
     assert events
     for key, value in events:
         for bit in range(5, len(value) * 8, 37):
-            damaged = forge.copied(whole, tmp_path / f"{key.hex()} {bit}")
-            forge.rewrite(damaged, [(key, forge.flipped(value, bit))])
-            found = verified(damaged)
-            assert named_seq(found) == forge.seq_of(key), f"bit {bit} of {key.hex()}: {found}"
+            damaged = forge.copy_store(whole, tmp_path / f"{key.hex()} {bit}")
+            forge.rewrite(damaged, [(key, forge.flip_bit(value, bit))])
+            found = verify_or_error(damaged)
+            assert reported_seq(found) == forge.seq_of(key), f"bit {bit} of {key.hex()}: {found}"
             shutil.rmtree(damaged)
 
 
@@ -69,9 +69,9 @@ def flip_table_bits(whole: Path, folder: Path, seed: int, count: int) -> set[int
     hit = set()
     for number in range(count):
         key, value = rng.choice(held)
-        damaged = forge.copied(whole, folder / str(number))
-        forge.rewrite(damaged, [(key, forge.flipped(value, rng.randrange(len(value) * 8)))])
-        found = verified(damaged, deep=True)
+        damaged = forge.copy_store(whole, folder / str(number))
+        forge.rewrite(damaged, [(key, forge.flip_bit(value, rng.randrange(len(value) * 8)))])
+        found = verify_or_error(damaged, deep=True)
         assert isinstance(found, worlddb.Verified) and not found.ok, f"{key.hex()}: {found}"
         if number % 8 == 0:
             use_everything(damaged)
@@ -89,9 +89,9 @@ def test_a_table_pair_that_is_missing_or_too_many_is_found_by_a_deep_verificatio
     for table in sorted({key[0] for key, _ in held}):
         key, value = next(pair for pair in held if pair[0][0] == table)
         for name, change in (("missing", (key, None)), ("too many", (key + b"\x00", value))):
-            damaged = forge.copied(whole, tmp_path / f"{name} {table}")
+            damaged = forge.copy_store(whole, tmp_path / f"{name} {table}")
             forge.rewrite(damaged, [change])
-            found = verified(damaged, deep=True)
+            found = verify_or_error(damaged, deep=True)
             assert isinstance(found, worlddb.Verified) and not found.ok, f"{name} in table {table:#x}"
 
 
@@ -100,8 +100,8 @@ def test_tables_that_say_they_are_elsewhere_than_the_log_are_made_anew(whole: Pa
     with worlddb.open(whole, author="x") as db:
         expected = answers(db.view(valid="2027-01-01"))
     for bit in (56, 57, 58, 60, 63, 5, 0):
-        damaged = forge.copied(whole, tmp_path / str(bit))
-        forge.rewrite(damaged, [(key, forge.flipped(value, bit))])
+        damaged = forge.copy_store(whole, tmp_path / str(bit))
+        forge.rewrite(damaged, [(key, forge.flip_bit(value, bit))])
         with worlddb.open(damaged, author="x") as db:
             assert answers(db.view(valid="2027-01-01")) == expected
             assert db.verify(deep=True).ok
@@ -117,7 +117,7 @@ def test_a_bit_flipped_in_the_file_where_a_text_lies_is_found_and_its_commit_nam
     for at in places:
         data[at + 3] ^= 0x01
     (store / "data.mdb").write_bytes(data)
-    found = verified(store)
+    found = verify_or_error(store)
     assert isinstance(found, worlddb.Verified) and found.first_bad_seq in written
     assert "not what was written" in found.findings[0].problem
 
@@ -129,20 +129,20 @@ def test_a_bit_flipped_in_the_file_where_a_record_lies_is_found_and_its_commit_n
         data = bytearray((store / "data.mdb").read_bytes())
         places = [at for at in range(len(data)) if data.startswith(value, at)]
         assert places, key.hex()
-        damaged = forge.copied(store, store.with_name(key.hex()))
+        damaged = forge.copy_store(store, store.with_name(key.hex()))
         for at in places:
             data[at + len(value) // 2] ^= 0x10
         (damaged / "data.mdb").write_bytes(data)
-        found = verified(damaged)
+        found = verify_or_error(damaged)
         assert not (isinstance(found, worlddb.Verified) and found.ok), key.hex()
-        assert kind == 0x01 or named_seq(found) == forge.seq_of(key)
+        assert kind == 0x01 or reported_seq(found) == forge.seq_of(key)
 
 
 def check_raw_flips(whole: Path, folder: Path, seed: int, count: int) -> Counter[str]:
     outcomes = Acknowledged(folder / "outcomes")
     # A flip takes a tenth of a second; a machine that is busy with other things has a second for each.
     flipping = start(flip_raw_bits, whole, folder / "stores", seed, count, outcomes.file)
-    exit_code = ended(flipping, PATIENCE_SECONDS + count)
+    exit_code = wait_for_exit(flipping, PATIENCE_SECONDS + count)
     lines = outcomes.lines()
     assert exit_code == 0, f"ended by {signal.Signals(-exit_code).name if exit_code < 0 else exit_code} at {lines[-1]}"
     assert len(lines) == 2 * count

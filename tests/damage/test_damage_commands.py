@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.faults import forge
 from tests.support.faults.commands import SERVES, WITHOUT_A_STORE, Known, every_line, try_commands
-from tests.support.faults.damaged import named_seq, verified
+from tests.support.faults.damaged import reported_seq, verify_or_error
 from worlddb.reconciler.diagnostics import installation
 from worlddb.tools.cli.main import COMMANDS
 
@@ -45,9 +45,9 @@ def flip_and_command(
     for number in range(flips):
         key, value = rng.choice(held)
         bit = rng.randrange(len(value) * 8)
-        damaged = forge.copied(whole, folder / str(number))
-        forge.rewrite(damaged, [(key, forge.flipped(value, bit))])
-        assert named_seq(verified(damaged)) == forge.seq_of(key), f"bit {bit} of {key.hex()}"
+        damaged = forge.copy_store(whole, folder / str(number))
+        forge.rewrite(damaged, [(key, forge.flip_bit(value, bit))])
+        assert reported_seq(verify_or_error(damaged)) == forge.seq_of(key), f"bit {bit} of {key.hex()}"
         ends += try_commands(damaged, known, which)
         # Threads of the text index may still be writing into it.
         shutil.rmtree(damaged, ignore_errors=True)
@@ -63,7 +63,7 @@ def test_on_a_whole_store_nearly_every_line_is_answered_or_refused(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ends = try_commands(forge.copied(whole, tmp_path / "copy"), Known.of(whole, tmp_path / "known"))
+    ends = try_commands(forge.copy_store(whole, tmp_path / "copy"), Known.of(whole, tmp_path / "known"))
     assert ends["0"] > 20 and not ends.keys() & {"damaged_store", "usage", "1"}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.support.faults import forge
-from tests.support.faults.damaged import named_seq, use_everything, verified
+from tests.support.faults.damaged import reported_seq, use_everything, verify_or_error
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.codec import chain_hash, events_hash
@@ -30,7 +30,7 @@ def test_a_rewritten_commit_with_a_hash_that_fits_breaks_the_link_to_the_next(st
     header = codec.decode_header(held[key][32:], 9)
     forged = codec.encode(msgspec.structs.replace(header, author="somebody else"))
     forge.rewrite(store, [(key, chain_hash(forged) + forged)])
-    found = verified(store)
+    found = verify_or_error(store)
     assert isinstance(found, worlddb.Verified)
     assert found.first_bad_seq == 10
     assert "does not follow commit 9" in found.findings[0].problem
@@ -71,7 +71,7 @@ def test_a_history_rewritten_to_its_end_is_found_by_a_deep_verification_and_by_a
         changes[commit] = previous + forged
     changes[HEAD_KEY] = previous + noted.seq.to_bytes(8, "big")
     forge.rewrite(store, changes.items())
-    shallow, deep = verified(store), verified(store, deep=True)
+    shallow, deep = verify_or_error(store), verify_or_error(store, deep=True)
     assert isinstance(shallow, worlddb.Verified) and shallow.first_bad_seq == noted.seq
     assert "tree over the commits" in shallow.findings[0].problem
     assert isinstance(deep, worlddb.Verified) and deep.first_bad_seq == victim
@@ -88,17 +88,17 @@ def blob_key(seq: int, position: int) -> bytes:
 def test_what_is_deleted_from_a_commit_is_missed_and_named(kind: int, seq: int | str, store: Path) -> None:
     number = seq if isinstance(seq, int) else max(forge.seq_of(key) for key, _ in forge.pairs(store))
     assert forge.delete(store, lambda key: key[0] == kind and forge.seq_of(key) == number)
-    assert named_seq(verified(store)) == number
+    assert reported_seq(verify_or_error(store)) == number
     use_everything(store)
 
 
 def test_every_single_deleted_blob_is_missed_and_named(whole: Path, tmp_path: Path) -> None:
     blobs = [key for key, _ in forge.pairs(whole) if key[0] == forge.BLOBS]
     for key in blobs:
-        damaged = forge.copied(whole, tmp_path / key.hex())
+        damaged = forge.copy_store(whole, tmp_path / key.hex())
         forge.rewrite(damaged, [(key, None)])
-        found = verified(damaged)
-        assert named_seq(found) == forge.seq_of(key), key.hex()
+        found = verify_or_error(damaged)
+        assert reported_seq(found) == forge.seq_of(key), key.hex()
         shutil.rmtree(damaged)
     assert len(blobs) > 40
 
@@ -106,9 +106,9 @@ def test_every_single_deleted_blob_is_missed_and_named(whole: Path, tmp_path: Pa
 def test_commits_deleted_whole_are_missed_in_the_middle_and_at_the_end(whole: Path, tmp_path: Path) -> None:
     last = max(forge.seq_of(key) for key, _ in forge.pairs(whole))
     for gone in ([7], [7, 8, 9], [last], [last - 1, last]):
-        damaged = forge.copied(whole, tmp_path / str(gone))
+        damaged = forge.copy_store(whole, tmp_path / str(gone))
         assert forge.delete(damaged, partial(_is_in, gone))
-        assert named_seq(verified(damaged)) == gone[0], gone
+        assert reported_seq(verify_or_error(damaged)) == gone[0], gone
 
 
 def _is_in(seqs: list[int], key: bytes) -> bool:
@@ -120,7 +120,7 @@ def test_a_head_that_was_set_back_is_found_and_nothing_is_written_over(store: Pa
     last = max(forge.seq_of(key) for key in held)
     before = bytes([forge.COMMIT]) + (last - 1).to_bytes(8, "big")
     forge.rewrite(store, [(HEAD_KEY, held[before][:32] + (last - 1).to_bytes(8, "big"))])
-    assert named_seq(verified(store)) == last
+    assert reported_seq(verify_or_error(store)) == last
     with pytest.raises(worlddb.DamagedStore, match=f"there was a commit {last}"):
         worlddb.open(store, author="x")
     # Even without the tables, which know better, the last commit is not written over.
@@ -160,9 +160,9 @@ def test_a_log_that_says_it_ends_too_early_is_never_appended_to(store: Path) -> 
 def test_a_head_that_is_gone_or_cut_short_is_found_and_nothing_is_written_over(whole: Path, tmp_path: Path) -> None:
     held = dict(forge.pairs(whole))
     for name, value in (("gone", None), ("short", held[HEAD_KEY][:20]), ("beyond", b"x" * 32 + b"\xff" * 8)):
-        damaged = forge.copied(whole, tmp_path / name)
+        damaged = forge.copy_store(whole, tmp_path / name)
         forge.rewrite(damaged, [(HEAD_KEY, value)])
-        found = verified(damaged)
+        found = verify_or_error(damaged)
         assert not (isinstance(found, worlddb.Verified) and found.ok), name
         use_everything(damaged)
         kept = dict(forge.pairs(damaged))

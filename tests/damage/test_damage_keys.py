@@ -87,7 +87,7 @@ def test_a_header_added_under_the_last_number_that_a_key_can_hold_is_found(tmp_p
 
 def test_commits_after_a_gap_are_checked(tmp_path: Path) -> None:
     store, last, held = five(tmp_path / "store")
-    changed = header_key(last), forge.flipped(held[header_key(last)], 400)
+    changed = header_key(last), forge.flip_bit(held[header_key(last)], 400)
     forge.rewrite(store, [(header_key(2), None), (header_key(3), None), changed])
     found = checked(store)
     assert found[0] == (2, "commits 2 to 3 are missing: they have no headers")

@@ -15,7 +15,7 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.support.faults.children import ended, start
+from tests.support.faults.children import start, wait_for_exit
 from worlddb import DamagedStore
 from worlddb.log.store.high_water import MARK_FILE, read_mark
 
@@ -202,7 +202,7 @@ def test_a_store_that_is_opened_while_others_write_to_it_is_never_taken_for_one_
                 head = db.head().seq
             assert seen <= head <= held.head().seq
             seen, opened = head, opened + 1
-    assert [ended(writer) for writer in writers] == [0, 0]
+    assert [wait_for_exit(writer) for writer in writers] == [0, 0]
     assert opened > 10 and outcome(store, 2 + 2 * 63) == "whole"
 
 

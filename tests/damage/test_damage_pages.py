@@ -14,7 +14,7 @@ import pytest
 
 import worlddb
 from tests.support.faults import forge
-from tests.support.faults.children import ended, start
+from tests.support.faults.children import start, wait_for_exit
 from worlddb.log.store import environment, pages
 
 pytestmark = pytest.mark.usefixtures("untried")
@@ -127,7 +127,7 @@ def refused(folder: Path, head: str, problem: str) -> None:
 def test_rows_that_a_changed_separator_hides_from_a_search_are_found(
     table: bytes, erased: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder = forge.copied(erased[0], tmp_path / "store")
+    folder = forge.copy_store(erased[0], tmp_path / "store")
     raw = Raw(folder)
     hidden = raw.lower(table)
     raw.write()
@@ -142,7 +142,7 @@ def test_rows_that_a_changed_separator_hides_from_a_search_are_found(
 def test_a_way_to_a_key_that_ends_in_a_page_with_keys_beyond_it_is_refused(
     erased: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder = forge.copied(erased[0], tmp_path / "store")
+    folder = forge.copy_store(erased[0], tmp_path / "store")
     raw = Raw(folder)
     hidden = raw.lower(TEXTS)
     raw.write()
@@ -182,7 +182,7 @@ def long_value(raw: Raw) -> int:
 def test_a_list_of_free_pages_that_names_others_is_found(
     kind: str, problem: str, erased: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder = forge.copied(erased[0], tmp_path / "store")
+    folder = forge.copy_store(erased[0], tmp_path / "store")
     raw = Raw(folder)
     taken = {
         "leaf": raw.level(0)[3],
@@ -275,7 +275,7 @@ def write_and_erase(folder: Path) -> None:
 
 
 def test_a_store_that_another_process_writes_to_is_called_whole(erased: tuple[Path, str], tmp_path: Path) -> None:
-    folder = forge.copied(erased[0], tmp_path / "store")
+    folder = forge.copy_store(erased[0], tmp_path / "store")
     seen: set[int] = set()
     env = environment.Environment(folder, author="check", timeout_seconds=5.0)
     process = start(write_and_erase, folder)
@@ -288,7 +288,7 @@ def test_a_store_that_another_process_writes_to_is_called_whole(erased: tuple[Pa
             assert env.damaged_pages() == []
     finally:
         env.close()
-        assert ended(process) == 0
+        assert wait_for_exit(process) == 0
     assert len(seen) > 3
     with worlddb.open(folder, author="ada") as db:
         assert db.verify(deep=True).ok

@@ -14,9 +14,9 @@ import pytest
 
 import worlddb
 from tests.query.reads.test_isolation_vectors import LetterCounts
-from tests.support.bundling import told_store
+from tests.support.bundling import build_sample_store
 from tests.support.faults import forge
-from tests.support.faults.damaged import verified
+from tests.support.faults.damaged import verify_or_error
 from tests.support.running import Here
 from worlddb import ManualClock
 from worlddb.log.model import codec
@@ -92,7 +92,7 @@ def test_a_forged_later_erasure_of_a_text_that_is_there_is_found_too(store: Path
     with worlddb.open(store, author="ada") as db:
         lineage, seq = bytes.fromhex(db.create("Note", "Will").ref), db.head().seq
     forge.rewrite(store, record(lineage, [(seq, 1)], through=seq).items())
-    found = verified(store)
+    found = verify_or_error(store)
     assert isinstance(found, worlddb.Verified) and not found.ok
 
 
@@ -119,13 +119,13 @@ def test_a_forged_later_erasure_of_a_text_that_is_there_is_found_too(store: Path
 def test_a_record_that_nothing_names_is_found(pair: tuple[bytes, bytes], store: Path) -> None:
     forge.rewrite(store, [pair])
     for deep in (False, True):
-        found = verified(store, deep=deep)
+        found = verify_or_error(store, deep=deep)
         assert not isinstance(found, worlddb.Verified) or not found.ok
 
 
 def test_a_text_that_came_after_its_hash_may_not_go_again(tmp_path: Path) -> None:
     """The place that was kept for it says that the text may be missing; what brought it says that it is there."""
-    told = told_store(tmp_path / "whole")
+    told = build_sample_store(tmp_path / "whole")
     with worlddb.open(tmp_path / "whole") as db:
         db.export(told.team, tmp_path / "team.bundle")
         db.export(told.outer, tmp_path / "outer.bundle")
@@ -203,7 +203,7 @@ def test_evidence_that_does_not_bear_out_what_a_commit_says_is_found(what: str, 
             "details": [tag, nonce, header, events, [[1, details[0][1][:-1] + b"\x81"]]],
         }[what]
         forge.rewrite(then, [(key, msgspec.msgpack.encode(changed))])
-    found = verified(then)
+    found = verify_or_error(then)
     assert isinstance(found, worlddb.Verified) and (found.ok, found.first_bad_seq) == (False, 4)
 
 
@@ -230,7 +230,7 @@ def test_an_event_that_invents_what_was_erased_elsewhere_is_not_borne_out(tmp_pa
             (blob, None),
         ],
     )
-    found = verified(then)
+    found = verify_or_error(then)
     assert isinstance(found, worlddb.Verified) and (found.ok, found.first_bad_seq) == (False, 4)
     assert any("names other texts" in finding.problem for finding in found.findings)
     assert ref
@@ -338,7 +338,7 @@ def test_a_copy_of_an_older_copy_keeps_what_lay_beside_the_log_until_it_is_upgra
         db.replay(tmp_path / "again")
     worlddb.restore(tmp_path / "backup", tmp_path / "restored")
     for name in ("again", "restored"):
-        assert not isinstance(found := verified(tmp_path / name), worlddb.Verified) or not found.ok
+        assert not isinstance(found := verify_or_error(tmp_path / name), worlddb.Verified) or not found.ok
         assert len(worlddb.upgrade(tmp_path / name).listed) == 1
         with worlddb.open(tmp_path / name, author="ada") as db:
             assert db.verify(deep=True).findings == ()
@@ -366,7 +366,7 @@ def test_an_upgrade_refuses_a_record_that_cannot_be_of_this_log(tmp_path: Path) 
         forge.rewrite(store, wrong.items())
         made = worlddb.upgrade(store)
         assert (made.listed, made.refused) == ((), 1)
-        assert not isinstance(found := verified(store), worlddb.Verified) or not found.ok
+        assert not isinstance(found := verify_or_error(store), worlddb.Verified) or not found.ok
         forge.delete(store, lambda key: key[0] == 5)
     fitting = record(lineage, [place], through=place[0], at=soon, seq=place[0] + 9)
     forge.rewrite(store, fitting.items())
@@ -410,7 +410,7 @@ def test_an_upgrade_lists_no_erasure_of_what_a_release_wrote_that_kept_none_besi
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with rows in every table: with a bundle, spaces, settings, and erasures here and elsewhere."""
     folder = tmp_path_factory.mktemp("everything")
-    told = told_store(folder / "whole")
+    told = build_sample_store(folder / "whole")
     with worlddb.open(folder / "whole") as db:
         db.export(told.team, folder / "team.bundle")
         db.export(told.outer, folder / "outer.bundle")
@@ -490,9 +490,9 @@ def every_change_is_found(store: Path, draw: random.Random | None) -> int:
 
 @pytest.mark.parametrize("value", [None, bytes(40), b"cut"])
 def test_a_changed_or_removed_head_record_is_found(value: bytes | None, everything: Path, tmp_path: Path) -> None:
-    store = forge.copied(everything, tmp_path / "store")
+    store = forge.copy_store(everything, tmp_path / "store")
     forge.rewrite(store, [(HEAD_KEY, value)])
-    found = verified(store, deep=True)
+    found = verify_or_error(store, deep=True)
     assert not isinstance(found, worlddb.Verified) or not found.ok
 
 

@@ -15,7 +15,7 @@ PROPOSAL, VERSION = 0x50, 0x43
 
 def told(store: Path, changes: list[tuple[bytes, bytes | None]], use: Callable[[worlddb.Database], object]) -> bool:
     """Use a changed copy of a store; true if that raised ``DamagedStore``. Any other error but a typed one fails."""
-    damaged = forge.copied(store, store.with_name("damaged"))
+    damaged = forge.copy_store(store, store.with_name("damaged"))
     forge.rewrite(damaged, changes)
     try:
         with worlddb.open(damaged, author="x", create=False) as db:

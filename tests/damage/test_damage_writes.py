@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Path:
 def flip(store: Path, key: bytes, bit: int) -> None:
     """Change a bit of a value, counted from its beginning or its end."""
     value = dict(forge.pairs(store))[key]
-    forge.rewrite(store, [(key, forge.flipped(value, bit % (8 * len(value))))])
+    forge.rewrite(store, [(key, forge.flip_bit(value, bit % (8 * len(value))))])
 
 
 def rows_of(store: Path, table: str) -> list[bytes]:
@@ -209,7 +209,7 @@ def test_a_lost_or_changed_node_of_what_a_world_holds_is_not_written_over(is_los
             batch.create("fact", f"One of many {number}")
     held = dict(forge.pairs(store))
     inner = [key for key in rows_of(store, "tries") if len(held[key]) > 1][-8:]
-    forge.rewrite(store, [(key, None if is_lost else forge.flipped(held[key], 100)) for key in inner])
+    forge.rewrite(store, [(key, None if is_lost else forge.flip_bit(held[key], 100)) for key in inner])
     with worlddb.open(store, author="x") as db:
         head = db.head()
         with pytest.raises(worlddb.DamagedStore, match="worlddb rebuild"):
@@ -221,8 +221,8 @@ def test_a_lost_or_changed_node_of_what_a_world_holds_is_not_written_over(is_los
 
 def test_a_text_that_is_lost_or_changed_is_not_taken_for_erased_by_a_write(store: Path) -> None:
     text = min(key for key, value in forge.pairs(store) if key[0] == forge.BLOBS and b"what fact 3 says" in value)
-    for change in (None, forge.flipped(dict(forge.pairs(store))[text], -12 % 100)):
-        damaged = forge.copied(store, store.with_name(f"damaged {change is None}"))
+    for change in (None, forge.flip_bit(dict(forge.pairs(store))[text], -12 % 100)):
+        damaged = forge.copy_store(store, store.with_name(f"damaged {change is None}"))
         forge.rewrite(damaged, [(text, change)])
         with worlddb.open(damaged, author="x") as db:
             with pytest.raises(worlddb.DamagedStore) as told:

@@ -14,7 +14,7 @@ from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import cut_run
 from tests.support.faults.points import EXIT_STATUS, SCRUB_STEPS, STEPS
 from tests.support.faults.script import PERISHABLE, Run
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 
 pytestmark = pytest.mark.long
 
@@ -131,9 +131,9 @@ def check_after_the_cut(store: Path, lines: list[str], all_lines: list[str], whe
         verified = db.verify(deep=True)
         assert verified.ok, f"{where}: {verified.findings}"
         if any(entry.event == "erased" for entry in db.log()):
-            assert traces(store, ["team sits in Basel"]) == [], where
+            assert find_traces(store, ["team sits in Basel"]) == [], where
         if any(entry.event == "struck" for entry in db.log()):
-            assert traces(store, [PERISHABLE]) == [], where
+            assert find_traces(store, [PERISHABLE]) == [], where
 
 
 def test_a_commit_whose_last_page_write_is_lost_is_wholly_absent(tmp_path: Path) -> None:

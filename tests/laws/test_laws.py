@@ -112,7 +112,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
 def test_every_answer_is_the_same_when_every_projection_was_derived_again(
     how: str, grown: Path, tmp_path: Path
 ) -> None:
-    store = forge.copied(grown, tmp_path / "store")
+    store = forge.copy_store(grown, tmp_path / "store")
     places = moments(store, 2)
     expected = all_answers(store, places)
     if how == "delete":
@@ -217,7 +217,7 @@ def test_a_refusal_under_a_key_writes_nothing_and_is_judged_afresh(tmp_path: Pat
 
 
 def test_the_same_view_gives_the_same_answer_twice_and_in_two_processes(grown: Path, tmp_path: Path) -> None:
-    store = forge.copied(grown, tmp_path / "store")
+    store = forge.copy_store(grown, tmp_path / "store")
     with worlddb.open(store, author="x") as db, Remote(store) as there:
         assert db.catch_up()
         for seq, valid in moments(store, 2):
@@ -269,7 +269,7 @@ def test_the_query_room_imports_nothing_that_could_be_a_model_or_a_network() -> 
 
 def test_reads_create_no_socket_and_start_no_process(grown: Path, tmp_path: Path) -> None:
     events = Acknowledged(tmp_path / "events")
-    assert call(read_under_audit, forge.copied(grown, tmp_path / "store"), events.file) == 0
+    assert call(read_under_audit, forge.copy_store(grown, tmp_path / "store"), events.file) == 0
     lines = events.lines()
     assert lines[0] == "canary socket.__new__"
     assert lines[1:] == ["done"]

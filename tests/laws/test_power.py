@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.faults.children import Acknowledged, ended, start
-from tests.support.faults.disk.crashes import Crash, crashes, kinds_of_sync, look, prefixes
-from tests.support.faults.disk.simulate import Chance, told
-from tests.support.faults.disk.trace import Kind, Operation, read, record, why_not, write
+from tests.support.faults.children import Acknowledged, start, wait_for_exit
+from tests.support.faults.disk.crashes import Crash, check_crashes, crashes, kinds_of_sync, prefixes
+from tests.support.faults.disk.simulate import Survival, replay_operations
+from tests.support.faults.disk.trace import Kind, Operation, read, record, unavailable_reason, write
 from tests.support.faults.disk.workload import ACKNOWLEDGED, STORE
 from tests.support.faults.memory import folder_in_memory
 
@@ -42,8 +42,8 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def recording(memory: Path) -> Recording:
-    if why_not():
-        pytest.skip(why_not())
+    if unavailable_reason():
+        pytest.skip(unavailable_reason())
     folder, trace = memory / "recorded", memory / "trace"
     record("tests.support.faults.disk.workload:run", folder, trace)
     return Recording(folder, trace, read(trace, folder))
@@ -54,15 +54,15 @@ def outcomes(
 ) -> Counter[str]:
     """What was found after each of some crashes; with ``may_end``, up to the one that ended the process that looked."""
     report = Acknowledged(into.with_suffix(".outcomes"))
-    process = start(look, recording.trace, recording.folder, into, report.file, wanted, whole_run)
-    code = ended(process, LOOKING_SECONDS)
+    process = start(check_crashes, recording.trace, recording.folder, into, report.file, wanted, whole_run)
+    code = wait_for_exit(process, LOOKING_SECONDS)
     lines = report.lines()
     assert may_end or (code, len(lines)) == (0, len(wanted)), f"ended by {code} in {wanted[len(lines) :][:1]}"
     return Counter(lines)
 
 
 def test_the_recording_is_whole_and_has_every_kind_of_sync(recording: Recording, memory: Path) -> None:
-    told(recording.operations).write_out(memory / "again", Chance())
+    replay_operations(recording.operations).write_out(memory / "again", Survival())
     for name in (STORE, f"{STORE}-replayed"):
         assert (memory / "again" / name / "data.mdb").read_bytes() == (
             recording.folder / name / "data.mdb"

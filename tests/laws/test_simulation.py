@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.support.simulation.believer import MET
-from tests.support.simulation.config import CHORES, COMMANDS, FAULTS, drawn
-from tests.support.simulation.points import Ended
+from tests.support.simulation.config import CHORES, COMMANDS, FAULTS, draw_config
+from tests.support.simulation.points import ProcessEnded
 from tests.support.simulation.run import SeedFailed, simulate
 from tests.support.tidy.tree import ROOT
 from worlddb.log.model.times import Interval
@@ -108,7 +108,7 @@ def test_any_number_of_seeds_finds_nothing(
 
 
 def test_every_seed_draws_another_mix_and_nothing_is_left_out_by_all() -> None:
-    mixes = [drawn(random.Random(seed)) for seed in range(MIXES)]
+    mixes = [draw_config(random.Random(seed)) for seed in range(MIXES)]
     assert len({str(mix) for mix in mixes}) == MIXES
     assert {name for mix in mixes for name in mix.commands} == set(COMMANDS)
     assert {name for mix in mixes for name in mix.faults} == set(FAULTS)
@@ -157,7 +157,7 @@ def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
             env.step("begun")
             result = work(txn)
             env.step("applied")
-        except Ended:
+        except ProcessEnded:
             txn.commit()
             raise
         except BaseException:

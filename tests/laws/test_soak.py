@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import worlddb
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, start, wait_for_exit
 from tests.support.faults.jobs import write_until_killed
 
 AUTHORS = ("one", "other")
@@ -71,7 +71,7 @@ def kill_again_and_again(folder: Path, kills: int, seed: int, *, writes: int, se
             _wait_for_more(files[victim], rng.randint(0, writes))
             time.sleep(rng.random() * seconds)
             running[victim].kill()
-            assert ended(running[victim]) == -signal.SIGKILL, f"{victim} ended by itself before kill {kill}"
+            assert wait_for_exit(running[victim]) == -signal.SIGKILL, f"{victim} ended by itself before kill {kill}"
             acknowledged = {author: file.lines() for author, file in files.items()}
             if (store / "data.mdb").exists() and any(acknowledged.values()):
                 _check(store, acknowledged, whole=kill % (KILLS_A_STORE // LOOKS_A_STORE) == 0)
@@ -79,7 +79,7 @@ def kill_again_and_again(folder: Path, kills: int, seed: int, *, writes: int, se
     finally:
         for process in running.values():
             process.kill()
-            ended(process)
+            wait_for_exit(process)
     lines = {author: file.lines() for author, file in files.items()}
     verified = _check(store, lines, deep=True)
     assert verified is not None

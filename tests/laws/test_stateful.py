@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import worlddb
 from tests.support.model import strategies as draw
 from tests.support.model.edge_rules import TYPES
-from tests.support.model.erasing import takes_what_is_gone
+from tests.support.model.erasing import reaches_erased
 from tests.support.model.session import Session
-from tests.support.model.strategies import Recipe
+from tests.support.model.strategies import CommandTemplate
 from worlddb.log.model.times import FOREVER, Interval
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
@@ -36,7 +36,7 @@ class EngineAndModel(RuleBasedStateMachine):
     """Two handles on one store beside the model."""
 
     @initialize(seed=st.integers(0, 2**32), recipes=st.lists(draw.create, min_size=2, max_size=6))
-    def begin(self, seed: int, recipes: list[Recipe]) -> None:
+    def begin(self, seed: int, recipes: list[CommandTemplate]) -> None:
         self.top = Path(tempfile.mkdtemp(prefix="worlddb-model-"))
         self.session = Session(self.top / "store", seed, SEEN)
         self.requests = 0
@@ -65,18 +65,18 @@ class EngineAndModel(RuleBasedStateMachine):
         compared.unknown(self.session.state)
         SEEN["views compared"] += 1
 
-    def _write(self, recipes: list[Recipe], *, handle: int, keyed: bool, batch: bool = False) -> None:
+    def _write(self, recipes: list[CommandTemplate], *, handle: int, keyed: bool, batch: bool = False) -> None:
         if not all(made.is_possible(self.session.state) for made in recipes):
             return
         self.requests += 1
         key = f"request {self.requests}" if keyed else None
-        commands = [made.cooked(self.session.state, position) for position, made in enumerate(recipes)]
+        commands = [made.to_command(self.session.state, position) for position, made in enumerate(recipes)]
         self.session.write(commands, batch=batch, key=key, handle=handle)
 
     # -- writing
 
     @rule(recipe=draw.create, handle=st.integers(0, 1), keyed=st.booleans())
-    def create(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def create(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(
@@ -84,11 +84,11 @@ class EngineAndModel(RuleBasedStateMachine):
         handle=st.integers(0, 1),
         keyed=st.booleans(),
     )
-    def link(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def link(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(recipe=st.one_of(draw.revise, draw.retire, draw.reassert), handle=st.integers(0, 1), keyed=st.booleans())
-    def change(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def change(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(
@@ -96,7 +96,7 @@ class EngineAndModel(RuleBasedStateMachine):
         handle=st.integers(0, 1),
         keyed=st.booleans(),
     )
-    def rearrange(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def rearrange(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(
@@ -104,7 +104,7 @@ class EngineAndModel(RuleBasedStateMachine):
         handle=st.integers(0, 1),
         keyed=st.booleans(),
     )
-    def identify(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def identify(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(
@@ -112,21 +112,21 @@ class EngineAndModel(RuleBasedStateMachine):
         handle=st.integers(0, 1),
         keyed=st.booleans(),
     )
-    def mark(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def mark(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(recipe=draw.given_for_a_while, handle=st.integers(0, 1))
-    def mark_for_a_while(self, recipe: Recipe, handle: int) -> None:
+    def mark_for_a_while(self, recipe: CommandTemplate, handle: int) -> None:
         """Taking off what was never given is refused, and two draws seldom name the same."""
         self._write([recipe], handle=handle, keyed=False)
-        self._write([draw.taken_back(recipe)], handle=1 - handle, keyed=False)
+        self._write([draw.reversal_of(recipe)], handle=1 - handle, keyed=False)
 
     @rule(recipe=draw.accessed, handle=st.integers(0, 1))
-    def use(self, recipe: Recipe, handle: int) -> None:
+    def use(self, recipe: CommandTemplate, handle: int) -> None:
         self._write([recipe], handle=handle, keyed=False)
 
     @rule(recipe=st.one_of(draw.tune, draw.tune, draw.untune), handle=st.integers(0, 1), keyed=st.booleans())
-    def set_thresholds(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def set_thresholds(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(handle=st.integers(0, 1))
@@ -136,29 +136,29 @@ class EngineAndModel(RuleBasedStateMachine):
         SEEN["look again"] += 1
 
     @rule(recipe=draw.commands, handle=st.integers(0, 1), keyed=st.booleans())
-    def anything(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+    def anything(self, recipe: CommandTemplate, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(recipes=st.lists(draw.commands, max_size=5), handle=st.integers(0, 1), keyed=st.booleans())
-    def batch(self, recipes: list[Recipe], handle: int, keyed: bool) -> None:
+    def batch(self, recipes: list[CommandTemplate], handle: int, keyed: bool) -> None:
         self._write(recipes, handle=handle, keyed=keyed, batch=True)
         SEEN["batch"] += 1
 
     @rule(recipe=draw.erase, handle=st.integers(0, 1), keyed=st.booleans(), which=st.integers(0, 3))
-    def erase(self, recipe: Recipe, handle: int, keyed: bool, which: int) -> None:
+    def erase(self, recipe: CommandTemplate, handle: int, keyed: bool, which: int) -> None:
         """Erase now and then, and only what has text: whether reasons are left is not modelled."""
-        command = recipe.cooked(self.session.state)
+        command = recipe.to_command(self.session.state)
         known = getattr(command.arguments["refs"], "number", -1)
-        if which == 0 and not takes_what_is_gone(self.session.state, known, command.arguments.get("members")):
+        if which == 0 and not reaches_erased(self.session.state, known, command.arguments.get("members")):
             self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(stated=draw.stating, erased=draw.erase_literal, handle=st.integers(0, 1), which=st.integers(0, 3))
-    def erase_literal(self, stated: Recipe, erased: Recipe, handle: int, which: int) -> None:
+    def erase_literal(self, stated: CommandTemplate, erased: CommandTemplate, handle: int, which: int) -> None:
         """What the world may have stated just now; a retry, which nobody can compare, has a test of its own."""
         if which == 0:
             self._write([stated], handle=handle, keyed=False)
             world = {"world": stated.arguments["world"]}
-            self._write([Recipe("erase_literal", erased.arguments | world)], handle=1 - handle, keyed=False)
+            self._write([CommandTemplate("erase_literal", erased.arguments | world)], handle=1 - handle, keyed=False)
 
     # -- time
 
@@ -340,7 +340,7 @@ CORRECTIONS = st.one_of(
 
 
 MEMBER = st.builds(
-    lambda ends, start, ticks: Recipe(
+    lambda ends, start, ticks: CommandTemplate(
         "link",
         {"source": ends[0], "target": ends[1], "type": "contains", "valid_from": start, "valid_to": start + ticks},
     ),
@@ -361,7 +361,7 @@ MEMBERSHIPS = st.one_of(
 ROUNDS = pytest.mark.parametrize("rounds", [25, pytest.param(1_500, marks=pytest.mark.soak)])
 
 
-def run_histories(changes: st.SearchStrategy[Recipe], rounds: int, seed: int) -> None:
+def run_histories(changes: st.SearchStrategy[CommandTemplate], rounds: int, seed: int) -> None:
     """Let six statements be changed in many ways."""
     SEEN.clear()
 
@@ -372,7 +372,7 @@ def run_histories(changes: st.SearchStrategy[Recipe], rounds: int, seed: int) ->
         st.lists(changes, min_size=10, max_size=20),
         st.tuples(st.integers(0, 999), draw.moments),
     )
-    def histories(stated: list[Recipe], changed: list[Recipe], earlier: tuple[int, int]) -> None:
+    def histories(stated: list[CommandTemplate], changed: list[CommandTemplate], earlier: tuple[int, int]) -> None:
         state = EngineAndModel()
         try:
             state.begin(seed=0, recipes=[*stated, *changed])
@@ -398,11 +398,13 @@ def test_histories_of_memberships_that_come_back_are_as_the_model_says(rounds: i
 
 def test_of_two_that_come_to_have_one_name_the_one_that_is_new_by_it_is_looked_at() -> None:
     """The model took the later world of a pair for the one that was looked at, whichever of them had changed."""
-    state, ada = EngineAndModel(), Recipe("create", {"type": "Person", "name": "Ada"})
+    state, ada = EngineAndModel(), CommandTemplate("create", {"type": "Person", "name": "Ada"})
     try:
-        state.begin(seed=0, recipes=[ada, ada, Recipe("create", {"type": "Person", "name": "Bob"})])
+        state.begin(seed=0, recipes=[ada, ada, CommandTemplate("create", {"type": "Person", "name": "Bob"})])
         state.look_again(handle=0)
-        state.change(handle=0, keyed=False, recipe=Recipe("revise", {"ref": draw.Pick("world", 0), "name": "Bob"}))
+        state.change(
+            handle=0, keyed=False, recipe=CommandTemplate("revise", {"ref": draw.Pick("world", 0), "name": "Bob"})
+        )
         before = SEEN["proposed by another look"]
         state.look_again(handle=0)
         assert SEEN["proposed by another look"] == before + 1

@@ -152,7 +152,7 @@ class Story:
                 self._check_history(db.view(seq=seq), known)
             for seq, valid in (*((known.seq, each) for each in moments), (upto, self._random.choice(moments))):
                 found = db.view(seq=seq, valid=valid).get(self.ref)
-                (expected,) = lines.told(known.line, [valid])
+                (expected,) = lines.versions_at(known.line, [valid])
                 assert (0 if found is None else int(found.content)) == expected, (known, valid)
                 assert found is None or found.valid.start <= valid < found.valid.end
         return len(self.known) * (len(moments) + 1)
@@ -206,7 +206,7 @@ def run_together(seed: int, lineages: int, commits: int) -> int:
                 story.learn(tx.receipt.seq, lost[story.ref])
         moments = sorted(set[int]().union(*(story.boundaries() for story in stories)))
         for number in range(commits):
-            told = {story.ref: lines.told(story.known[began + number].line, moments) for story in stories}
+            told = {story.ref: lines.versions_at(story.known[began + number].line, moments) for story in stories}
             (seq,) = {story.known[began + number].seq for story in stories}
             for place, valid in enumerate(moments):
                 found = list(db.view(seq=seq, valid=valid).find(type="Fact"))

@@ -16,9 +16,9 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.support.faults.children import Acknowledged, ended, start
+from tests.support.faults.children import Acknowledged, start, wait_for_exit
 from tests.support.faults.jobs import write_together
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Database, IdempotencyConflict, InputError, UnavailableError, WriterBusy
 from worlddb.log.store import group_commit as group_module
 from worlddb.log.store.group_commit import CommitQueue
@@ -186,7 +186,7 @@ def test_an_erasure_among_others_removes_its_bytes_before_it_is_acknowledged(db:
         [lambda: db.create("Note", "a"), lambda: db.erase(gone, reason="x"), lambda: db.create("Note", "b")]
     )
     assert [receipt.seq for receipt in told] == [4, 5, 6]
-    assert traces(db.path, ["Perishable"]) == []
+    assert find_traces(db.path, ["Perishable"]) == []
     assert db.verify(deep=True).findings == ()
 
 
@@ -260,7 +260,7 @@ def killed(folder: Path, after_seconds: float, *, deep: bool = True) -> int:
     threading.Event().wait(after_seconds)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    assert ended(process) == -signal.SIGKILL
+    assert wait_for_exit(process) == -signal.SIGKILL
     told = lines.lines()
     with worlddb.open(store, create=False) as db:
         names = [world.name for world in db.view().children()]

@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.support.faults import forge
-from tests.support.faults.damaged import verified
+from tests.support.faults.damaged import verify_or_error
 from tests.support.running import Here
 from worlddb.log.model.codec import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
@@ -60,7 +60,7 @@ def test_a_forged_log_with_recomputed_hashes_is_found_with_a_head_and_not_withou
     forged = tmp_path / "forged"
     victim = forge.forged_history(whole, forged, "engineering lead", "engineering fool")
     assert victim > 1
-    without = verified(forged, deep=True)
+    without = verify_or_error(forged, deep=True)
     assert isinstance(without, worlddb.Verified) and without.ok, "a perfect forgery"
     with worlddb.open(forged, author="x") as db:
         assert any(entry.text == "engineering fool" for entry in db.log())
@@ -79,7 +79,7 @@ def test_a_truncated_log_is_found_with_a_head_and_not_without(whole: Path, tmp_p
         last = db.head().seq
         assert db.replay(short, seq=last - 3).matches_recorded
         erased_since = any(entry.event == "erased" for entry in db.log(last - 2))
-    without = verified(short, deep=True)
+    without = verify_or_error(short, deep=True)
     assert isinstance(without, worlddb.Verified) and without.ok
     found = held_against(short, head)
     assert (found.head, found.first_bad_seq) == ("shorter", 0), "a commit that is not there cannot be bad"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.faults.forge import flipped
+from tests.support.faults.forge import flip_bit
 from worlddb.log.model.checkpoint import (
     CommitState,
     OwnCheckpoint,
@@ -106,7 +106,7 @@ def test_keys_are_read_back_from_what_they_are_written_as() -> None:
 def test_a_signature_with_a_flipped_bit_does_not_hold(bit: int) -> None:
     note = sign(parse_note(TEXT, "it"), ADA)
     line = note.signatures[0]
-    changed = flipped(line.key_id + line.signature, bit)
+    changed = flip_bit(line.key_id + line.signature, bit)
     forged = note._replace(signatures=(line._replace(key_id=changed[:4], signature=changed[4:]),))
     assert not is_signed(forged, ADA.verifier)
     # A sound line beside it does not make up for a bad one of the same key.

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, barrier, call, ended, start
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, barrier, call, start, wait_for_exit
 from tests.support.faults.jobs import fork_and_use, write_and_read
 from tests.support.faults.remote import Failed, Remote
 
@@ -30,7 +30,7 @@ def test_processes_that_race_to_create_a_store_and_write_to_it_lose_nothing(proc
     store, count, together = tmp_path / "store", 25, barrier(processes)
     files = [tmp_path / f"acks-{number}" for number in range(processes)]
     running = [start(write_and_read, store, file, file.name, count, together) for file in files]
-    assert [ended(process) for process in running] == [0] * processes
+    assert [wait_for_exit(process) for process in running] == [0] * processes
     lines = [line.split() for file in files for line in Acknowledged(file).lines()]
     assert len(lines) == processes * count
     with worlddb.open(store, author="reader") as db:
@@ -88,7 +88,7 @@ def test_a_process_killed_in_the_middle_of_a_write_does_not_block_the_rest(step:
         there.ask("create", "whole")
         there.ask("signal_at", step, signal.SIGKILL)
         there.tell("create", "never")
-        assert ended(there.process) == -signal.SIGKILL
+        assert wait_for_exit(there.process) == -signal.SIGKILL
         assert db.create("Fact", "after").seq == 3
         assert [world.name for world in db.view().children()] == ["whole", "after"]
         with Remote(store) as another:

@@ -13,41 +13,41 @@ import msgspec
 import pytest
 
 from tests.server.test_serve import PATIENCE_SECONDS, serving
-from tests.support.rest import Caller, Running, checked, running
+from tests.support.rest import RestClient, ServedStore, check_type, running
 from worlddb.client import wire_records as wire
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
     with running(tmp_path_factory.mktemp("jobs")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def ana(served: Running) -> Caller:
+def ana(served: ServedStore) -> RestClient:
     return served.caller("ana")
 
 
-def ended(caller: Caller, answer: httpx.Response) -> wire.Job:
+def ended(caller: RestClient, answer: httpx.Response) -> wire.Job:
     """A job when it has ended."""
     assert answer.status_code == 202, answer.text
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
-        job: wire.Job = checked(caller.get(answer.headers["location"]), wire.Job)
+        job: wire.Job = check_type(caller.get(answer.headers["location"]), wire.Job)
         if job.status != "running" or time.monotonic() > until:
             return job
         time.sleep(0.01)
 
 
-def test_a_store_is_verified(ana: Caller) -> None:
+def test_a_store_is_verified(ana: RestClient) -> None:
     job = ended(ana, ana("POST", "/v1/verify", json={"deep": True}))
     assert job.status == "done" and job.result is not None and job.result["ok"], job
-    assert job.id in [each.id for each in checked(ana.get("/v1/jobs"), wire.Jobs).jobs]
+    assert job.id in [each.id for each in check_type(ana.get("/v1/jobs"), wire.Jobs).jobs]
     failed = ended(ana, ana("POST", "/v1/verify", json={"head": "nonsense"}))
     assert failed.problem is not None and failed.problem.code == "malformed_file"
 
 
-def test_a_bundle_goes_from_one_store_to_another(ana: Caller, tmp_path: Path) -> None:
+def test_a_bundle_goes_from_one_store_to_another(ana: RestClient, tmp_path: Path) -> None:
     ana.send("POST", "/v1/worlds/garden/members", name="pear tree", content="bears in September")
     job = ended(ana, ana("POST", "/v1/bundles", json={"world": "garden"}))
     assert job.status == "done" and job.file is not None, job
@@ -71,7 +71,7 @@ def test_a_bundle_goes_from_one_store_to_another(ana: Caller, tmp_path: Path) ->
         assert ended(ana, ana("POST", "/v1/bundles/import", content=content)).status == "done"
 
 
-def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) -> None:
+def test_an_erasure_is_planned_done_and_receipted(served: ServedStore, ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="Ove Fjord", content="a diary")["refs"][0]
     path = f"/v1/worlds/{ref}/erase"
     plan = ended(ana, ana("POST", path, json={"reason": "request 7", "plan": True}))
@@ -92,7 +92,7 @@ def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) 
     assert gone.status_code == 404 and "end with the server" in gone.json()["remedy"]
 
 
-def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: Caller) -> None:
+def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="cafes")["refs"][0]
     said = [["<urn:x:luna>", "<urn:x:serves>", text] for text in ('"cake"', '"tea"@en')]
     ana.send("POST", f"/v1/worlds/{ref}/statements", statements=said)

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.rest import BASE, Caller, Running, checked, running
+from tests.support.rest import BASE, RestClient, ServedStore, check_type, running
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
@@ -25,17 +25,17 @@ from worlddb.tools.server import client_store, interface_page, request_types, re
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
     with running(tmp_path_factory.mktemp("rest")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def ana(served: Running) -> Caller:
+def ana(served: ServedStore) -> RestClient:
     return served.caller("ana")
 
 
-def test_a_write_that_looks_nothing_up_makes_no_view(ana: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_looks_nothing_up_makes_no_view(ana: RestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     ana.send("POST", "/v1/worlds", name="Vilnius")
     views: list[int] = []
     made = Database.view
@@ -51,17 +51,17 @@ def test_a_write_that_looks_nothing_up_makes_no_view(ana: Caller, monkeypatch: p
     assert len(views) == 1
 
 
-def test_a_world_is_made_read_revised_retired_and_resumed(ana: Caller) -> None:
-    made = checked(ana.send("POST", "/v1/worlds", name="Riga", type="Place", content="wet"), wire.Receipt)
-    found = checked(ana.get(f"/v1/worlds/{made.ref}"), wire.World)
+def test_a_world_is_made_read_revised_retired_and_resumed(ana: RestClient) -> None:
+    made = check_type(ana.send("POST", "/v1/worlds", name="Riga", type="Place", content="wet"), wire.Receipt)
+    found = check_type(ana.get(f"/v1/worlds/{made.ref}"), wire.World)
     assert (found.name, found.type, found.content, found.author) == ("Riga", "Place", "wet", "ana")
     ana.send("PATCH", "/v1/worlds/Riga", content="dry", valid_from="2025-03-01")
     before = ana.get("/v1/worlds/Riga", ingested=made.ingested_at)
     assert before["content"] == "wet"
     assert ana.get("/v1/worlds/Riga")["content"] == "dry"
-    versions = checked(ana.get("/v1/worlds/Riga/history"), wire.Versions).versions
+    versions = check_type(ana.get("/v1/worlds/Riga/history"), wire.Versions).versions
     assert [each.content for each in versions] == ["wet", "dry"]
-    steps = checked(ana.get("/v1/worlds/Riga/timeline"), wire.Steps).steps
+    steps = check_type(ana.get("/v1/worlds/Riga/timeline"), wire.Steps).steps
     assert {each.change for each in steps} == {"written", "closed"}
     ana.send("DELETE", f"/v1/worlds/{made.ref}")
     assert ana.get(f"/v1/worlds/{made.ref}")["ended"]
@@ -72,11 +72,11 @@ def test_a_world_is_made_read_revised_retired_and_resumed(ana: Caller) -> None:
     assert ana.get("/v1/worlds", name="the rainy one")["worlds"][0]["ref"] == made.ref
 
 
-def test_the_first_write_to_a_world_makes_it(ana: Caller) -> None:
+def test_the_first_write_to_a_world_makes_it(ana: RestClient) -> None:
     made = ana.send("POST", "/v1/worlds/kitchen/members", name="oven", type="Thing")
-    listed = checked(ana.get("/v1/worlds/kitchen/members"), wire.Worlds)
+    listed = check_type(ana.get("/v1/worlds/kitchen/members"), wire.Worlds)
     assert [each.ref for each in listed.worlds] == made["refs"]
-    told = checked(ana.send("POST", "/v1/worlds/kitchen/memories", text="The oven is hot."), wire.Remembered)
+    told = check_type(ana.send("POST", "/v1/worlds/kitchen/memories", text="The oven is hot."), wire.Remembered)
     assert ana.get(f"/v1/worlds/{told.receipt.ref}")["content"] == "The oven is hot."
     once, again = (ana("PUT", "/v1/worlds/cellar").json()["ref"] for _ in range(2))
     assert once == again
@@ -84,7 +84,7 @@ def test_the_first_write_to_a_world_makes_it(ana: Caller) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_reference")
 
 
-def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(ana: Caller) -> None:
+def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(ana: RestClient) -> None:
     secret = ana.send("POST", "/v1/worlds/bo/memories", text="Bo has a rash.")["receipt"]["refs"][0]
     user = secret[:4]
     assert ana("GET", f"/v1/worlds/{user}").status_code == 404
@@ -100,13 +100,13 @@ def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(a
     assert answer["code"] == "unknown_reference" and "letter by letter" in answer["detail"]
 
 
-def test_what_is_refused_for_what_it_is_about_makes_no_world(ana: Caller) -> None:
+def test_what_is_refused_for_what_it_is_about_makes_no_world(ana: RestClient) -> None:
     for about in (["f" * 32], [" "]):
         answer = ana("POST", "/v1/worlds/eva/memories", json={"text": "Eva met Zed.", "about": about})
         assert answer.status_code in (404, 422) and ana("GET", "/v1/worlds/eva").status_code == 404
 
 
-def test_whom_a_memory_is_about_is_made_at_the_first_mention_in_its_world(ana: Caller) -> None:
+def test_whom_a_memory_is_about_is_made_at_the_first_mention_in_its_world(ana: RestClient) -> None:
     """A name that nothing had was 404, so that a caller had to make each person before saying anything of them."""
     said = {"text": "Zed plays chess.", "about": ["Zed", "zed", "chess  club"]}
     asked: dict[str, Any] = {"json": said, "headers": {"Idempotency-Key": "zed"}}
@@ -124,7 +124,7 @@ def test_whom_a_memory_is_about_is_made_at_the_first_mention_in_its_world(ana: C
         assert {each["content"] for each in hits} - {""} == texts
 
 
-def test_a_memory_replaces_contradicts_and_expires_as_it_is_told_to(ana: Caller) -> None:
+def test_a_memory_replaces_contradicts_and_expires_as_it_is_told_to(ana: RestClient) -> None:
     path = "/v1/worlds/lodger/memories"
     old = ana.send("POST", path, text="Kim lives in Lisbon.", about=["Kim"], valid_from="2024-01-01")["receipt"]["refs"]
     new: dict[str, Any] = {"text": "Kim lives in Porto.", "about": ["Kim"], "valid_from": "2025-01-01"}
@@ -146,22 +146,22 @@ def test_every_lane_can_be_asked_for() -> None:
         msgspec.convert({"text": "", "lanes": [lane]}, request_types.LongQuestion)
 
 
-def test_questions_are_answered(ana: Caller) -> None:
+def test_questions_are_answered(ana: RestClient) -> None:
     ana.send("POST", "/v1/worlds/harbour/memories", text="The ferry to Ystad leaves at nine.")
     for path in ("/v1/recall", "/v1/worlds/harbour/recall", "/v1/worlds/harbour/search"):
-        found = checked(ana.get(path, text="when does the ferry leave?"), wire.Recalled)
+        found = check_type(ana.get(path, text="when does the ferry leave?"), wire.Recalled)
         assert found.hits[0].content == "The ferry to Ystad leaves at nine."
-        long = checked(ana.send("POST", path, text="when does the ferry leave?", k=1, lanes=["text"]), wire.Recalled)
+        long = check_type(ana.send("POST", path, text="when does the ferry leave?", k=1, lanes=["text"]), wire.Recalled)
         assert [hit.ref for hit in long.hits] == [found.hits[0].ref]
-    words = checked(ana.get("/v1/worlds/harbour/chunks", query="ferry"), wire.Recalled)
+    words = check_type(ana.get("/v1/worlds/harbour/chunks", query="ferry"), wire.Recalled)
     assert words.lanes == ("text",)
-    told = checked(ana.get("/v1/worlds/harbour/context", text="ferry"), wire.Context)
+    told = check_type(ana.get("/v1/worlds/harbour/context", text="ferry"), wire.Context)
     assert "Ystad" in told.text
     plain = ana("GET", "/v1/worlds/harbour/context", params={"text": "ferry"}, headers={"Accept": "text/plain"})
     assert plain.text == told.text
 
 
-def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: Caller) -> None:
+def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: RestClient) -> None:
     near, wide = (ana("PUT", f"/v1/worlds/{name}").json()["ref"] for name in ("quay", "seaside"))
     ana.send("POST", "/v1/worlds/quay/members", name="crane", type="Thing")
     ana.send("POST", "/v1/worlds/seaside/memories", text="The lighthouse keeper is called Odd.")
@@ -171,16 +171,18 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: Caller) -
     )
     ana.send("POST", "/v1/edges", source=crane, type="depends_on", target=keeper)
     asked = {"text": "who is the lighthouse keeper?", "lanes": ["text", "entity"]}
-    found = checked(ana.send("POST", "/v1/recall", **asked, scopes=["quay", "seaside"]), wire.Recalled)
+    found = check_type(ana.send("POST", "/v1/recall", **asked, scopes=["quay", "seaside"]), wire.Recalled)
     assert found.hits[0].scope == wide and {hit.scope for hit in found.hits} <= {near, wide}
     assert any(note.startswith("2 of 2 scopes were asked") for note in found.notes)
     streams = {"wordings": ["the lighthouse"], "paths": 3, "describe": True, "fields": {"words": 2}}
-    found = checked(ana.send("POST", "/v1/recall", text="beacon", **streams), wire.Recalled)
+    found = check_type(ana.send("POST", "/v1/recall", text="beacon", **streams), wire.Recalled)
     assert found.paths[0].context.startswith("beacon depends on Odd the keeper")
     assert found.paths[0].nodes == (crane, keeper) and any("asked in 2 wordings" in each for each in found.notes)
-    assert found.hits[0].scores["text"] > 0 and checked(ana.get("/v1/recall", text="beacon"), wire.Recalled).paths == ()
+    assert (
+        found.hits[0].scores["text"] > 0 and check_type(ana.get("/v1/recall", text="beacon"), wire.Recalled).paths == ()
+    )
     weighed = {"type_weights": {"Thing": 0.5}, "siblings": 0.3, "fuzzy": True}
-    found = checked(ana.send("POST", "/v1/recall", text="the beakon", **weighed), wire.Recalled)
+    found = check_type(ana.send("POST", "/v1/recall", text="the beakon", **weighed), wire.Recalled)
     assert any('"beakon" is in no text and was read as "beacon"' in each for each in found.notes)
     assert found.hits[0].name == "beacon" and found.hits[0].scores["type"] == pytest.approx(-found.hits[0].score)
     assert found.search_mode == ("hybrid" if "vector" in found.lanes else "fulltext")
@@ -188,7 +190,7 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: Caller) -
         assert ana("POST", path, json={"text": "x", **more}).status_code in (404, 422)
 
 
-def test_what_holds_is_there_as_a_memory_graph(served: Running, ana: Caller) -> None:
+def test_what_holds_is_there_as_a_memory_graph(served: ServedStore, ana: RestClient) -> None:
     team = ana.send("POST", "/v1/worlds", name="Search", type="Team")["refs"][0]
     ana.send("POST", "/v1/worlds", name="Elsewhere")
     told = {"type": "Person", "world": team}
@@ -224,26 +226,26 @@ def test_what_holds_is_there_as_a_memory_graph(served: Running, ana: Caller) -> 
     assert f"Bo {twice[:12]}" in names and f"Bo {one[:12]}" in names
 
 
-def test_edges_are_written_listed_and_retracted(ana: Caller) -> None:
+def test_edges_are_written_listed_and_retracted(ana: RestClient) -> None:
     one, other = (ana.send("POST", "/v1/worlds", name=name)["refs"][0] for name in ("bridge", "river"))
-    made = checked(ana.send("POST", "/v1/edges", source=one, type="refers_to", target=other), wire.Receipt)
-    assert checked(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).target == other
-    edges = checked(ana.get(f"/v1/worlds/{one}/edges", type="refers_to"), wire.Edges).edges
+    made = check_type(ana.send("POST", "/v1/edges", source=one, type="refers_to", target=other), wire.Receipt)
+    assert check_type(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).target == other
+    edges = check_type(ana.get(f"/v1/worlds/{one}/edges", type="refers_to"), wire.Edges).edges
     assert [each.ref for each in edges] == [made.ref]
     ended = ana.send("DELETE", f"/v1/edges/{made.ref}?valid_from=2100-01-01&valid_to=2101-01-01")
     period = {"from": "2100-01-01T00:00:00Z", "to": "2101-01-01T00:00:00Z"}
     assert ended["lost"] == [{"ref": made.ref, "version": None, "valid": period}]
-    assert len(checked(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).spans) == 2
+    assert len(check_type(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).spans) == 2
     ana.send("DELETE", f"/v1/edges/{made.ref}")
     assert not ana.get(f"/v1/worlds/{one}/edges", type="refers_to")["edges"]
 
 
-def test_proposals_and_conflicts_are_listed_and_decided(ana: Caller) -> None:
+def test_proposals_and_conflicts_are_listed_and_decided(ana: RestClient) -> None:
     for _ in range(2):
         told = ana.send("POST", "/v1/worlds", name="Nils Bohrman", type="Entity")
     ref = told["proposals"][0]
-    assert checked(ana.get(f"/v1/proposals/{ref}"), wire.Proposal).status == "pending"
-    assert ref in [each.ref for each in checked(ana.get("/v1/proposals"), wire.Proposals).proposals]
+    assert check_type(ana.get(f"/v1/proposals/{ref}"), wire.Proposal).status == "pending"
+    assert ref in [each.ref for each in check_type(ana.get("/v1/proposals"), wire.Proposals).proposals]
     ana.send("POST", f"/v1/proposals/{ref}/accept", why="the same")
     ana.send("POST", f"/v1/proposals/{ref}/undo")
     assert ana.get(f"/v1/proposals/{ref}")["status"] != "accepted"
@@ -251,11 +253,11 @@ def test_proposals_and_conflicts_are_listed_and_decided(ana: Caller) -> None:
         ana.send("POST", "/v1/worlds", name=name, type="Fact")["refs"][0] for name in ("it rains", "it shines")
     )
     ana.send("POST", "/v1/edges", source=one, type="contradicts", target=other)
-    pairs = checked(ana.get("/v1/conflicts"), wire.Conflicts).conflicts
+    pairs = check_type(ana.get("/v1/conflicts"), wire.Conflicts).conflicts
     assert [{pair.first.ref, pair.second.ref} for pair in pairs] == [{one, other}]
 
 
-def test_a_world_is_claimed_under_the_conditions_of_the_request(ana: Caller) -> None:
+def test_a_world_is_claimed_under_the_conditions_of_the_request(ana: RestClient) -> None:
     tag = ana("PUT", "/v1/worlds/attic").headers["etag"]
     assert ana("PUT", "/v1/worlds/attic", headers={"If-Match": tag}).status_code == 200
     assert ana("PUT", "/v1/worlds/attic", headers={"If-None-Match": tag}).status_code == 200, "304 is for reads"
@@ -264,10 +266,10 @@ def test_a_world_is_claimed_under_the_conditions_of_the_request(ana: Caller) -> 
     assert ana("GET", "/v1/worlds/loft").status_code == 404, "and nothing was made"
 
 
-def test_the_store_shows_its_head_log_proofs_and_figures(served: Running, ana: Caller) -> None:
+def test_the_store_shows_its_head_log_proofs_and_figures(served: ServedStore, ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="lighthouse")["refs"][0]
-    head = checked(ana.get("/v1/head"), wire.Head)
-    page = checked(ana.get("/v1/log", ref=ref), wire.Entries)
+    head = check_type(ana.get("/v1/head"), wire.Head)
+    page = check_type(ana.get("/v1/log", ref=ref), wire.Entries)
     assert page.entries[0].event == "created" and page.entries[0].seq == head.seq
     assert check_proof(ana.get("/v1/proofs", ref=ref)["proof"], served.db.checkpoint()).ok
     figures = ana("GET", "/metrics").text
@@ -276,7 +278,7 @@ def test_the_store_shows_its_head_log_proofs_and_figures(served: Running, ana: C
     assert any("lighthouse" in line for line in lines)
 
 
-def test_pages_follow_one_another_at_one_moment(ana: Caller) -> None:
+def test_pages_follow_one_another_at_one_moment(ana: RestClient) -> None:
     for number in range(5):
         ana.send("POST", "/v1/worlds/shelf/members", name=f"book {number}")
     page = ana.get("/v1/worlds/shelf/members", limit=2)
@@ -288,7 +290,7 @@ def test_pages_follow_one_another_at_one_moment(ana: Caller) -> None:
     assert names == [f"book {number}" for number in range(5)]
 
 
-def test_tags_tell_whether_something_changed(ana: Caller) -> None:
+def test_tags_tell_whether_something_changed(ana: RestClient) -> None:
     ana.send("POST", "/v1/worlds", name="door", content="shut")
     tag = ana("GET", "/v1/worlds/door").headers["etag"]
     assert ana("GET", "/v1/worlds/door", headers={"If-None-Match": tag}).status_code == 304
@@ -300,7 +302,7 @@ def test_tags_tell_whether_something_changed(ana: Caller) -> None:
     assert ana("GET", "/v1/worlds/door", headers={"If-None-Match": tag}).status_code == 200
 
 
-def test_a_memory_that_is_sent_again_under_its_key_is_answered_as_it_was(ana: Caller) -> None:
+def test_a_memory_that_is_sent_again_under_its_key_is_answered_as_it_was(ana: RestClient) -> None:
     """It was near itself, and near what was written since."""
     ana.send("POST", "/v1/worlds/bo/memories", text="Bo lives in Lisbon.", valid_from="2024-01-01")
     said = {"text": "Bo lives in Porto.", "valid_from": "2025-01-01"}
@@ -312,7 +314,7 @@ def test_a_memory_that_is_sent_again_under_its_key_is_answered_as_it_was(ana: Ca
     assert (again.status_code, again.json()) == (first.status_code, first.json())
 
 
-def test_a_request_under_a_key_is_done_once(ana: Caller) -> None:
+def test_a_request_under_a_key_is_done_once(ana: RestClient) -> None:
     key = {"Idempotency-Key": "once"}
     one, two = (ana("POST", "/v1/worlds", json={"name": "kettle"}, headers=key).json() for _ in range(2))
     assert one == two
@@ -320,7 +322,7 @@ def test_a_request_under_a_key_is_done_once(ana: Caller) -> None:
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
 
 
-def test_a_key_of_another_is_another_request(served: Running, ana: Caller) -> None:
+def test_a_key_of_another_is_another_request(served: ServedStore, ana: RestClient) -> None:
     """One who happened to use the same Idempotency-Key was refused, or told what somebody else had written."""
     key = {"Idempotency-Key": "mine"}
     first = ana("POST", "/v1/worlds/tea/memories", json={"text": "It is green."}, headers=key).json()
@@ -331,14 +333,16 @@ def test_a_key_of_another_is_another_request(served: Running, ana: Caller) -> No
     assert ana("POST", "/v1/worlds/tea/memories", json={"text": "It is green."}, headers=key).json() == first
 
 
-def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(served: Running, ana: Caller) -> None:
+def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(
+    served: ServedStore, ana: RestClient
+) -> None:
     made = served.db.signed("ana").create("World", "jug", idempotency_key="old")
     key = {"Idempotency-Key": "old"}
     assert ana("POST", "/v1/worlds", json={"name": "jug"}, headers=key).json()["refs"] == [made.ref]
     assert served.caller("ike")("POST", "/v1/worlds", json={"name": "cup"}, headers=key).status_code == 201
 
 
-def listed(ana: Caller, path: str, name: str, **asked: Any) -> list[Any]:
+def listed(ana: RestClient, path: str, name: str, **asked: Any) -> list[Any]:
     """All pages of a list."""
     found: list[Any] = []
     cursor = None
@@ -350,7 +354,7 @@ def listed(ana: Caller, path: str, name: str, **asked: Any) -> list[Any]:
             return found
 
 
-def test_every_list_goes_on_to_its_end(served: Running, ana: Caller) -> None:
+def test_every_list_goes_on_to_its_end(served: ServedStore, ana: RestClient) -> None:
     """They ended behind 10,000 items, as if there were no more."""
     box = ana.send("PUT", "/v1/worlds/box")["ref"]
     with served.db.batch() as tx:
@@ -369,7 +373,7 @@ def test_every_list_goes_on_to_its_end(served: Running, ana: Caller) -> None:
     assert {each["ref"] for each in listed(ana, "/v1/worlds", "worlds", limit=200)} > {each["ref"] for each in beads}
 
 
-def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: Running, ana: Caller) -> None:
+def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: ServedStore, ana: RestClient) -> None:
     home = ana.send("PUT", "/v1/worlds/rack")["ref"]
     guest = served.caller("racker", home)
     for name in "abcd":
@@ -385,7 +389,7 @@ def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: Running, an
             assert (told.status_code, "another list" in told.text) == (422, True)
 
 
-def test_a_cursor_is_refused_with_other_parameters_than_its_first_page_had(ana: Caller) -> None:
+def test_a_cursor_is_refused_with_other_parameters_than_its_first_page_had(ana: RestClient) -> None:
     """It began behind where it had come to, and what came before in the other list was left out without a word."""
     for tray in ("left", "right"):
         for name in "abc":
@@ -469,18 +473,18 @@ BAD = [
 
 @pytest.mark.parametrize(("method", "path", "how", "status", "code"), BAD)
 def test_a_bad_request_is_told_what_is_wrong_and_changes_nothing(
-    served: Running, ana: Caller, method: str, path: str, how: dict[str, object], status: int, code: str
+    served: ServedStore, ana: RestClient, method: str, path: str, how: dict[str, object], status: int, code: str
 ) -> None:
     before = served.db.head()
     answer = ana(method, path, **how)
-    told = checked(answer.json(), wire.Problem)
+    told = check_type(answer.json(), wire.Problem)
     assert (answer.status_code, told.status, told.code) == (status, status, code), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert told.request_id == answer.headers["x-request-id"]
     assert served.db.head() == before
 
 
-def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: Running) -> None:
+def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: ServedStore) -> None:
     for stranger in (served.stranger(), served.stranger("worlddb_nothing")):
         answer = stranger("GET", "/v1/worlds")
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
@@ -494,7 +498,7 @@ def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: 
     assert ended("GET", "/v1/worlds").status_code == 401
 
 
-def test_the_page_names_every_route_and_every_type(served: Running) -> None:
+def test_the_page_names_every_route_and_every_type(served: ServedStore) -> None:
     page = served.stranger().get("/openapi.json")
     assert page["openapi"] == "3.1.0"
     for route in serving.ROUTES:
@@ -514,7 +518,7 @@ def test_the_page_names_every_route_and_every_type(served: Running) -> None:
     assert interface_page.page(serving.ROUTES)["paths"].keys() <= page["paths"].keys()
 
 
-def test_a_retry_of_a_conditional_write_is_answered_as_it_was_then(ana: Caller) -> None:
+def test_a_retry_of_a_conditional_write_is_answered_as_it_was_then(ana: RestClient) -> None:
     ana.send("POST", "/v1/worlds", name="gate", content="shut")
     tag = ana("GET", "/v1/worlds/gate").headers["etag"]
     told = {"If-Match": tag, "Idempotency-Key": "open the gate"}
@@ -540,15 +544,15 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize(("accept", "wanted"), ACCEPTED)
-def test_the_answer_has_the_type_that_a_client_would_rather_have(ana: Caller, accept: str, wanted: str) -> None:
+def test_the_answer_has_the_type_that_a_client_would_rather_have(ana: RestClient, accept: str, wanted: str) -> None:
     ana("PUT", "/v1/worlds/accepted")
     answer = ana("GET", "/v1/worlds/accepted/context?text=x", headers={"Accept": accept})
     assert answer.status_code == (200 if wanted else 406)
     assert answer.headers["content-type"] == wanted or not wanted
 
 
-def test_lists_of_a_span_have_every_version_that_fits_and_no_page_splits_a_world(ana: Caller) -> None:
-    home = checked(ana.send("POST", "/v1/worlds", name="Span", resolve="none"), wire.Receipt).ref
+def test_lists_of_a_span_have_every_version_that_fits_and_no_page_splits_a_world(ana: RestClient) -> None:
+    home = check_type(ana.send("POST", "/v1/worlds", name="Span", resolve="none"), wire.Receipt).ref
     for name in ("one", "two", "three"):
         ana.send("POST", "/v1/worlds", name=name, world=home, content="a", valid_from="2020-01-01", resolve="none")
         ref = ana.get(f"/v1/worlds/{home}/members", name=name)["worlds"][0]["ref"]
@@ -578,21 +582,21 @@ def test_lists_of_a_span_have_every_version_that_fits_and_no_page_splits_a_world
     assert ana("GET", one, params={"during": ["2021", "2022"], "overlaps": ["2021", "2022"]}).status_code == 422
 
 
-def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_checked(ana: Caller) -> None:
-    home = checked(ana.send("POST", "/v1/worlds", name="Receipts", resolve="none"), wire.Receipt).ref
+def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_checked(ana: RestClient) -> None:
+    home = check_type(ana.send("POST", "/v1/worlds", name="Receipts", resolve="none"), wire.Receipt).ref
     how = {"name": "plan", "world": home, "content": "by ferry", "resolve": "none"}
-    made = checked(ana.send("POST", "/v1/worlds", **how), wire.Receipt).ref
+    made = check_type(ana.send("POST", "/v1/worlds", **how), wire.Receipt).ref
     ana.send("PATCH", f"/v1/worlds/{made}", content="by train")
     linked = ana.send("POST", "/v1/edges", source=made, type="derived_from", target=made, versions=[2, 1])
-    edge = checked(linked, wire.Receipt).ref
+    edge = check_type(linked, wire.Receipt).ref
     assert [ana.get(f"/v1/edges/{edge}")[name] for name in ("source_version", "target_version")] == [2, 1]
     plain = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True)
     faded = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True, decay={"half_life_days": 1e-6})
     assert plain["receipt"] is None and faded["hits"][0]["score"] < plain["hits"][0]["score"]
     answer = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True, receipt=True)
-    told = checked(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="train"), wire.RecallCheck)
+    told = check_type(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="train"), wire.RecallCheck)
     assert (told.verdict, told.problems) == ("holds", ()) and told.proved
-    other = checked(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="ferry"), wire.RecallCheck)
+    other = check_type(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="ferry"), wire.RecallCheck)
     assert other.verdict != "holds"
     assert ana("POST", "/v1/recall/check", json={"receipt": "{}", "text": "train"}).status_code == 422
 
@@ -740,7 +744,7 @@ def test_what_is_said_to_the_whole_store_ends_and_names_nothing_of_a_user(tmp_pa
         assert len(about) == 3, "what is said at the root is about one entry there, in whichever letters"
 
 
-def test_of_writes_that_rest_on_one_tag_one_is_done(ana: Caller) -> None:
+def test_of_writes_that_rest_on_one_tag_one_is_done(ana: RestClient) -> None:
     """All were that came between the look at the tag and the lock, and memories, aliases and erasures heeded none."""
     ana.send("POST", "/v1/worlds/dock/memories", text="There are 20 berths.")
     writes: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -772,7 +776,7 @@ def test_of_writes_that_rest_on_one_tag_one_is_done(ana: Caller) -> None:
         assert len({each.text for each in again}) == 1, "the same under its key is answered as it was"
 
 
-def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Caller) -> None:
+def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: RestClient) -> None:
     """It was told that no such world, or edge, is there, as if nothing had been done."""
     for name in ("mill", "barn", "farm"):
         ana.send("POST", "/v1/worlds", name=name)
@@ -799,7 +803,7 @@ def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Call
     assert keyed == {"/v1/keys": False, "/v1/edges": True}
 
 
-def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: Caller) -> None:
+def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: RestClient) -> None:
     """20,000 times one name took 22 s, before anything was refused or written."""
     ref = ana.send("POST", "/v1/worlds", name="pond", content="deep")["refs"][0]
     path = "/v1/worlds/garden/memories"
@@ -814,7 +818,7 @@ def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: Caller) -> None:
         assert refused.status_code == 422 and f"$.{field}" in refused.json()["detail"]
 
 
-def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: Running, ana: Caller) -> None:
+def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: ServedStore, ana: RestClient) -> None:
     shed = ana.send("PUT", "/v1/worlds/shed")["ref"]
     rake, spade = (ana.send("POST", "/v1/worlds/shed/members", name=name)["refs"][0] for name in ("rake", "spade"))
     for caller in (ana, served.caller("gardener", shed)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.rest import Caller, checked, running
+from tests.support.rest import RestClient, check_type, running
 from worlddb.client import wire_records as wire
 
 
@@ -12,13 +12,13 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
     with running(tmp_path) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
-        plan = checked(owner.send("PUT", "/v1/plans/small", writes_per_minute=2, recall_k=3), wire.Plan)
+        plan = check_type(owner.send("PUT", "/v1/plans/small", writes_per_minute=2, recall_k=3), wire.Plan)
         assert plan.limits.writes_per_minute == 2 and plan.limits.worlds is None
-        account = checked(owner.send("POST", "/v1/accounts", name="acme", plan="small"), wire.Account)
+        account = check_type(owner.send("POST", "/v1/accounts", name="acme", plan="small"), wire.Account)
         asked = {"name": "robot", "account": "acme", "world": inside, "right": "write"}
-        made = checked(owner.send("POST", "/v1/keys", **asked), wire.NewKey)
-        robot = Caller(served.rest, made.secret)
-        told = checked(robot.get("/v1/limits"), wire.Allowed)
+        made = check_type(owner.send("POST", "/v1/keys", **asked), wire.NewKey)
+        robot = RestClient(served.rest, made.secret)
+        told = check_type(robot.get("/v1/limits"), wire.Allowed)
         assert (told.name, told.world, told.right, told.plan) == ("robot", inside, "write", "small")
         assert robot.get(f"/v1/worlds/{inside}")["name"] == "inside"
         assert robot("GET", "/v1/keys").status_code == 403
@@ -29,21 +29,21 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         assert owner("PATCH", "/v1/accounts/acme", json={"plan": "none"}).json()["reason"] == "unknown_plan"
         gone = owner("PATCH", "/v1/accounts/nobody", json={"plan": ""})
         assert (gone.status_code, gone.json()["remedy"]) == (404, "See /v1/accounts")
-        freed = checked(owner.send("PATCH", "/v1/accounts/acme", name="acme & sons", plan=""), wire.Account)
+        freed = check_type(owner.send("PATCH", "/v1/accounts/acme", name="acme & sons", plan=""), wire.Account)
         assert (freed.name, freed.plan, robot.get("/v1/limits")["plan"]) == ("acme & sons", "", "")
         robot.send("POST", "/v1/worlds", name="more than two")
         owner.send("PATCH", f"/v1/accounts/{account.id}", plan="small")
         late = robot("POST", "/v1/worlds", json={"name": "one more"})
         assert (late.status_code, late.json()["code"]) == (429, "plan_limit")
         assert int(late.headers["retry-after"]) >= 1
-        keys = checked(owner.get("/v1/keys"), wire.Keys).keys
+        keys = check_type(owner.get("/v1/keys"), wire.Keys).keys
         assert [each.id for each in keys] == [made.id]
         assert made.secret not in owner("GET", "/v1/keys").text
-        checked(owner.send("DELETE", "/v1/keys/robot"), wire.Key)
+        check_type(owner.send("DELETE", "/v1/keys/robot"), wire.Key)
         assert robot("GET", "/v1/limits").status_code == 401
         owner.send("DELETE", f"/v1/accounts/{account.id}")
-        assert checked(owner.get("/v1/accounts"), wire.Accounts).accounts == ()
-        assert [each.name for each in checked(owner.get("/v1/plans"), wire.Plans).plans] == ["small"]
+        assert check_type(owner.get("/v1/accounts"), wire.Accounts).accounts == ()
+        assert [each.name for each in check_type(owner.get("/v1/plans"), wire.Plans).plans] == ["small"]
 
 
 def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path: Path) -> None:

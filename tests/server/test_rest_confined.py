@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.support.rest import Caller, running
+from tests.support.rest import RestClient, running
 from worlddb.tools.server import serving
 
 OUTSIDE = "zyzzyva"
@@ -62,7 +62,7 @@ def _paths(inside: str, member: str, outside: str) -> list[str]:
     return found
 
 
-def _asked(caller: Caller, path: str, known: dict[str, str]) -> tuple[str, int, str]:
+def _asked(caller: RestClient, path: str, known: dict[str, str]) -> tuple[str, int, str]:
     answer = caller("GET", path)
     shown = path
     for ref, name in known.items():

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import pytest
 
-from tests.support.rest import Caller, Running, checked, running
+from tests.support.rest import RestClient, ServedStore, check_type, running
 from worlddb.client import wire_records as wire
 
 A, SERVES = "<https://a.example/luna>", "<https://a.example/serves>"
@@ -18,24 +18,24 @@ NAMES = "SELECT ?name FROM wdb:memory { ?x wdb:name ?name } ORDER BY ?name"
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Running]:
+def served(tmp_path: Path) -> Iterator[ServedStore]:
     with running(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
-def ana(served: Running) -> Caller:
+def ana(served: ServedStore) -> RestClient:
     return served.caller("ana")
 
 
-def _objects(caller: Caller, world: str, **params: Any) -> list[str]:
+def _objects(caller: RestClient, world: str, **params: Any) -> list[str]:
     page = caller.get(f"/v1/worlds/{world}/statements", **params)
-    return [each.object for each in checked(page, wire.Statements).statements]
+    return [each.object for each in check_type(page, wire.Statements).statements]
 
 
-def test_statements_are_stated_listed_by_pattern_and_page_and_taken_back(ana: Caller) -> None:
+def test_statements_are_stated_listed_by_pattern_and_page_and_taken_back(ana: RestClient) -> None:
     made = ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, f'"{n}"'] for n in range(5)])
-    assert checked(made, wire.Receipt).events
+    assert check_type(made, wire.Receipt).events
     many = [[A, "<https://a.example/has>", f'"{n}"'] for n in range(250)]
     assert ana.send("POST", "/v1/worlds/cafes/statements", statements=many)["refs"] == made["refs"]
     ana.send("DELETE", "/v1/worlds/cafes/statements", statements=many)
@@ -52,7 +52,7 @@ def test_statements_are_stated_listed_by_pattern_and_page_and_taken_back(ana: Ca
     assert len(_objects(ana, "cafes", seq=made["seq"])) == 5
 
 
-def test_a_window_a_graph_and_a_tag_hold_as_for_worlds(ana: Caller) -> None:
+def test_a_window_a_graph_and_a_tag_hold_as_for_worlds(ana: RestClient) -> None:
     body = {"statements": [[A, SERVES, '"tea"', "<urn:g>"]], "valid_from": "2020-01-01", "valid_to": "2021-01-01"}
     ana.send("POST", "/v1/worlds/cafes/statements", **body)
     assert _objects(ana, "cafes") == [] and _objects(ana, "cafes", valid="2020-06-01") == ['"tea"']
@@ -65,13 +65,13 @@ def test_a_window_a_graph_and_a_tag_hold_as_for_worlds(ana: Caller) -> None:
 
 
 @pytest.mark.parametrize("statement", [[A, SERVES], [A, "tea", "tea"], ['"x"', SERVES, A], [None, SERVES, A]])
-def test_what_is_no_statement_is_refused_and_makes_no_world(ana: Caller, statement: list[Any]) -> None:
+def test_what_is_no_statement_is_refused_and_makes_no_world(ana: RestClient, statement: list[Any]) -> None:
     answer = ana("POST", "/v1/worlds/nothing/statements", json={"statements": [[A, SERVES, A], statement]})
     assert answer.status_code == 422, answer.text
     assert ana("GET", "/v1/worlds/nothing/statements").status_code == 404
 
 
-def test_turtle_comes_in_and_a_broken_one_says_where(ana: Caller) -> None:
+def test_turtle_comes_in_and_a_broken_one_says_where(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     path = "/v1/worlds/cafes/statements?valid_from=2020-01-01"
     sent = ana("POST", path, content=TURTLE, headers={"Content-Type": "text/turtle; charset=utf-8"})
@@ -84,7 +84,7 @@ def test_turtle_comes_in_and_a_broken_one_says_where(ana: Caller) -> None:
     assert ana("GET", "/v1/worlds/bakeries").status_code == 404
 
 
-def test_sparql_answers_in_every_format_as_of_any_moment(ana: Caller) -> None:
+def test_sparql_answers_in_every_format_as_of_any_moment(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     for name in ("cafes", "tea"):
         ana.send("POST", "/v1/worlds", name=name, valid_from="2020-01-01")
@@ -111,7 +111,7 @@ def test_sparql_answers_in_every_format_as_of_any_moment(ana: Caller) -> None:
     assert before["results"]["bindings"] == []
 
 
-def test_what_sparql_refuses_has_its_own_code(ana: Caller) -> None:
+def test_what_sparql_refuses_has_its_own_code(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     for name in ("cafes", "tea", "cake"):
         ana.send("POST", "/v1/worlds", name=name)
@@ -128,7 +128,7 @@ def test_what_sparql_refuses_has_its_own_code(ana: Caller) -> None:
     assert ana("GET", "/v1/sparql?update=CLEAR%20ALL").status_code == 422
 
 
-def test_an_update_under_a_key_has_one_effect(ana: Caller) -> None:
+def test_an_update_under_a_key_has_one_effect(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     how: Any = {"headers": {"Content-Type": "application/sparql-update", "Idempotency-Key": "k"}}
     insert, path = f"INSERT DATA {{ {A} {SERVES} [], 'tea' }}", "/v1/worlds/cafes/sparql"
@@ -138,7 +138,7 @@ def test_an_update_under_a_key_has_one_effect(ana: Caller) -> None:
     assert ana("POST", path, content="CLEAR ALL", **how).status_code == 409
 
 
-def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: Running, ana: Caller) -> None:
+def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: ServedStore, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     how: Any = {"headers": {"Content-Type": "application/sparql-update"}}
     ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"tea"']])
@@ -160,7 +160,7 @@ def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: 
     assert ana("POST", "/v1/worlds/pubs/sparql", content=copied, **how).status_code == 409
 
 
-def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: Running, ana: Caller) -> None:
+def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: ServedStore, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     served.db.accounts.define_plan("small", writes_per_minute=2, features=["sparql"])
     served.db.accounts.create_account("acme", plan="small")
@@ -183,7 +183,7 @@ def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: 
     assert [each.writes for each in served.db.accounts.usage("robot", by="total").usage] == [2]
 
 
-def test_a_query_has_its_dataset_beside_it(ana: Caller) -> None:
+def test_a_query_has_its_dataset_beside_it(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     stated = [[A, SERVES, f'"{name}"', f"<urn:{name}>"] for name in ("tea", "cake")]
     ana.send("POST", "/v1/worlds/cafes/statements", statements=stated)
@@ -205,7 +205,7 @@ def test_a_query_has_its_dataset_beside_it(ana: Caller) -> None:
     assert [each["graph"] for each in listed if each["graph"]] == ["<urn:cake>"]
 
 
-def test_only_a_key_that_writes_sends_updates(served: Running, ana: Caller) -> None:
+def test_only_a_key_that_writes_sends_updates(served: ServedStore, ana: RestClient) -> None:
     reader = served.caller("reader", write=False)
     how: Any = {"content": "INSERT DATA { <urn:a> <urn:b> <urn:c> }"}
     how["headers"] = {"Content-Type": "application/sparql-update"}
@@ -215,31 +215,31 @@ def test_only_a_key_that_writes_sends_updates(served: Running, ana: Caller) -> N
     assert asked.json()["boolean"] is True
 
 
-def test_a_plan_without_sparql_is_not_answered(served: Running) -> None:
+def test_a_plan_without_sparql_is_not_answered(served: ServedStore) -> None:
     served.db.accounts.define_plan("plain", features=[])
     served.db.accounts.create_account("jon", plan="plain")
-    jon = Caller(served.rest, served.db.accounts.create_key("phone", account="jon").secret)
+    jon = RestClient(served.rest, served.db.accounts.create_key("phone", account="jon").secret)
     answer = jon("GET", f"/v1/sparql?query={quote(NAMES)}")
     assert (answer.status_code, answer.json()["code"]) == (403, "plan_limit")
 
 
-def test_a_fork_goes_on_and_is_merged(ana: Caller) -> None:
+def test_a_fork_goes_on_and_is_merged(ana: RestClient) -> None:
     trip = ana.send("POST", "/v1/worlds", name="trip")["refs"][0]
     hotel = ana.send("POST", f"/v1/worlds/{trip}/members", name="hotel", content="By the sea.")["refs"][0]
-    fork = checked(ana.send("POST", f"/v1/worlds/{trip}/fork", name="cheaper"), wire.Receipt).refs[0]
+    fork = check_type(ana.send("POST", f"/v1/worlds/{trip}/fork", name="cheaper"), wire.Receipt).refs[0]
     inside = ana.get(f"/v1/worlds/{fork}/members")["worlds"][0]["ref"]
     ana.send("PATCH", f"/v1/worlds/{inside}", content="A hostel.")
     ana.send("PATCH", f"/v1/worlds/{hotel}", content="In town.")
-    plan = checked(ana.send("POST", f"/v1/worlds/{fork}/merge", plan=True), wire.Merged)
+    plan = check_type(ana.send("POST", f"/v1/worlds/{fork}/merge", plan=True), wire.Merged)
     assert [each.world for each in plan.undecided] == [hotel] and plan.receipt is None
     assert ana.send("POST", f"/v1/worlds/{fork}/merge")["receipt"] is None
     done = ana.send("POST", f"/v1/worlds/{fork}/merge", decide={plan.conflicts[0].id: "theirs"})
-    assert checked(done, wire.Merged).receipt and ana.get(f"/v1/worlds/{hotel}")["content"] == "A hostel."
+    assert check_type(done, wire.Merged).receipt and ana.get(f"/v1/worlds/{hotel}")["content"] == "A hostel."
     assert ana.send("POST", f"/v1/worlds/{fork}/merge")["receipt"] is None
     assert ana("POST", f"/v1/worlds/{trip}/merge").status_code == 422
 
 
-def test_a_key_of_one_world_has_its_own_statements_and_forks(served: Running, ana: Caller) -> None:
+def test_a_key_of_one_world_has_its_own_statements_and_forks(served: ServedStore, ana: RestClient) -> None:
     home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
     other = ana.send("POST", "/v1/worlds", name="other")["refs"][0]
     ana.send("POST", f"/v1/worlds/{home}/members", name="trip")
@@ -249,7 +249,7 @@ def test_a_key_of_one_world_has_its_own_statements_and_forks(served: Running, an
     for world in (menu, board):
         ana.send("POST", f"/v1/worlds/{world}/statements", statements=[[A, SERVES, '"tea"']])
     guest = served.caller("guest", home)
-    (seen,) = checked(guest.get("/v1/worlds/menu/statements"), wire.Statements).statements
+    (seen,) = check_type(guest.get("/v1/worlds/menu/statements"), wire.Statements).statements
     assert (seen.world, seen.seq) == (menu, None)
     assert guest("GET", f"/v1/worlds/{board}/statements").status_code == 404
     for method, path in (("GET", "statements"), ("POST", "fork"), ("POST", "merge"), ("DELETE", "statements")):
@@ -264,7 +264,7 @@ def test_a_key_of_one_world_has_its_own_statements_and_forks(served: Running, an
     assert refused.status_code == 404 and other not in refused.text
 
 
-def test_sparql_of_a_key_of_one_world_ends_at_it(served: Running, ana: Caller) -> None:
+def test_sparql_of_a_key_of_one_world_ends_at_it(served: ServedStore, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     home = ana.send("POST", "/v1/worlds", name="home", content="inside")["refs"][0]
     other = ana.send("POST", "/v1/worlds", name="other", content="outside")["refs"][0]
@@ -278,7 +278,7 @@ def test_sparql_of_a_key_of_one_world_ends_at_it(served: Running, ana: Caller) -
     assert "outside" not in guest("GET", f"/v1/sparql?query={quote(named)}").text
 
 
-def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: Running, ana: Caller) -> None:
+def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: ServedStore, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     secret = ana.send("POST", "/v1/worlds", name="secret")["refs"][0]
     home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
@@ -294,7 +294,7 @@ def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: Runnin
     assert ana("POST", "/v1/sparql", content="CLEAR ALL", headers=how).status_code == 422
 
 
-def test_who_searches_inside_a_world_is_told_that_its_own_statements_are_not_searched(ana: Caller) -> None:
+def test_who_searches_inside_a_world_is_told_that_its_own_statements_are_not_searched(ana: RestClient) -> None:
     ana.send("POST", "/v1/worlds/bakery/statements", statements=[[A, SERVES, '"rye bread"']])
     for path in ("/v1/worlds/bakery/search", "/v1/worlds/bakery/recall"):
         found = ana.get(path, text="rye bread")

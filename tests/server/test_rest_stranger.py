@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from tests.server.test_jobs_and_events import ended
 from tests.server.test_serve import serving
-from tests.support.rest import Caller, running
+from tests.support.rest import RestClient, running
 from worlddb.reconciler.commands import outcome
 from worlddb.tools.server import problems
 
@@ -31,7 +31,7 @@ RDF = {
 
 
 @pytest.fixture(scope="module")
-def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestClient]:
     with running(tmp_path_factory.mktemp("stranger")) as served:
         caller = served.caller("ana")
         sent = caller("POST", "/v1/worlds/cafes/statements", content=TURTLE, headers={"Content-Type": "text/turtle"})
@@ -39,14 +39,14 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
         yield caller
 
 
-def told(caller: Caller, method: str, path: str, status: int, **how: Any) -> tuple[str, str]:
+def told(caller: RestClient, method: str, path: str, status: int, **how: Any) -> tuple[str, str]:
     """What was wrong with a request, and what to do next."""
     answer = caller(method, path, **how)
     assert answer.status_code == status, answer.text
     return answer.json()["detail"], answer.json()["remedy"]
 
 
-def test_a_word_that_is_none_of_those_allowed_is_told_them(ana: Caller) -> None:
+def test_a_word_that_is_none_of_those_allowed_is_told_them(ana: RestClient) -> None:
     """The remedy listed the fields of the body, and not what the wrong one takes."""
     body = {"text": "hi", "on_near": "merge"}
     _, remedy = told(ana, "POST", "/v1/worlds/cafes/memories", 422, json=body)
@@ -57,7 +57,7 @@ def test_a_word_that_is_none_of_those_allowed_is_told_them(ana: Caller) -> None:
     assert "properties" in remedy
 
 
-def test_who_is_only_named_answers_where_nothing_else_does(ana: Caller) -> None:
+def test_who_is_only_named_answers_where_nothing_else_does(ana: RestClient) -> None:
     """Entries that memories were about came before what was said of them."""
     ana.send("POST", "/v1/worlds/inn/memories", text="The hotel is by the station.", about=["hotel", "Mia"])
     hits = ana.get("/v1/worlds/inn/recall", text="where is the hotel?")["hits"]
@@ -69,7 +69,7 @@ def test_who_is_only_named_answers_where_nothing_else_does(ana: Caller) -> None:
 
 
 @pytest.mark.parametrize("media_type", RDF)
-def test_what_came_in_turtle_goes_out_in_every_format(ana: Caller, media_type: str) -> None:
+def test_what_came_in_turtle_goes_out_in_every_format(ana: RestClient, media_type: str) -> None:
     """It could be read as JSON alone, statement by statement, and 406 was the answer to who asked for Turtle."""
     pytest.importorskip("pyoxigraph")
     answer = ana("GET", "/v1/worlds/cafes/statements", headers={"Accept": media_type})
@@ -82,7 +82,7 @@ def test_what_came_in_turtle_goes_out_in_every_format(ana: Caller, media_type: s
     assert sent.status_code == 201 and len(ana.get(f"/v1/worlds/{copy}/statements")["statements"]) == 4
 
 
-def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: Caller) -> None:
+def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     turtle = {"Accept": "text/turtle"}
     path = "/v1/worlds/hours/statements"
@@ -108,14 +108,14 @@ def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: Caller) 
         ("SELEC", "column 6 breaks the grammar of SPARQL 1.1: no such word", "a query begins with SELECT, ASK"),
     ],
 )
-def test_a_query_is_told_what_is_wrong_with_it(ana: Caller, query: str, detail: str, remedy: str) -> None:
+def test_a_query_is_told_what_is_wrong_with_it(ana: RestClient, query: str, detail: str, remedy: str) -> None:
     """The engine said of each "expected OPTIONAL" or "expected CONSTRUCT"."""
     pytest.importorskip("pyoxigraph")
     found = told(ana, "GET", "/v1/worlds/cafes/sparql", 400, params={"query": query})
     assert detail in found[0] and remedy in found[1], found
 
 
-def test_an_update_is_told_that_it_is_a_query(ana: Caller) -> None:
+def test_an_update_is_told_that_it_is_a_query(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": "ASK {}", "headers": {"Content-Type": "application/sparql-update"}}
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)
@@ -124,13 +124,13 @@ def test_an_update_is_told_that_it_is_a_query(ana: Caller) -> None:
     assert "the prefix ex: is not declared" in told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)[0]
 
 
-def test_a_query_as_curl_sends_it_by_data_is_told_how_to_send_it(ana: Caller) -> None:
+def test_a_query_as_curl_sends_it_by_data_is_told_how_to_send_it(ana: RestClient) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     _, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 422, content="ASK{}", headers=form)
     assert "query=" in remedy and "application/sparql-query" in remedy
 
 
-def test_a_relative_iri_is_told_of_base(ana: Caller) -> None:
+def test_a_relative_iri_is_told_of_base(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": '<a> <b> "c" .', "headers": {"Content-Type": "text/turtle"}}
     assert "base" in told(ana, "POST", "/v1/worlds/cafes/statements", 422, **sent)[1]
@@ -148,19 +148,19 @@ def test_a_relative_iri_is_told_of_base(ana: Caller) -> None:
     ],
 )
 def test_who_guesses_a_name_is_told_the_names(
-    ana: Caller, method: str, path: str, body: Any, names: tuple[str, ...]
+    ana: RestClient, method: str, path: str, body: Any, names: tuple[str, ...]
 ) -> None:
     _, remedy = told(ana, method, path, 422, json=body)
     assert all(name in remedy for name in names) and "/openapi.json" in remedy
 
 
-def test_an_empty_body_is_told_what_belongs_into_it(ana: Caller) -> None:
+def test_an_empty_body_is_told_what_belongs_into_it(ana: RestClient) -> None:
     """It was "The body is not JSON: Input data was truncated"."""
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/erase", 400)
     assert detail == "There is no body" and "reason" in remedy
 
 
-def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: Caller) -> None:
+def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="sol")["refs"][0]
     plan = ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"plan": True}))
     assert plan.result is not None and plan.result["worlds"] == [ref]
@@ -179,7 +179,7 @@ def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: Caller) -
     ],
 )
 def test_a_remedy_names_a_request_and_no_call_of_python(
-    ana: Caller, method: str, path: str, body: Any, status: int, remedy: str
+    ana: RestClient, method: str, path: str, body: Any, status: int, remedy: str
 ) -> None:
     if "/tried/" in path and ana("GET", "/v1/worlds/tried").status_code == 404:
         ana.send("POST", "/v1/worlds/cafes/fork", name="tried")
@@ -187,7 +187,7 @@ def test_a_remedy_names_a_request_and_no_call_of_python(
     assert remedy in found and "view." not in found and "plan=True" not in found
 
 
-def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: Caller) -> None:
+def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: RestClient) -> None:
     job = ended(ana, ana("POST", "/v1/bundles/import", content=TURTLE))
     assert job.problem is not None and job.problem.code == "invalid_bundle"
     assert job.problem.detail.startswith("The body is not a bundle") and "worlddb-jobs" not in job.problem.detail
@@ -204,7 +204,7 @@ def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: Caller) -> N
         (b'{"name": "\\\\ud800", x}', "not JSON"),
     ],
 )
-def test_a_body_that_is_no_text_is_told_where(ana: Caller, body: bytes, detail: str) -> None:
+def test_a_body_that_is_no_text_is_told_where(ana: RestClient, body: bytes, detail: str) -> None:
     """Half of a pair was told as data that were cut short."""
     found = ana("POST", "/v1/worlds", content=body, headers={"Content-Type": "application/json"})
     problem = found.json()
@@ -213,7 +213,7 @@ def test_a_body_that_is_no_text_is_told_where(ana: Caller, body: bytes, detail: 
     assert ana.send("POST", "/v1/worlds", name="\N{GRINNING FACE}")["refs"]
 
 
-def test_a_type_and_a_time_that_are_none_are_told_without_calls_of_python(ana: Caller) -> None:
+def test_a_type_and_a_time_that_are_none_are_told_without_calls_of_python(ana: RestClient) -> None:
     for name in ("one", "two"):
         ana.send("POST", "/v1/worlds", name=name)
     said = [
@@ -224,7 +224,7 @@ def test_a_type_and_a_time_that_are_none_are_told_without_calls_of_python(ana: C
     assert not [each for each in said if "db." in each[1] or "view" in each[1] or not each[1]], said
 
 
-def test_a_time_that_is_none_is_named_as_it_was_sent(ana: Caller) -> None:
+def test_a_time_that_is_none_is_named_as_it_was_sent(ana: RestClient) -> None:
     """It was called ``since``, which nobody had sent."""
     detail, _ = told(ana, "POST", "/v1/worlds/cafes/memories", 422, json={"text": "x", "valid_from": "soon"})
     assert detail == "valid_from 'soon' is not a time"
@@ -261,7 +261,7 @@ def test_a_stream_goes_on_behind_the_event_that_a_client_had_last(tmp_path: Path
         assert "Last-Event-ID" in [each["name"] for each in page["paths"]["/v1/events"]["get"]["parameters"]]
 
 
-def test_a_revision_that_says_nothing_changes_nothing(ana: Caller) -> None:
+def test_a_revision_that_says_nothing_changes_nothing(ana: RestClient) -> None:
     """It wrote another version that said the same."""
     ref = ana.send("POST", "/v1/worlds", name="luna", content="open")["refs"][0]
     before = ana.get(f"/v1/worlds/{ref}/history")["versions"]
@@ -274,7 +274,7 @@ def test_a_revision_that_says_nothing_changes_nothing(ana: Caller) -> None:
         assert ana.send("PATCH", f"/v1/worlds/{ref}", **said)["outcome"] == "committed"
 
 
-def test_notes_and_remedies_of_members_are_requests_and_no_python(ana: Caller) -> None:
+def test_notes_and_remedies_of_members_are_requests_and_no_python(ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="sessions")["refs"][0]
     inner = ana.send("POST", f"/v1/worlds/{ref}/members", name="a talk", content="said once")["refs"][0]
     asked = ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"reason": "asked"}))
@@ -294,7 +294,7 @@ def test_no_note_over_rest_names_a_call_or_an_argument_of_python(code: str) -> N
     assert not re.search(r"=True|=False|\b(db|view)\.|\brevive=", text)
 
 
-def test_a_plus_that_became_a_blank_is_told_how_urls_have_it(ana: Caller) -> None:
+def test_a_plus_that_became_a_blank_is_told_how_urls_have_it(ana: RestClient) -> None:
     detail, remedy = told(ana, "GET", "/v1/worlds?valid=2026-06-01T01:00+02:00", 422)
     assert "valid '2026-06-01T01:00 02:00' is not a time" in detail and "%2B" in remedy
     assert ana("GET", "/v1/worlds?valid=2026-06-01T01:00%2B02:00").status_code == 200
@@ -306,7 +306,7 @@ def test_a_guard_tells_what_to_do_as_the_remedy() -> None:
         assert told["remedy"] == "Send one" and "send one" not in told["detail"]
 
 
-def test_what_is_said_twice_or_to_nobody_is_refused(ana: Caller) -> None:
+def test_what_is_said_twice_or_to_nobody_is_refused(ana: RestClient) -> None:
     """The last one won, and a body where there is none was passed over."""
     path = "/v1/worlds/twice/memories"
     before = ana.get("/v1/head")

@@ -12,17 +12,17 @@ import pytest
 import worlddb
 from tests.server.test_serve import PATIENCE_SECONDS
 from tests.server.test_serve import serving as served_by_process
-from tests.support.rest import Caller, Running, checked, running
+from tests.support.rest import RestClient, ServedStore, check_type, running
 from worlddb import client
 from worlddb.client import wire_records as wire
 
 
-def robot_of(served: Running, **limits: Any) -> Caller:
+def robot_of(served: ServedStore, **limits: Any) -> RestClient:
     """A client with a key that writes to the whole store, under a plan."""
     accounts = served.db.accounts
     accounts.define_plan("small", **limits)
     accounts.create_account("acme", plan="small")
-    return Caller(served.rest, accounts.create_key("robot", account="acme", right="write").secret)
+    return RestClient(served.rest, accounts.create_key("robot", account="acme", right="write").secret)
 
 
 def test_a_key_sees_its_own_usage_and_an_admin_that_of_all(tmp_path: Path) -> None:
@@ -33,13 +33,15 @@ def test_a_key_sees_its_own_usage_and_an_admin_that_of_all(tmp_path: Path) -> No
         guest.send("POST", f"/v1/worlds/{inside}/members", name="note")
         assert guest("GET", "/v1/worlds/nobody").status_code == 404
         robot.get("/v1/head")
-        own = checked(guest.get("/v1/usage"), wire.UsageFigures)
+        own = check_type(guest.get("/v1/usage"), wire.UsageFigures)
         (row,) = own.usage
         assert (row.name, row.requests, row.writes, row.errors) == ("guest", 2, 1, 1)
         assert row.bytes_in > 10 and row.bytes_out > 100 and own.trouble == ""
-        assert [each.requests for each in checked(guest.get("/v1/usage", key="guest"), wire.UsageFigures).usage] == [3]
+        assert [each.requests for each in check_type(guest.get("/v1/usage", key="guest"), wire.UsageFigures).usage] == [
+            3
+        ]
         assert [each["name"] for each in robot.get("/v1/usage")["usage"]] == ["robot"]
-        told = checked(owner.get("/v1/usage", by="total"), wire.UsageFigures)
+        told = check_type(owner.get("/v1/usage", by="total"), wire.UsageFigures)
         assert {each.name: each.requests for each in told.usage} == {"owner": 1, "guest": 4, "robot": 2}
         assert [each["name"] for each in owner.get("/v1/usage", key="robot", by="minute")["usage"]] == ["robot"]
         assert owner.get("/v1/usage", since="2090-01-01")["usage"] == []
@@ -117,7 +119,7 @@ def test_a_key_of_one_world_is_not_told_what_the_account_used_up_elsewhere(tmp_p
             secret = served.db.accounts.create_key("guest", account="acme", world=inside, right="write").secret
             for number in range(used):
                 robot.send("POST", "/v1/worlds", name=f"n{number}")
-            guest = Caller(served.rest, secret)
+            guest = RestClient(served.rest, secret)
             for number in range(3 - used):
                 guest.send("POST", "/v1/worlds", name=f"n{number}")
             refused = guest("POST", "/v1/worlds", json={"name": "one more"}).json()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.support.rest import Caller, running
+from tests.support.rest import RestClient, running
 from worlddb import ManualClock
 
 pytest.importorskip("pyoxigraph")
@@ -98,7 +98,7 @@ WRITES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 class Told:
     """What a client of one world is told, with the references of worlds by their names."""
 
-    def __init__(self, caller: Caller, known: dict[str, str], clock: ManualClock) -> None:
+    def __init__(self, caller: RestClient, known: dict[str, str], clock: ManualClock) -> None:
         self._caller, self._known, self._clock = caller, known, clock
         self.answers: list[Any] = []
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.support.rest import Caller, running
+from tests.support.rest import RestClient, running
 
 pytest.importorskip("pyoxigraph")
 
@@ -21,7 +21,7 @@ COPIED = f"INSERT {{ GRAPH <urn:copy> {{ ?s ?p ?o }} }} WHERE {{ {BOTH} }}"
 
 
 @pytest.fixture
-def ana(tmp_path: Path) -> Iterator[Caller]:
+def ana(tmp_path: Path) -> Iterator[RestClient]:
     with running(tmp_path) as served:
         caller = served.caller("ana")
         stated = [["<urn:s>", "<urn:p>", f'"{name}"', f"<urn:{name}>"] for name in ("one", "two", "three")]
@@ -29,7 +29,7 @@ def ana(tmp_path: Path) -> Iterator[Caller]:
         yield caller
 
 
-def _post(caller: Caller, kind: str | None, content: str | bytes) -> Any:
+def _post(caller: RestClient, kind: str | None, content: str | bytes) -> Any:
     return caller("POST", PATH, content=content, headers={} if kind is None else {"Content-Type": kind})
 
 
@@ -53,7 +53,7 @@ def _query(text: str, **graphs: list[str]) -> str:
     ],
 )
 def test_a_query_is_asked_of_the_dataset_of_the_request(
-    ana: Caller, graphs: dict[str, list[str]], found: list[str]
+    ana: RestClient, graphs: dict[str, list[str]], found: list[str]
 ) -> None:
     for text in (OBJECTS, f"SELECT ?o FROM <urn:two> FROM NAMED <urn:three> {{ {BOTH} }}"):
         asked = _query(text, **graphs)
@@ -72,7 +72,7 @@ def test_a_query_is_asked_of_the_dataset_of_the_request(
     ],
 )
 def test_an_update_looks_at_the_dataset_of_the_request(
-    ana: Caller, graphs: dict[str, list[str]], copied: list[str]
+    ana: RestClient, graphs: dict[str, list[str]], copied: list[str]
 ) -> None:
     named = {f"using-{kind}graph-uri": [f"urn:{each}" for each in listed] for kind, listed in graphs.items()}
     seen = f"{PATH}?{_query('SELECT ?o { GRAPH <urn:copy> { ?s ?p ?o } }')}"
@@ -93,7 +93,7 @@ def test_an_update_looks_at_the_dataset_of_the_request(
         ("CONSTRUCT { ?s ?p ?o } { GRAPH ?g { ?s ?p ?o } }", ["rdf+xml", "turtle", "n-triples"]),
     ],
 )
-def test_an_answer_has_a_type_of_its_form(ana: Caller, text: str, kinds: list[str]) -> None:
+def test_an_answer_has_a_type_of_its_form(ana: RestClient, text: str, kinds: list[str]) -> None:
     answers = [ana("GET", f"{PATH}?query={quote(text)}"), _post(ana, QUERY, text), _post(ana, FORM, _query(text))]
     for kind in kinds:
         for space in ("application", "text"):
@@ -107,7 +107,7 @@ def test_an_answer_has_a_type_of_its_form(ana: Caller, text: str, kinds: list[st
     assert set(asked) == {*kinds} | {asked[0]} and asked[0] in (*kinds, "n-triples", "trig", "ld+json")
 
 
-def test_a_relative_iri_is_refused_where_nothing_says_what_it_is_relative_to(ana: Caller) -> None:
+def test_a_relative_iri_is_refused_where_nothing_says_what_it_is_relative_to(ana: RestClient) -> None:
     """The service may define a base, and does not: what is kept would depend on how the server was called."""
     wrong = _post(ana, UPDATE, "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> <test> } }")
     assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid_sparql")
@@ -135,7 +135,7 @@ def test_a_relative_iri_is_refused_where_nothing_says_what_it_is_relative_to(ana
     ],
 )
 def test_what_the_protocol_forbids_is_refused_and_changes_nothing(
-    ana: Caller, method: str, params: str, kind: str | None, content: str | bytes
+    ana: RestClient, method: str, params: str, kind: str | None, content: str | bytes
 ) -> None:
     headers = {} if kind is None else {"Content-Type": kind}
     answer = ana(method, f"{PATH}?{params}" if params else PATH, content=content, headers=headers)

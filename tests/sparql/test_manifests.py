@@ -247,7 +247,7 @@ def _same(view: worlddb.View, world: str, query: str, file: Path) -> None:
     found = sparql_results.read(body, {"xml": "srx", "json": "srj"}.get(suffix, suffix))
     expected = sparql_results.read(file.read_bytes(), file.suffix[1:], BASE + file.name)
     words = read_sparql(query).words()
-    sparql_results.same(found, expected, ordered="ORDER" in words, reduced="REDUCED" in words)
+    sparql_results.assert_same(found, expected, ordered="ORDER" in words, reduced="REDUCED" in words)
 
 
 @pytest.fixture(scope="module")
@@ -295,10 +295,10 @@ def test_the_cases_of_a_folder_come_to_what_they_say(db: worlddb.Database, capsy
 def test_answers_are_compared_by_value_and_as_bags(one: str, other: str, is_same: bool) -> None:
     found, expected = (sparql_results.read(each.encode(), "csv") for each in (one, other))
     if is_same:
-        sparql_results.same(found, expected, ordered=False)
+        sparql_results.assert_same(found, expected, ordered=False)
     else:
         with pytest.raises(AssertionError):
-            sparql_results.same(found, expected, ordered=False)
+            sparql_results.assert_same(found, expected, ordered=False)
 
 
 def test_the_kind_of_a_number_and_the_order_of_rows_count() -> None:
@@ -306,8 +306,8 @@ def test_the_kind_of_a_number_and_the_order_of_rows_count() -> None:
         sparql_results.read(f"?a\n{text}\n".encode(), "tsv")
         for text in ("1.50\n2.0", "1.5\n2.00", "2.0\n1.5", '"1.5"^^<http://www.w3.org/2001/XMLSchema#double>\n2.0')
     ]
-    sparql_results.same(*typed[:2], ordered=True)
-    sparql_results.same(typed[0], typed[2], ordered=False)
+    sparql_results.assert_same(*typed[:2], ordered=True)
+    sparql_results.assert_same(typed[0], typed[2], ordered=False)
     for other, ordered in ((typed[2], True), (typed[3], False)):
         with pytest.raises(AssertionError):
-            sparql_results.same(typed[0], other, ordered=ordered)
+            sparql_results.assert_same(typed[0], other, ordered=ordered)

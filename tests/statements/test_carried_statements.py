@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from tests.support.model.stores import refusal
 from worlddb import Database, Iri, Literal
 from worlddb.log.model import bundle as fr
@@ -227,9 +227,9 @@ def test_a_changed_statement_is_caught_and_its_world_is_named(db: Database, tmp_
         at = max(at for at, frame in enumerate(frames) if type(frame) is kind)
         tampered = [*frames[:at], replace(frames[at], **changed(frames[at])), *frames[at + 1 :]]
         with pytest.raises(worlddb.InvalidBundle) as caught:
-            worlddb.check_bundle(written(tmp_path / "tampered.bundle", tampered))
+            worlddb.check_bundle(write_frames(tmp_path / "tampered.bundle", tampered))
         assert world[:8] in caught.value.message or kind is fr.TermsFrame
-    assert worlddb.check_bundle(written(tmp_path / "same.bundle", frames)).worlds == 2
+    assert worlddb.check_bundle(write_frames(tmp_path / "same.bundle", frames)).worlds == 2
 
 
 def test_a_bundle_states_nothing_in_a_world_that_is_not_its_own(db: Database, tmp_path: Path) -> None:

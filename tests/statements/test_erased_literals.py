@@ -11,7 +11,7 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import refusal
 from worlddb import Database, Iri, Literal, NewerFormat
 from worlddb.log.model import codec
@@ -56,7 +56,7 @@ def test_a_literal_goes_from_every_file_and_what_stands_beside_it_stays(db: Data
     assert receipt and _texts(db, world) == LEFT
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
     assert _texts(db, world) == ['""', '"tea"']
-    assert traces(db.path, [GONE]) == []
+    assert find_traces(db.path, [GONE]) == []
     assert db.view().hash() == root
     assert sorted(str(each.object) for each in db.view(seq=then).statements(world)) == ['""', '"tea"']
     assert [each.source for each in db.view().statements(world)] == [{"file": "menu"}] * 2
@@ -128,7 +128,7 @@ def test_a_retry_has_the_same_effect_and_says_that_it_could_not_be_compared(db: 
     assert [note.code for note in stated.notes] == ["retry_not_compared"]
     with pytest.raises(worlddb.IdempotencyConflict):
         db.state(world, [(A, Q, Literal(GONE)), (A, Q, Literal("cream"))], idempotency_key="stated")
-    assert traces(db.path, [GONE.upper()]) == []
+    assert find_traces(db.path, [GONE.upper()]) == []
 
 
 def test_copies_that_are_made_afterwards_hold_nothing_of_it(db: Database, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_copies_that_are_made_afterwards_hold_nothing_of_it(db: Database, tmp_pa
     before = db.view().seq
     db.backup(tmp_path / "old")
     db.backup(tmp_path / "kept")
-    assert traces(tmp_path / "old", [GONE])
+    assert find_traces(tmp_path / "old", [GONE])
     db.snapshot()
     db.erase_literal(world, Literal(GONE), reason="request 7")
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
@@ -148,7 +148,7 @@ def test_copies_that_are_made_afterwards_hold_nothing_of_it(db: Database, tmp_pa
     worlddb.restore(tmp_path / "new", tmp_path / "again")
     db.snapshot()
     for name in ("store", "kept", "new", "then", "between", "restored", "again"):
-        assert traces(tmp_path / name, [GONE]) == [], name
+        assert find_traces(tmp_path / name, [GONE]) == [], name
         with worlddb.open(tmp_path / name, embedder=None) as other:
             assert other.verify(deep=True).findings == (), name
             assert _texts(other, world) == ['""', '"tea"'], name
@@ -176,7 +176,7 @@ def test_a_history_without_some_commits_has_not_what_was_erased(db: Database, tm
         with worlddb.open(folder, embedder=None) as made:
             assert made.verify(deep=True).findings == ()
             assert GONE not in str(_texts(made, world))
-        assert traces(folder, [GONE]) == []
+        assert find_traces(folder, [GONE]) == []
     assert not db.redecide().differing
 
 
@@ -195,7 +195,7 @@ def test_an_erasure_reaches_forks_and_is_not_undone_by_a_merge(db: Database) -> 
     assert _texts(db, later) == _texts(db, world)
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
     assert _texts(db, later) == ['""', '"milk"', '"tea"']
-    assert traces(db.path, [GONE]) == []
+    assert find_traces(db.path, [GONE]) == []
     assert db.verify(deep=True).findings == ()
     db.rebuild()
     assert db.verify(deep=True).findings == ()
@@ -217,7 +217,7 @@ def test_a_bundle_goes_without_it_and_is_taken_in_as_it_is(db: Database, tmp_pat
     db.erase_literal(world, Literal(GONE), reason="request 7")
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
     db.export(world, tmp_path / "bundle")
-    assert traces(tmp_path, [GONE]) == []
+    assert find_traces(tmp_path, [GONE]) == []
     with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
         other.import_bundle(tmp_path / "bundle")
         assert _texts(other, world) == ['""', '"tea"']
@@ -243,7 +243,7 @@ def test_a_bundle_of_a_store_that_still_has_it_does_not_bring_it_back(db: Databa
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
     db.import_bundle(tmp_path / "back")
     assert _texts(db, world) == ['""', '"milk"', '"tea"']
-    assert traces(db.path, [GONE]) == []
+    assert find_traces(db.path, [GONE]) == []
     assert db.verify(deep=True).findings == ()
     db.rebuild()
     assert _texts(db, world) == ['""', '"milk"', '"tea"']
@@ -332,7 +332,7 @@ def test_histories_of_statements_and_erasures_come_out_as_a_plain_model_says(db:
                 held = {key: True for key in held if key[1] != word}
         told = sorted((str(each.subject), str(each.object)[1:-1]) for each in db.view().statements(world, predicate=P))
         assert [each for each in told if each[1] != "stays"] == sorted(held)
-    assert traces(db.path, gone) == []
+    assert find_traces(db.path, gone) == []
     assert db.verify(deep=True).findings == ()
     db.rebuild()
     assert db.verify(deep=True).findings == ()
@@ -404,7 +404,7 @@ def test_a_restore_that_left_a_literal_out_is_gone_on_with_only_where_that_is_le
     worlddb.restore(tmp_path / "backup", tmp_path / "new", erasures_of=db.path)
     with worlddb.open(tmp_path / "new", embedder=None) as restored:
         assert restored.verify(deep=True).findings == () and _texts(restored, world) == ['""', '"tea"']
-    assert traces(tmp_path / "new", [GONE]) == []
+    assert find_traces(tmp_path / "new", [GONE]) == []
 
 
 @pytest.mark.parametrize("of_fork", [False, True])
@@ -503,7 +503,7 @@ def test_what_is_erased_while_a_world_is_exported_is_not_in_the_bundle(
         last = db.view().seq
         left = [each for each in inside if GONE in str(db.view().statements(each))]
         gone = [f"{GONE} {each}" for each in inside if each not in left]
-        assert gone and traces(tmp_path, gone) == [], name
+        assert gone and find_traces(tmp_path, gone) == [], name
         for each in left[:1]:
             db.erase_literal(each, Literal(f"{GONE} {each}"), reason="later")
             assert any(name in place for place in db.erasure_receipt(last + 1).not_reached), name
@@ -533,7 +533,7 @@ def test_a_literal_is_erased_in_every_world_that_ever_stated_it(db: Database) ->
         db.erase_literal(others[2], Literal(GONE), **asked | {"everywhere": False})
     assert refusal(db.erase_literal(world, Literal(GONE), reason="r", everywhere=True)) == "literal_not_stated"
     db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
-    assert traces(db.path, [GONE]) == [] and db.verify(deep=True).findings == ()
+    assert find_traces(db.path, [GONE]) == [] and db.verify(deep=True).findings == ()
 
 
 def test_an_operators_tool_tells_the_plan_and_erases_what_it_said(db: Database) -> None:

@@ -13,8 +13,8 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.store.bundle_file import BundleWriter, open_bundle
 
 
-class Told(NamedTuple):
-    """The references in the small store of :func:`told_store`."""
+class SampleRefs(NamedTuple):
+    """The references in the small store of :func:`build_sample_store`."""
 
     team: str
     inner: str
@@ -24,7 +24,7 @@ class Told(NamedTuple):
     twin: str
 
 
-def told_store(folder: Path, seed: int = 3) -> Told:
+def build_sample_store(folder: Path, seed: int = 3) -> SampleRefs:
     """Make a team with an inner world, a person of two versions, and edges of every fate."""
     clock = ManualClock()
     with worlddb.open(folder, author="agent-7", clock=clock, entropy=SeededEntropy(seed)) as db:
@@ -50,10 +50,10 @@ def told_store(folder: Path, seed: int = 3) -> Told:
         db.reject(third.proposals[0], why="another one")
         db.link(third.ref, "supersedes", twin.ref, valid_from=day(40))
         db.retire(note, at=day(50), why="done")
-        return Told(team, inner, sarah, note, outer, twin.ref)
+        return SampleRefs(team, inner, sarah, note, outer, twin.ref)
 
 
-def tiny_bundle(folder: Path, name: str) -> Path:
+def export_tiny_bundle(folder: Path, name: str) -> Path:
     """Export a world with one member and one edge: small enough to change each byte."""
     with worlddb.open(folder / "tiny", clock=ManualClock(), entropy=SeededEntropy(5)) as db:
         box = db.create("Box", "b").ref
@@ -69,7 +69,7 @@ def frames_of(path: Path) -> list[fr.AnyFrame]:
         return list(reader)
 
 
-def written(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) -> Path:
+def write_frames(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) -> Path:
     """Write a file of these frames with the hashes that belong to them, whatever they say."""
     with path.open("wb") as out:
         writer = BundleWriter(out)
@@ -82,7 +82,7 @@ def written(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) 
     return path
 
 
-def contained(view: View, world: str) -> list[str]:
+def interior_of(view: View, world: str) -> list[str]:
     """A world and all that it contains, whether or not that is valid at the view's time."""
     inside = [world]
     for ref in inside:
@@ -90,14 +90,14 @@ def contained(view: View, world: str) -> list[str]:
     return inside
 
 
-def seen(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
+def visible_state(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
     """What a view shows inside a world, without the commits and ingest times of its store."""
 
     def text(version: Any) -> tuple[Any, ...]:
         source = {name: value for name, value in version.source.items() if name != "imported"}
         return version.version, version.type, version.name, version.content, version.valid, version.why, source
 
-    inside = contained(view, world)
+    inside = interior_of(view, world)
     found = [each.ref for each in view.find(include_superseded=True)]
     told: dict[str, Any] = {"order": [ref for ref in found if ref in inside[1:]]}
     for ref in inside:
@@ -116,7 +116,7 @@ def seen(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
     return told
 
 
-def staged_inside(db: Database, world: str) -> set[str]:
+def proposals_inside(db: Database, world: str) -> set[str]:
     """The proposals whose home is inside."""
     return {line["ref"] for line in db.export_lines(world) if line["kind"] == "proposal"}
 

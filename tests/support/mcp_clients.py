@@ -22,12 +22,12 @@ def command(store: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "worlddb", "--store", str(store), "mcp", *options]
 
 
-def started(store: Path) -> Piped:
+def start_server(store: Path) -> Piped:
     """A server on a store that is spoken to byte for byte, without what starting Python takes."""
     return Piped("worlddb", "--store", store, "mcp", cwd=store.parent)
 
 
-def together(work: Callable[[], Awaitable[None]], patience_seconds: float = PATIENCE_SECONDS) -> None:
+def run_bounded(work: Callable[[], Awaitable[None]], patience_seconds: float = PATIENCE_SECONDS) -> None:
     """Run it, and fail rather than wait for ever."""
 
     async def bounded() -> None:
@@ -41,13 +41,13 @@ LISTS = frozenset(("memory_recall", "memory_list", "memory_as_of"))
 """Tools that answer in lines of text unless they are asked for all fields."""
 
 
-def in_full(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def with_all_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments with which a tool answers with all fields."""
     return {**arguments, "detail": "full"} if name in LISTS else arguments
 
 
 @asynccontextmanager
-async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
+async def connect_client(store: Path, *options: str) -> AsyncIterator[Client]:
     """The official client of a server of its own."""
     program, *arguments = command(store, *options)
     async with Client(stdio_client(StdioServerParameters(command=program, args=arguments))) as client:
@@ -56,7 +56,7 @@ async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
 
 async def answer(client: Client, name: str, /, **arguments: Any) -> Any:
     """The structured answer of a tool, which is also there as text; of a list, with all fields."""
-    result = await client.call_tool(name, in_full(name, arguments))
+    result = await client.call_tool(name, with_all_fields(name, arguments))
     assert not result.is_error, result.content
     (text,) = result.content
     assert text.type == "text" and json.loads(text.text) == result.structured_content

@@ -21,7 +21,7 @@ from worlddb.tools.server.rest import Rest, ServedStore
 BASE = "http://127.0.0.1"
 
 
-class Caller:
+class RestClient:
     """A client with a key, or without one; each call is a request to the application itself."""
 
     def __init__(self, rest: Any, key: str | None) -> None:
@@ -50,35 +50,35 @@ class Caller:
         return answer.json()
 
 
-class Running:
+class ServedStore:
     """A store that is served in this process."""
 
     def __init__(self, db: Database, rest: Rest, keys: access_keys.KeyFile) -> None:
         self.db, self.rest, self.keys = db, rest, keys
         self._store = db.head().store_id
 
-    def caller(self, name: str, world: str | None = None, *, write: bool = True) -> Caller:
+    def caller(self, name: str, world: str | None = None, *, write: bool = True) -> RestClient:
         """A client with a new key."""
-        return Caller(self.rest, self.keys.add(self._store, name, world, write=write))
+        return RestClient(self.rest, self.keys.add(self._store, name, world, write=write))
 
-    def stranger(self, key: str | None = None) -> Caller:
+    def stranger(self, key: str | None = None) -> RestClient:
         """A client without a key, or with one that opens nothing."""
-        return Caller(self.rest, key)
+        return RestClient(self.rest, key)
 
 
 @contextmanager
-def running(folder: Path, **options: Any) -> Iterator[Running]:
+def running(folder: Path, **options: Any) -> Iterator[ServedStore]:
     """A store that is served in this process, without a socket."""
     with worlddb.open(folder / "store", author="operator", durability="group", **options) as db:
         keys = access_keys.KeyFile(folder / "store.keys")
         rest = Rest(ServedStore(db, Gate(db, keys, per_second=10_000), serving.ROUTES))
         try:
-            yield Running(db, rest, keys)
+            yield ServedStore(db, rest, keys)
         finally:
             rest.close()
 
 
-def checked(value: Any, kind: Any) -> Any:
+def check_type(value: Any, kind: Any) -> Any:
     """An answer as its type has it: no field is missing, and none is there that the type does not name."""
     found = msgspec.convert(value, kind)
     assert msgspec.json.decode(msgspec.json.encode(found)) == value

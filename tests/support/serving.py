@@ -28,7 +28,7 @@ HELLO = {
 }
 
 
-class Served(NamedTuple):
+class HttpServer(NamedTuple):
     """A server that takes requests."""
 
     url: str
@@ -72,7 +72,7 @@ class Reply(NamedTuple):
 
 
 @contextmanager
-def serving(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Served]:
+def serve_http(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[HttpServer]:
     """A server at a free port; it is ended afterwards, if it was not before."""
     log = store.with_name(f"{store.name}.stderr")
     words = ("--store", store, "--json", "mcp", "--http", f"{host}:0", *options)
@@ -85,7 +85,7 @@ def serving(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Ser
             assert select.select([lines], [], [], PATIENCE_SECONDS)[0], "it never came up"
             line = lines.readline()
             assert line, log.read_text()
-            yield Served(json.loads(line)["url"], store, run, log)
+            yield HttpServer(json.loads(line)["url"], store, run, log)
             run.terminate()
             run.wait(PATIENCE_SECONDS)
         finally:
@@ -101,7 +101,7 @@ def request(method: str = "POST", body: bytes = b"", path: str = "/mcp", **heade
     return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
 
 
-def send(server: Served, raw: bytes) -> Reply:
+def send(server: HttpServer, raw: bytes) -> Reply:
     """Send bytes (``HERE`` becomes the server's address) and read to the end of the answer."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as link:
         try:
@@ -109,10 +109,10 @@ def send(server: Served, raw: bytes) -> Reply:
         except ConnectionError:
             # It has answered and closed before it had read all; the answer may be lost too.
             pass
-        return received(link)
+        return read_reply(link)
 
 
-def received(link: socket.socket) -> Reply:
+def read_reply(link: socket.socket) -> Reply:
     """What comes until the other side closes; status 0 if that is nothing."""
     got = bytearray()
     while True:

@@ -109,7 +109,7 @@ def _from_graph(held: ox.Dataset) -> Rows:
     return Rows([each.value for each in values(top, "resultVariable")], rows)
 
 
-def same(found: Rows, expected: Rows, *, ordered: bool, reduced: bool = False) -> None:
+def assert_same(found: Rows, expected: Rows, *, ordered: bool, reduced: bool = False) -> None:
     """See that two answers are the same.
 
     ``ordered``: in the same order too, where the specification gives one: no column has terms of different kinds.

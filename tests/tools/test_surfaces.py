@@ -66,7 +66,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def store(made: Path, tmp_path: Path) -> Path:
-    return forge.copied(made, tmp_path / "store")
+    return forge.copy_store(made, tmp_path / "store")
 
 
 def in_library(db: Database, question: str, limit: int, min_trust: str | None = None) -> Told:

@@ -18,7 +18,7 @@ from worlddb.log.model.hashing import blob_id
 
 @pytest.fixture
 def suspect(whole: Path, tmp_path: Path) -> Path:
-    return forge.copied(whole, tmp_path / "suspect")
+    return forge.copy_store(whole, tmp_path / "suspect")
 
 
 def text_of(store: Path, wanted: str) -> tuple[bytes, bytes, str]:
@@ -135,7 +135,7 @@ def test_a_row_of_a_table_that_was_changed_is_named_with_the_world_that_it_belon
     key, value = next(
         (key, value) for key, value in forge.pairs(suspect) if key[0] == table and key[1:9] == b"\0" * 7 + b"\2"
     )
-    forge.rewrite(suspect, [(key, value[:40] + forge.flipped(value[40:48], 60) + value[48:])])
+    forge.rewrite(suspect, [(key, value[:40] + forge.flip_bit(value[40:48], 60) + value[48:])])
     found = worlddb.diff(whole, suspect)
     (change,) = found.worlds
     with worlddb.open(whole) as db:
@@ -150,8 +150,8 @@ def test_every_record_of_the_log_with_one_bit_turned_over_is_named_by_its_commit
 ) -> None:
     found_worlds = 0
     for number, (key, value) in enumerate([pair for pair in forge.pairs(whole) if pair[0][0] == kind][1:]):
-        suspect = forge.copied(whole, tmp_path / str(number))
-        forge.rewrite(suspect, [(key, forge.flipped(value, (977 * number) % (8 * len(value))))])
+        suspect = forge.copy_store(whole, tmp_path / str(number))
+        forge.rewrite(suspect, [(key, forge.flip_bit(value, (977 * number) % (8 * len(value))))])
         try:
             found = worlddb.diff(whole, suspect)
         except worlddb.WorldDBError:
@@ -170,7 +170,7 @@ def test_every_record_of_the_log_with_one_bit_turned_over_is_named_by_its_commit
 def test_a_missing_record_is_a_finding_or_a_typed_error(kind: int, whole: Path, tmp_path: Path) -> None:
     keys = [key for key, _ in forge.pairs(whole) if key[0] == kind]
     for number, key in enumerate(keys[1::3]):
-        suspect = forge.copied(whole, tmp_path / str(number))
+        suspect = forge.copy_store(whole, tmp_path / str(number))
         forge.rewrite(suspect, [(key, None)])
         try:
             assert not worlddb.diff(whole, suspect).equal
@@ -183,7 +183,7 @@ def test_damaged_tables_end_in_a_finding_and_never_in_a_traceback(whole: Path, t
     # The first table says how far the others are; tables that are not level with the log are derived anew.
     pairs = [pair for pair in forge.pairs(whole) if pair[0][0] > forge.FIRST_TABLE]
     for number, (key, value) in enumerate(pairs[7 :: len(pairs) // 60]):
-        suspect = forge.copied(whole, tmp_path / str(number))
+        suspect = forge.copy_store(whole, tmp_path / str(number))
         cut = value[: len(value) // 2]
         forge.rewrite(suspect, [(key, cut + (b"\x02" if cut + b"\x01" == value else b"\x01"))])
         for asked in ({}, {"seq_a": 5}, {"by": "path"}):

@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.bundling import Told, frames_of, told_store, written
+from tests.support.bundling import SampleRefs, build_sample_store, frames_of, write_frames
 from tests.support.model import strategies as draw
 from tests.support.model.session import Session
 from tests.support.model.state import ROOT
@@ -35,13 +35,13 @@ class Made:
 
     store: Path
     bundle: Path
-    told: Told
+    told: SampleRefs
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("sides")
-    told = told_store(folder / "store")
+    told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle.zst")
     return Made(folder / "store", folder / "team.bundle.zst", told)
@@ -104,7 +104,7 @@ def test_two_bundles_are_compared_by_the_world_that_both_hold(made: Made, tmp_pa
     assert "linked" in {event["event"] for event in found.worlds[1].events}
 
 
-def made_before_note(db: worlddb.Database, told: Told) -> int:
+def made_before_note(db: worlddb.Database, told: SampleRefs) -> int:
     return db.view().history(told.note)[0].seq - 1
 
 
@@ -161,7 +161,7 @@ def replaced(frame: Any, **fields: Any) -> fr.AnyFrame:
 def test_what_a_forger_changed_where_no_world_hash_looks_is_found(
     forge: Callable[[fr.AnyFrame], fr.AnyFrame], kind: str, field: str, made: Made, tmp_path: Path
 ) -> None:
-    forged = written(tmp_path / "forged.bundle", map(forge, frames_of(made.bundle)))
+    forged = write_frames(tmp_path / "forged.bundle", map(forge, frames_of(made.bundle)))
     assert worlddb.check_bundle(forged).world_hash == worlddb.check_bundle(made.bundle).world_hash
     for sides in ((made.store, forged), (made.bundle, forged)):
         found = worlddb.diff(*sides)
@@ -194,7 +194,7 @@ def test_what_was_said_with_an_older_version_is_compared_too(
     old = second.body if kind is Body else second.details
     stored = next(each.stored for each in frames if isinstance(each, fr.BlobFrame) and blob_id(each.stored) == old)
     new = codec.encode(replaced(codec.decode_blob(stored, 1), **changed))
-    forged = written(tmp_path / "forged.bundle", [swapped(frame, old, new) for frame in frames])
+    forged = write_frames(tmp_path / "forged.bundle", [swapped(frame, old, new) for frame in frames])
     for sides in ((tmp_path / "store", forged), (tmp_path / "thing.bundle", forged)):
         (change,) = worlddb.diff(*sides).worlds
         assert [(detail.field, wanted in detail.b) for detail in change.changes] == [(field, True)]
@@ -228,7 +228,7 @@ lives = st.tuples(st.lists(draw.create, min_size=3, max_size=6), st.lists(draw.c
 
 
 @given(life=lives, more=st.lists(draw.commands, max_size=12), which=st.integers(0, 99), seed=st.integers(0, 99))
-def any_bundle(life: list[draw.Recipe], more: list[draw.Recipe], which: int, seed: int) -> None:
+def any_bundle(life: list[draw.CommandTemplate], more: list[draw.CommandTemplate], which: int, seed: int) -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-test-") as top:
         folder = Path(top)
         source = Session(folder / "source", seed, Counter())
@@ -259,10 +259,10 @@ def any_bundle(life: list[draw.Recipe], more: list[draw.Recipe], which: int, see
             source.close()
 
 
-def grown(session: Session, recipes: list[draw.Recipe]) -> None:
+def grown(session: Session, recipes: list[draw.CommandTemplate]) -> None:
     for recipe in recipes:
         if recipe.is_possible(session.state):
-            session.write([recipe.cooked(session.state)])
+            session.write([recipe.to_command(session.state)])
             session.clock.advance(draw.TICK)
 
 

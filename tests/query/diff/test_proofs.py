@@ -100,7 +100,7 @@ def test_random_logs_prove_what_is_in_them_and_nothing_else(
 
 
 def test_a_proof_holds_when_the_text_is_gone_and_then_does_not_show_it(whole: Path, tmp_path: Path) -> None:
-    store = forge.copied(whole, tmp_path / "store")
+    store = forge.copy_store(whole, tmp_path / "store")
     with worlddb.open(store, author="x") as db:
         head = db.checkpoint()
         refs = list(everything(db, db.head().seq))

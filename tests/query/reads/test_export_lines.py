@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.bundling import Told, told_store
+from tests.support.bundling import SampleRefs, build_sample_store
 from tests.support.model.stores import day
 from worlddb import FOREVER, View, format_time
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("lines")
-    return folder, told_store(folder / "store")
+    return folder, build_sample_store(folder / "store")
 
 
 def of_kind(lines: list[dict[str, Any]], kind: str) -> dict[str, dict[str, Any]]:

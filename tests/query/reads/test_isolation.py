@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.isolation.inside import scoped, views
+from tests.support.isolation.inside import check_scopes, views
 from tests.support.isolation.structures import Structure, containers_first
 from tests.support.model.stores import new_store, worlds
 from worlddb.projections.tables.reads.asof import Moment, edge_known
@@ -56,7 +56,7 @@ def check(folder: Path, seed: int, seen: Counter[str], *, thorough: bool) -> Non
             seen["events"] += found.shown_events
             if number % 3 == 0:
                 found.narrowed(rng.choice(sorted(found.inside))).everything(recall=False, strangers=2)
-        scoped(structure)
+        check_scopes(structure)
     finally:
         structure.close()
 

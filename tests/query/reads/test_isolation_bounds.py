@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.isolation.pairs import Store, lower_limits
+from tests.support.isolation.pairs import Store, lower_bounds
 from worlddb.projections.tables.names import blocks
 from worlddb.query.snapshot.confined_tables import ConfinedTables
 from worlddb.reconciler.background import reclustering
@@ -80,7 +80,7 @@ def assert_not_trivial(seen: Counter[str], pairs: int) -> None:
 def test_what_is_bounded_or_counted_inside_a_world_is_the_same_whatever_is_outside(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lower_limits(monkeypatch)
+    lower_bounds(monkeypatch)
     assert_not_trivial(run(tmp_path, seed, PLAIN_PAIRS), PLAIN_PAIRS)
 
 
@@ -88,7 +88,7 @@ def test_what_is_bounded_or_counted_inside_a_world_is_the_same_whatever_is_outsi
 def test_nothing_that_is_bounded_tells_of_others_in_two_thousand_pairs_of_stores(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lower_limits(monkeypatch)
+    lower_bounds(monkeypatch)
     seen = run(tmp_path, seed, SOAK_PAIRS)
     assert_not_trivial(seen, SOAK_PAIRS)
     with capsys.disabled():
@@ -139,7 +139,7 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
 def test_a_bound_that_counts_others_is_caught(
     leak: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lower_limits(monkeypatch)
+    lower_bounds(monkeypatch)
     owner, name, leaking = LEAKS[leak]
     monkeypatch.setattr(owner, name, leaking)
     with pytest.raises((AssertionError, worlddb.WorldDBError)):

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, told_store, written
+from tests.support.bundling import build_sample_store, frames_of, write_frames
 from tests.support.model.stores import new_store
 from tests.tools.mcp.test_mcp_confined import SECOND, Turns
 from worlddb import Database, Extraction, ManualClock, Node
@@ -98,7 +98,7 @@ def test_others_in_the_store_change_nothing_but_numbers_of_commits(
 
 
 def test_worlds_edges_and_proposals_are_numbered_among_those_of_the_bundle(tmp_path: Path) -> None:
-    told = told_store(tmp_path / "store")
+    told = build_sample_store(tmp_path / "store")
     with worlddb.open(tmp_path / "store") as db:
         db.export(told.inner, tmp_path / "inner.bundle")
         db.export(told.team, tmp_path / "team.bundle")
@@ -113,14 +113,14 @@ def test_worlds_edges_and_proposals_are_numbered_among_those_of_the_bundle(tmp_p
 
 def test_a_bundle_with_the_numbers_of_the_whole_store_is_taken_in_as_before(tmp_path: Path) -> None:
     """Earlier releases wrote the numbers of nodes and edges, and the place among all proposals."""
-    told = told_store(tmp_path / "store")
+    told = build_sample_store(tmp_path / "store")
     with worlddb.open(tmp_path / "store") as db:
         db.export(told.team, tmp_path / "new.bundle", proof=False)
     older = [
         msgspec.structs.replace(frame, order=1_000 + 17 * frame.order) if hasattr(frame, "order") else frame
         for frame in frames_of(tmp_path / "new.bundle")
     ]
-    written(tmp_path / "old.bundle", older)
+    write_frames(tmp_path / "old.bundle", older)
     found = []
     for name, other in (("new", "old"), ("old", "new")):
         with new_store() as db:

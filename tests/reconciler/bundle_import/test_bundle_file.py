@@ -15,7 +15,7 @@ import zstandard
 import worlddb
 from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import quoted, rows, section
-from tests.support.bundling import Told, frames_of, tiny_bundle, told_store, written
+from tests.support.bundling import SampleRefs, build_sample_store, export_tiny_bundle, frames_of, write_frames
 from worlddb import InputError, InvalidBundle, NewerFormat, WorldDBError
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec, limits
@@ -29,9 +29,9 @@ Frames = list[fr.AnyFrame]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
-    told = told_store(folder / "store")
+    told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle")
         db.export(told.team, folder / "bare.bundle", proof=False)
@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
 
 
 @pytest.fixture
-def frames(made: tuple[Path, Told]) -> Frames:
+def frames(made: tuple[Path, SampleRefs]) -> Frames:
     """The frames without a proof; ``test_bundle_proof.py`` has the checks of the proof."""
     return frames_of(made[0] / "bare.bundle")
 
@@ -119,7 +119,7 @@ def test_an_export_replaces_nothing_of_a_store_also_through_links(made, tmp_path
 
 
 def test_every_changed_byte_is_refused(tmp_path):
-    whole = tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
+    whole = export_tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
     draw = random.Random(1)
     for at in range(len(whole)):
         forged = bytearray(whole)
@@ -129,7 +129,7 @@ def test_every_changed_byte_is_refused(tmp_path):
 
 
 def test_a_compressed_bundle_that_is_cut_anywhere_is_told_as_cut_short(tmp_path):
-    whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
+    whole = export_tiny_bundle(tmp_path, "tiny.zst").read_bytes()
     cut = tmp_path / "cut.zst"
     for length in (9, 20, len(whole) // 2, len(whole) - 10):
         cut.write_bytes(whole[:length])
@@ -138,7 +138,7 @@ def test_a_compressed_bundle_that_is_cut_anywhere_is_told_as_cut_short(tmp_path)
 
 
 def test_a_changed_byte_of_a_compressed_bundle_is_refused_or_changes_nothing_that_was_compressed(tmp_path):
-    whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
+    whole = export_tiny_bundle(tmp_path, "tiny.zst").read_bytes()
     changed = tmp_path / "changed.zst"
     stated = worlddb.check_bundle(tmp_path / "tiny.zst")
     draw = random.Random(2)
@@ -156,7 +156,7 @@ def test_a_changed_byte_of_a_compressed_bundle_is_refused_or_changes_nothing_tha
 
 
 def test_a_truncated_bundle_is_refused_at_every_length(tmp_path):
-    whole = tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
+    whole = export_tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
     for length in range(len(whole)):
         with pytest.raises(InvalidBundle):
             checked(whole[:length])
@@ -174,7 +174,7 @@ def test_a_bundle_is_refused_without_any_of_the_frames_that_its_hashes_cover(mad
     for at, frame in enumerate(frames):
         pending = isinstance(frame, fr.ProposalFrame) and [name for name, _, _ in frame.decisions] != ["accepted"]
         if not pending and not isinstance(frame, uncovered):
-            refused(written(tmp_path / "cut.bundle", frames[:at] + frames[at + 1 :]))
+            refused(write_frames(tmp_path / "cut.bundle", frames[:at] + frames[at + 1 :]))
             left_out += 1
     assert left_out > 60
 
@@ -232,7 +232,9 @@ FORGERIES: dict[str, tuple[type, Callable[..., fr.AnyFrame], str]] = {
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forger_who_computes_all_frame_hashes_again_is_found(forgery, frames, tmp_path):
     kind, change, told = FORGERIES[forgery]
-    error = refused(written(tmp_path / "forged.bundle", replace(frames, kind, change), counted=kind is not fr.EndFrame))
+    error = refused(
+        write_frames(tmp_path / "forged.bundle", replace(frames, kind, change), counted=kind is not fr.EndFrame)
+    )
     assert told in error.message, error.message
     assert error.details["frame"] >= 1
     assert f"frame {error.details['frame']}" in error.message
@@ -246,24 +248,26 @@ def test_a_cycle_of_containment_cannot_be_written(frames, tmp_path):
             groups.append([])
         groups[-1].append(frame)
     turned = [groups[0], *groups[-2:0:-1], groups[-1]]
-    error = refused(written(tmp_path / "turned.bundle", [frame for group in turned for frame in group]))
+    error = refused(write_frames(tmp_path / "turned.bundle", [frame for group in turned for frame in group]))
     assert "missing" in error.message or "cycle" in error.message
     contains = next(f for f in frames if isinstance(f, fr.EdgeFrame) and f.type == "contains")
     itself = msgspec.structs.replace(contains, target=contains.source, target_body=contains.source_body)
     itself = msgspec.structs.replace(itself, edge=identity_of(itself, "contains", itself.source))
-    error = refused(written(tmp_path / "itself.bundle", replace(frames, fr.EdgeFrame, lambda _: itself, 0)))
+    error = refused(write_frames(tmp_path / "itself.bundle", replace(frames, fr.EdgeFrame, lambda _: itself, 0)))
     assert "cycle" in error.message or "another world" in error.message
 
 
 def test_what_nothing_names_may_not_come_along(frames, tmp_path):
     stray = Body(bytes(16), "Note", "stray", "nobody asked for it")
     with_stray = [frames[0], fr.BlobFrame(codec.encode(stray)), *frames[1:]]
-    error = refused(written(tmp_path / "stray.bundle", with_stray))
+    error = refused(write_frames(tmp_path / "stray.bundle", with_stray))
     assert "a blob that nothing names" in error.message
     alone = [fr.WorldFrame(bytes(16), bytes(32), 0, 0)]
-    assert "has no version" in refused(written(tmp_path / "alone.bundle", [*frames[:-1], *alone, frames[-1]])).message
-    assert refused(written(tmp_path / "two.bundle", [frames[0], *frames])).details["frame"] == 2
-    assert refused(written(tmp_path / "none.bundle", frames[1:])).details["frame"] == 1
+    assert (
+        "has no version" in refused(write_frames(tmp_path / "alone.bundle", [*frames[:-1], *alone, frames[-1]])).message
+    )
+    assert refused(write_frames(tmp_path / "two.bundle", [frames[0], *frames])).details["frame"] == 2
+    assert refused(write_frames(tmp_path / "none.bundle", frames[1:])).details["frame"] == 1
     assert blob_id(codec.encode(stray)).hex()[:12] in error.message
 
 
@@ -306,7 +310,7 @@ def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeyp
     bad.write_bytes(fr.MAGIC + len(deep).to_bytes(4, "big") + deep + bytes(32))
     assert "hash" in refused(bad).message
     nested = b"\x96\xa7details\xc4\x10" + bytes(16) + b"\x90\xa0\x81\xa1a" + b"\x91" * 200_000 + b"\xc0\x80"
-    assert refused(written(bad, [frames[0], fr.BlobFrame(nested)])).details["frame"] == 2
+    assert refused(write_frames(bad, [frames[0], fr.BlobFrame(nested)])).details["frame"] == 2
     bomb = tmp_path / "bomb.zst"
     bomb.write_bytes(zstandard.compress(fr.MAGIC + bytes(300_000_000)))
     assert bomb.stat().st_size < 100_000

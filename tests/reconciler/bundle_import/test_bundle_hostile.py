@@ -12,7 +12,7 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.bundling import Told, frames_of, told_store, written
+from tests.support.bundling import SampleRefs, build_sample_store, frames_of, write_frames
 from tests.support.examples import examples
 from tests.support.model.nodes import Nodes
 from tests.support.model.stores import day, new_store, refusal
@@ -25,9 +25,9 @@ from worlddb.log.model.trie import EMPTY_ROOT, Trie
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
-    told = told_store(folder / "store")
+    told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         # A proof would find every slip by the world hash, before what finds each of them by itself.
         db.export(told.team, folder / "team.bundle", proof=False)
@@ -78,12 +78,12 @@ SEEN: Counter[str] = Counter()
 
 @examples(75, phases=[Phase.generate])
 @given(data=st.data(), chosen=st.lists(slips, min_size=1, max_size=2))
-def check_slips(made: tuple[Path, Told], data: st.DataObject, chosen: list[tuple[int, int, str]]) -> None:
+def check_slips(made: tuple[Path, SampleRefs], data: st.DataObject, chosen: list[tuple[int, int, str]]) -> None:
     frames = frames_of(made[0] / "team.bundle")
     for slip in chosen:
         frames = slipped(frames, slip, data)
     with tempfile.TemporaryDirectory(prefix="worlddb-test-") as top:
-        file = written(Path(top) / "hostile.bundle", frames)
+        file = write_frames(Path(top) / "hostile.bundle", frames)
         try:
             worlddb.check_bundle(file)
         except WorldDBError as error:
@@ -116,7 +116,7 @@ def test_a_bundle_of_a_strangers_edge_type_is_imported_without_its_handler(made,
     knows = msgspec.structs.replace(knows, edge=identity_of(knows, "knows", bytes.fromhex(inner)))
     frames = rehashed([*frames[: at + 1], knows, *frames[at + 1 :]])
     with new_store() as db:
-        team = db.import_bundle(written(tmp_path / "knows.bundle", frames)).ref
+        team = db.import_bundle(write_frames(tmp_path / "knows.bundle", frames)).ref
         [found] = db.view().edges(knows.source.hex(), type="knows", include_superseded=True)
         assert (found.ref, found.target) == (knows.edge.hex(), knows.target.hex())
         assert db.verify(deep=True).ok
@@ -173,7 +173,7 @@ def test_an_edge_that_takes_the_key_of_another_is_refused(made, tmp_path):
     forged = rehashed([*frames[:at], other, *frames[at + 1 :]])
     with new_store() as db:
         db.import_bundle(folder / "team.bundle")
-        assert refusal(db.import_bundle(written(tmp_path / "forged.bundle", forged))) == "bundle_conflict"
+        assert refusal(db.import_bundle(write_frames(tmp_path / "forged.bundle", forged))) == "bundle_conflict"
 
 
 # -- erasures

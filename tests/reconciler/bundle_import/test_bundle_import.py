@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.bundling import Told, hashed, seen, staged_inside, told_store
+from tests.support.bundling import SampleRefs, build_sample_store, hashed, proposals_inside, visible_state
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import Database, ManualClock, SeededEntropy
 
@@ -15,9 +15,9 @@ ALL_OF_TIME = day(10_000)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
-    told = told_store(folder / "store")
+    told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle")
     return folder, told
@@ -28,8 +28,8 @@ def test_a_world_arrives_with_its_hashes_its_history_and_where_it_came_from(made
     with worlddb.open(folder / "store") as source, new_store() as db:
         receipt = db.import_bundle(folder / "team.bundle", why="a move")
         assert receipt.ref == told.team
-        staged = staged_inside(source, told.team)
-        assert seen(db.view(valid=ALL_OF_TIME), told.team, staged) == seen(
+        staged = proposals_inside(source, told.team)
+        assert visible_state(db.view(valid=ALL_OF_TIME), told.team, staged) == visible_state(
             source.view(valid=ALL_OF_TIME), told.team, staged
         )
         assert db.head().seq == receipt.seq == 2
@@ -125,7 +125,7 @@ def test_a_reference_leaves_its_place_when_the_world_comes_into_another(made, tm
 
 
 def test_a_later_bundle_adds_what_is_new(tmp_path):
-    told = told_store(tmp_path / "store", seed=9)
+    told = build_sample_store(tmp_path / "store", seed=9)
     with worlddb.open(tmp_path / "store", clock=ManualClock(day(60))) as source, new_store() as db:
         source.export(told.team, tmp_path / "one.bundle")
         db.import_bundle(tmp_path / "one.bundle")
@@ -145,9 +145,9 @@ def test_a_later_bundle_adds_what_is_new(tmp_path):
         receipt = db.import_bundle(tmp_path / "two.bundle")
         assert receipt.events and not [note for note in receipt.notes if note.code == "knows_more"]
         assert hashed(db, told.team) == hashed(source, told.team)
-        staged = staged_inside(source, told.team)
+        staged = proposals_inside(source, told.team)
         assert len(staged) == 2
-        assert seen(db.view(valid=ALL_OF_TIME), told.team, staged) == seen(
+        assert visible_state(db.view(valid=ALL_OF_TIME), told.team, staged) == visible_state(
             source.view(valid=ALL_OF_TIME), told.team, staged
         )
         older = db.import_bundle(tmp_path / "one.bundle")
@@ -199,7 +199,7 @@ def aliases_of(db: Database, ref: str) -> tuple[str, ...]:
 
 
 def test_a_bundle_that_contradicts_what_is_here_is_refused_with_the_list(tmp_path):
-    told = told_store(tmp_path / "store", seed=9)
+    told = build_sample_store(tmp_path / "store", seed=9)
     with worlddb.open(tmp_path / "store", clock=ManualClock(day(60))) as source, new_store() as db:
         source.export(told.team, tmp_path / "one.bundle")
         db.import_bundle(tmp_path / "one.bundle")

@@ -11,27 +11,27 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.bundling import hashed, seen, staged_inside
+from tests.support.bundling import hashed, proposals_inside, visible_state
 from tests.support.model import strategies as draw
 from tests.support.model.session import Session
 from tests.support.model.state import ROOT
 from tests.support.model.stores import day
-from tests.support.model.strategies import Recipe
+from tests.support.model.strategies import CommandTemplate
 from worlddb import ManualClock, SeededEntropy
 
 ALL_OF_TIME = day(10_000)
 
 
-def built(folder: Path, seed: int, recipes: list[Recipe]) -> Session:
+def built(folder: Path, seed: int, recipes: list[CommandTemplate]) -> Session:
     session = Session(folder, seed, Counter())
     grown(session, recipes)
     return session
 
 
-def grown(session: Session, recipes: list[Recipe]) -> None:
+def grown(session: Session, recipes: list[CommandTemplate]) -> None:
     for recipe in recipes:
         if recipe.is_possible(session.state):
-            session.write([recipe.cooked(session.state)])
+            session.write([recipe.to_command(session.state)])
             session.clock.advance(draw.TICK)
 
 
@@ -61,12 +61,14 @@ def any_world(life, more, other, which, seed):
                 file = folder / f"{turn}.bundle"
                 bundle = source.db().export(world, file)
                 view = source.db().view(valid=ALL_OF_TIME)
-                staged = staged_inside(source.db(), world)
+                staged = proposals_inside(source.db(), world)
                 for db in (empty, target.db()):
                     receipt = db.import_bundle(file)
                     assert receipt.ref == world
                     assert hashed(db, world) == bundle.world_hash == view.hash(world)
-                    assert seen(db.view(valid=ALL_OF_TIME), world, staged) == seen(view, world, staged)
+                    assert visible_state(db.view(valid=ALL_OF_TIME), world, staged) == visible_state(
+                        view, world, staged
+                    )
                     assert db.import_bundle(file).events == 0
                     found = db.verify(deep=True)
                     assert found.ok, found

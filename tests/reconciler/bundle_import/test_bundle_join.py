@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import day
 from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 from worlddb.agent_memory import Memory
@@ -154,8 +154,8 @@ def test_a_rest_of_a_rest_that_was_erased_there_does_not_come_back(copies: Copie
         with copies.opened("one") as db:
             for named in re.findall(r"\b([0-9a-f]{12}) by commit", receipt.outcome.reason):
                 db.erase(named, reason="request 7")
-    assert receipt and traces(copies.folder / "two", {"Ana lives in Faro"}) == []
-    assert traces(copies.folder / "one", {"Ana lives in Faro"}) == []
+    assert receipt and find_traces(copies.folder / "two", {"Ana lives in Faro"}) == []
+    assert find_traces(copies.folder / "one", {"Ana lives in Faro"}) == []
 
 
 def test_what_both_say_in_the_same_words_holds_once(copies: Copies) -> None:
@@ -273,7 +273,7 @@ def test_without_a_join_a_bundle_is_taken_in_whatever_its_store_has_erased(copie
         ana.add("Ana bought a bike")
     receipt = copies.carried("two", "one")
     assert receipt and [note.code for note in receipt.notes] == ["left_erased"]
-    assert traces(copies.folder / "one", ["Ana lives in Lisbon"]) == []
+    assert find_traces(copies.folder / "one", ["Ana lives in Lisbon"]) == []
 
 
 def test_what_the_copy_never_had_or_has_erased_itself_hinders_no_join(copies: Copies) -> None:
@@ -322,7 +322,7 @@ def test_what_went_apart_does_not_come_back_after_an_erasure_as_a_world_of_its_o
     erase(copies, "one", other)
     copies.joined()
     for store in STORES:
-        assert traces(copies.folder / store, [*gone, "Ana lives in Ghent"]) == []
+        assert find_traces(copies.folder / store, [*gone, "Ana lives in Ghent"]) == []
 
 
 def test_a_rest_that_was_erased_here_is_named_by_its_world_there(copies: Copies) -> None:
@@ -444,7 +444,7 @@ def exchange(folder: Path, seed: int) -> Counter[str]:
         for source in pair.draw.choice([(0,), (1,), (0, 1)]):
             pair.joined(source)
             for db, gone in zip(pair.stores, pair.gone, strict=True):
-                assert traces(db.path, gone) == []
+                assert find_traces(db.path, gone) == []
     for db in pair.stores:
         assert db.verify(deep=True).ok
         db.close()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import day, refusal
 from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 
@@ -172,7 +172,7 @@ def test_an_edge_to_a_newer_version_of_a_world_that_was_erased_here_finds_it_wit
     assert edge.target_version == history[1].number
     assert [(version.valid.start, version.valid.end) for version in history][1] == (day(2), day(5))
     assert view.hash(pair.team) == pair.there.view().hash(pair.team)
-    assert traces(pair.here.path, ["Secretname", "Secretword", "Secretalias", "Secretreason"]) == []
+    assert find_traces(pair.here.path, ["Secretname", "Secretword", "Secretalias", "Secretreason"]) == []
     assert pair.here.export(pair.team, pair.folder / "back.bundle").world_hash == view.hash(pair.team)
     assert pair.brought().events == 0
     assert pair.here.verify(deep=True).ok

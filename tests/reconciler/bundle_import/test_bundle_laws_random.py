@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import day
 from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 
@@ -119,7 +119,7 @@ def exchange(folder: Path, seed: int, met: Counter[str]) -> None:
                 assert code in {"imported", *EXPECTED}, receipt
                 met[code] += 1
                 assert broken(target, [top, *refs]) == []
-                assert traces(target.path, gone[target.path]) == []
+                assert find_traces(target.path, gone[target.path]) == []
                 met["erased"] += bool(gone[target.path])
         for db in (one, other):
             assert db.verify(deep=True).ok

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from tests.support.model.stores import day, refusal
 from worlddb import Database, ManualClock, SeededEntropy, Thresholds
 from worlddb.log.model import bundle as fr
@@ -139,7 +139,7 @@ def attacked(top: Path, attack: Attack) -> Attacked:
         copy.export(one.ours, top / "whole.bundle", proof=False)
     frames = without_texts(frames_of(top / "whole.bundle"), bodies)
     forged = attack.forge(frames, one) if attack.forge else frames
-    return Attacked(top / "store", one, written(top / "brought.bundle", forged))
+    return Attacked(top / "store", one, write_frames(top / "brought.bundle", forged))
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.bundling import Told, frames_of, told_store, written
+from tests.support.bundling import SampleRefs, build_sample_store, frames_of, write_frames
 from tests.support.model.stores import new_store
 from tests.support.running import Here
 from worlddb import InputError, InvalidBundle, LimitExceeded, UnprovedBundle
@@ -27,13 +27,13 @@ class Made:
     store: Path
     bundle: Path
     head: str
-    told: Told
+    told: SampleRefs
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("proved")
-    told = told_store(folder / "store")
+    told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle")
         return Made(folder / "store", folder / "team.bundle", db.checkpoint(), told)
@@ -155,7 +155,7 @@ def test_a_proof_that_is_not_about_the_bundle_is_refused_without_any_head(made: 
     ):
         changed = [fr.ProofFrame(proof) if isinstance(frame, fr.ProofFrame) else frame for frame in frames]
         with pytest.raises(InvalidBundle, match=told):
-            worlddb.check_bundle(written(tmp_path / "wrong.bundle", changed))
+            worlddb.check_bundle(write_frames(tmp_path / "wrong.bundle", changed))
     # The bundle of a forged store has a proof that holds in itself: it takes a head to find that.
     forked = worlddb.check_bundle(tmp_path / "fork.bundle")
     assert forked.proof_size == size + 1
@@ -173,9 +173,9 @@ def test_a_heading_that_states_another_chain_than_the_proof_is_refused_and_so_is
     values = [getattr(heading, name) for name in heading.__struct_fields__]
     values[4] = bytes(32)
     with pytest.raises(InvalidBundle, match="chain hash"):
-        worlddb.check_bundle(written(tmp_path / "chain.bundle", [fr.Heading(*values), *frames[1:]]))
+        worlddb.check_bundle(write_frames(tmp_path / "chain.bundle", [fr.Heading(*values), *frames[1:]]))
     with pytest.raises(InvalidBundle, match="something follows the proof"):
-        worlddb.check_bundle(written(tmp_path / "twice.bundle", [*frames[:-1], frames[-2], frames[-1]]))
+        worlddb.check_bundle(write_frames(tmp_path / "twice.bundle", [*frames[:-1], frames[-2], frames[-1]]))
 
 
 def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tmp_path: Path) -> None:
@@ -191,7 +191,9 @@ def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tm
             other = value + 1 if isinstance(value, int) else value[::-1] if value != value[::-1] else value[1:] + b"x"
             forged: Any = type(frames[at])(**values | {name: other})
             with pytest.raises(InvalidBundle):
-                worlddb.check_bundle(written(tmp_path / "forged.bundle", [*frames[:at], forged, *frames[at + 1 :]]))
+                worlddb.check_bundle(
+                    write_frames(tmp_path / "forged.bundle", [*frames[:at], forged, *frames[at + 1 :]])
+                )
             tried += 1
     assert tried == 10
 

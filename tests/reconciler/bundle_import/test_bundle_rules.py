@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from worlddb import InvalidBundle
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
@@ -96,7 +96,7 @@ def test_a_profile_for_a_world_outside_of_the_bundle_is_an_effect_outside(bundle
         team = next(frame for frame in frames if isinstance(frame, fr.Heading)).world
         changed = [_of(frame, team, bytes.fromhex(ours)) for frame in frames]
         with pytest.raises((InvalidBundle, worlddb.RefusedError)):
-            db.import_bundle(written(tmp_path / "forged.bundle", changed)).raise_if_refused()
+            db.import_bundle(write_frames(tmp_path / "forged.bundle", changed)).raise_if_refused()
         assert profiles(db) == []
 
 
@@ -121,7 +121,7 @@ def test_a_bundle_with_other_rules_than_a_command_could_set_is_refused(
     frames = frames_of(bundle)
     at = next(number for number, each in enumerate(frames) if isinstance(each, fr.BeliefFrame))
     with pytest.raises((InvalidBundle, worlddb.InputError)) as raised:
-        worlddb.check_bundle(written(tmp_path / "wrong.bundle", [*frames[: at + 1], frame, *frames[at + 1 :]]))
+        worlddb.check_bundle(write_frames(tmp_path / "wrong.bundle", [*frames[: at + 1], frame, *frames[at + 1 :]]))
     assert why in str(raised.value)
 
 
@@ -132,4 +132,4 @@ def test_a_world_is_closed_once_and_beliefs_stand_with_the_exported_world(bundle
     belief = next(frame for frame in frames if isinstance(frame, fr.BeliefFrame))
     for extra, why in ((profile, "is closed to a second profile"), (belief, "is not the exported world")):
         with pytest.raises(InvalidBundle, match=why):
-            worlddb.check_bundle(written(tmp_path / "wrong.bundle", [*frames[: at + 1], extra, *frames[at + 1 :]]))
+            worlddb.check_bundle(write_frames(tmp_path / "wrong.bundle", [*frames[: at + 1], extra, *frames[at + 1 :]]))

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from tests.support.model.stores import day
 from worlddb import Database, ManualClock, SeededEntropy, Valid
 from worlddb.log.model import bundle as fr
@@ -193,7 +193,7 @@ def test_a_timeline_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None
     assert any(isinstance(frame, kind) for frame in frames)
     changed = [msgspec.structs.replace(frame, **values) if isinstance(frame, kind) else frame for frame in frames]
     with pytest.raises(worlddb.InvalidBundle, match=why):
-        worlddb.check_bundle(written(tmp_path / "changed.bundle", changed))
+        worlddb.check_bundle(write_frames(tmp_path / "changed.bundle", changed))
 
 
 def run(runs: int, seed: int) -> None:

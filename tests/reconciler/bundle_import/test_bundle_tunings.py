@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from worlddb import InvalidBundle, Thresholds
 from worlddb.log.model import bundle as fr
 
@@ -104,5 +104,5 @@ def test_a_bundle_with_other_thresholds_than_a_command_could_set_is_refused(
     at = next(number for number, each in enumerate(frames) if isinstance(each, fr.TuningFrame))
     wrong = [*frames[: at + 1], frame, *frames[at + 1 :]]
     with pytest.raises((InvalidBundle, worlddb.InputError)) as raised:
-        worlddb.check_bundle(written(tmp_path / "wrong.bundle", wrong))
+        worlddb.check_bundle(write_frames(tmp_path / "wrong.bundle", wrong))
     assert why in str(raised.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.bundling import frames_of, written
+from tests.support.bundling import frames_of, write_frames
 from tests.support.model.ontology import Showing, Tagged
 from tests.support.model.stores import refusal
 from tests.support.running import Here
@@ -126,7 +126,7 @@ def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused
         (fr.RegistrationFrame("contains", 1, b"", "built_in", [], True, b"", 0), "never_functional"),
         (fr.RegistrationFrame("refers_to", 1, bytes(32), "name", [], False, b"", 0), "built_in_type"),
     ):
-        changed = written(tmp_path / "forged.bundle", [*frames[: at + 1], forged, *frames[at + 1 :]])
+        changed = write_frames(tmp_path / "forged.bundle", [*frames[: at + 1], forged, *frames[at + 1 :]])
         with worlddb.open(tmp_path / code) as db:
             assert refusal(db.import_bundle(changed)) == code
             assert db.head().seq == 1
@@ -139,7 +139,7 @@ def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused
         (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, b"", 99), "the commit 99 is missing"),
     ):
         with pytest.raises(InvalidBundle, match=told):
-            worlddb.check_bundle(written(tmp_path / "bad.bundle", [*frames[: at + 1], bad, *frames[at + 1 :]]))
+            worlddb.check_bundle(write_frames(tmp_path / "bad.bundle", [*frames[: at + 1], bad, *frames[at + 1 :]]))
 
 
 def test_a_registration_that_no_edge_needs_or_that_is_malformed_is_refused(bundle: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_registration_that_no_edge_needs_or_that_is_malformed_is_refused(bundl
     ):
         changed = [*frames[: at + 1], added, *frames[at + 1 :]]
         with pytest.raises(InvalidBundle, match=told):
-            worlddb.check_bundle(written(tmp_path / "changed.bundle", changed))
+            worlddb.check_bundle(write_frames(tmp_path / "changed.bundle", changed))
 
 
 def test_the_check_of_a_bundle_shows_the_types(

@@ -253,7 +253,7 @@ def test_a_store_too_damaged_to_open_is_told(store: Path, how: str) -> None:
 
 def test_a_changed_commit_is_named_and_what_follows_from_the_log_is_still_looked_at(store: Path) -> None:
     key, value = next(pair for pair in forge.pairs(store) if pair[0][0] == forge.BLOBS and forge.seq_of(pair[0]) == 5)
-    forge.rewrite(store, [(key, forge.flipped(value, 40))])
+    forge.rewrite(store, [(key, forge.flip_bit(value, 40))])
     symptom = found(store)["damaged"]
     assert symptom.where.endswith("commit 5") and "is not what was written" in symptom.what
     assert "text index" in worlddb.diagnose(store).checked

@@ -48,7 +48,7 @@ def test_how_many_have_a_name_elsewhere_does_not_tell_in_a_large_scope(
 ) -> None:
     """Of 2,048 memories in one scope and 511 entries of a name in others, one entry of another tenant was told."""
     folder, scope, theirs = crowded
-    with worlddb.open(forge.copied(folder, tmp_path / "store"), embedder=None) as db:
+    with worlddb.open(forge.copy_store(folder, tmp_path / "store"), embedder=None) as db:
         filled(db, theirs, ["Ada"] * others)
         inner = db.create("Topic", "", world=scope, resolve=False).ref
         known = db.create("Entity", "Ada", world=inner, resolve=False).ref

@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from tests.reconciler.embedding.test_embedding import Letters
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Assessment, Database, Enrichment, Turn
 from worlddb.reconciler import dispatch
 from worlddb.reconciler.commands import commands as cmd
@@ -109,7 +109,7 @@ def test_nothing_is_kept_of_what_was_said_of_a_memory_that_is_erased_while_it_is
 
         done = db.dream(assessor=assess)
         assert (done.assessed, done.left, done.labelled) == (1, 1, (kept,)) and done.report
-        assert traces(db.path, [SECRET]) == []
+        assert find_traces(db.path, [SECRET]) == []
         assert db.dream(assessor=assess).failed == ()
 
 
@@ -145,7 +145,7 @@ def test_no_summary_and_nothing_inferred_is_kept_of_a_text_that_is_erased_meanwh
             assert done.summaries
         else:
             db.enrich(enricher=lambda segment, window: Enrichment(embedding_text=said(each.content for each in window)))
-        assert any(SECRET in each for each in told) and traces(db.path, [SECRET]) == []
+        assert any(SECRET in each for each in told) and find_traces(db.path, [SECRET]) == []
 
 
 def test_nobody_is_proposed_who_was_erased_while_somebody_was_asked(tmp_path: Path) -> None:
@@ -160,4 +160,4 @@ def test_nobody_is_proposed_who_was_erased_while_somebody_was_asked(tmp_path: Pa
             return contenders
 
         db.recluster(tiebreaker=asking)
-        assert asked and db.proposals() == [] and traces(db.path, ["Ambrosch"]) == []
+        assert asked and db.proposals() == [] and find_traces(db.path, ["Ambrosch"]) == []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import worlddb
 from tests.support.faults.answers import answers
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Database, InputError, Refused, RefusedError
 from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.text_index import TextIndex
@@ -57,15 +57,17 @@ def test_what_a_person_said_is_gone_from_every_file_and_what_others_said_is_not(
     with talk as db:
         db.rebuild("text")
         index = db.path / "indexes" / "text"
-        assert len(traces(db.path, OF_QUILLAN)) == len(OF_QUILLAN) and TextIndex.open(index).search("zucchini", limit=9)
+        assert len(find_traces(db.path, OF_QUILLAN)) == len(OF_QUILLAN) and TextIndex.open(index).search(
+            "zucchini", limit=9
+        )
         db.erase(ref_of(db, "Quillan"), reason="request 114", turns=True)
-        assert traces(db.path, OF_QUILLAN) == []
-        assert len(traces(db.path, [*OF_BERTHE, "request 114"])) >= len(OF_BERTHE) + 1
+        assert find_traces(db.path, OF_QUILLAN) == []
+        assert len(find_traces(db.path, [*OF_BERTHE, "request 114"])) >= len(OF_BERTHE) + 1
         assert [hit.content for hit in db.view().recall("axolotls", lanes=["text"])] == [
             "Berthe: Axolotls need cold water, Quillan"
         ]
         db.catch_up()
-        assert traces(db.path, [*OF_QUILLAN, "cellar"]) == []
+        assert find_traces(db.path, [*OF_QUILLAN, "cellar"]) == []
         assert not TextIndex.open(index).search("zucchini", limit=9)
         assert TextIndex.open(index).search("pergola", limit=9)
         assert db.verify(deep=True).findings == ()
@@ -92,9 +94,9 @@ def test_everything_that_was_ever_said_about_a_world_goes_wherever_it_was_said(t
         db.retire(world, why=words[21], idempotency_key=words[22])
         db.catch_up()
         told = [word for word in words[:22] if word not in (words[14], words[20])]
-        assert {found.rpartition(" ")[2] for found in traces(db.path, told)} >= set(told)
+        assert {found.rpartition(" ")[2] for found in find_traces(db.path, told)} >= set(told)
         db.erase([world, twin], reason="request 7")
-        assert traces(db.path, words) == []
+        assert find_traces(db.path, words) == []
         assert db.verify(deep=True).findings == ()
         assert seen(db, other).content == "about something else"
 
@@ -145,7 +147,7 @@ def test_a_store_replayed_to_before_an_erasure_lacks_the_text_too_and_knows_why(
                 then = db.view(seq=seq)
                 assert answers(copy.view(valid=then.valid, seq=seq)) == answers(then)
                 assert seen(copy, ref).erasure == seen(db, ref).erasure
-                assert traces(copy.path, OF_QUILLAN) == []
+                assert find_traces(copy.path, OF_QUILLAN) == []
         with worlddb.open(tmp_path / "at 2") as copy:
             copy.create("Fact", "a commit of its own in the place of the erasing one", why="it has blobs")
             assert copy.replay(tmp_path / "copy of a copy").matches_recorded
@@ -199,7 +201,7 @@ def test_an_erased_world_takes_no_text_until_it_is_asked_for_by_its_key(tmp_path
             tx.create("Note", "Old", **again)
             tx.create("Note", "Another")
         assert [note.code for note in tx.receipt.notes] == ["not_restored"]
-        assert traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
+        assert find_traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
         assert db.create("Note", "Old", **again, revive=True).ref == world.ref
         restored = seen(db, world)
         assert (restored.content, restored.aliases, restored.erased, restored.erasure) == (
@@ -209,7 +211,7 @@ def test_an_erased_world_takes_no_text_until_it_is_asked_for_by_its_key(tmp_path
         assert [found.ref for found in db.view().find(name="ancient")] == [world.ref]
         assert db.verify(deep=True).findings == ()
         db.erase(world, reason="request 2")
-        assert traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
+        assert find_traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
         erasure = seen(db, world).erasure
         assert erasure is not None and erasure.reason == "request 2"
         assert db.verify(deep=True).findings == ()
@@ -225,7 +227,7 @@ def test_the_same_text_elsewhere_stays_unless_everywhere_is_said(tmp_path: Path)
         assert [seen(db, ref).erased for ref in (first, second, third)] == [True, True, True]
         erased = [(entry.data["lineage"], entry.data["everywhere"]) for entry in db.log() if entry.event == "erased"]
         assert erased == [(first.ref, False), (second.ref, False), (third.ref, True)]
-        assert traces(db.path, ["the same text", "another text by now"]) == []
+        assert find_traces(db.path, ["the same text", "another text by now"]) == []
 
 
 def test_a_forbidden_text_is_refused_wherever_it_would_be_written(tmp_path: Path) -> None:
@@ -262,7 +264,7 @@ def test_erasing_again_changes_nothing_and_a_retry_gets_the_same_receipt(talk: D
         assert db.head().seq == once.seq
         db.link(ref_of(db, "Berthe"), "refers_to", ref, why="somebody wrote of it again")
         assert db.erase(ref, reason="request 116").events == 1
-        assert traces(db.path, ["somebody wrote of it"]) == []
+        assert find_traces(db.path, ["somebody wrote of it"]) == []
 
 
 def test_a_command_can_be_retried_although_its_texts_were_erased(tmp_path: Path) -> None:
@@ -316,6 +318,6 @@ def test_a_repeated_import_leaves_erased_turns_out_and_adds_its_tail(talk: Datab
         tail = {"speaker": "Berthe", "text": "Are you there?", "session": "monday"}
         receipt = db.ingest([*SAID, tail], conversation="talk")
         assert {note.code for note in receipt.notes} == {"not_restored"}
-        assert traces(db.path, OF_QUILLAN) == []
+        assert find_traces(db.path, OF_QUILLAN) == []
         assert [hit.content for hit in db.view().recall("there")] == ["Berthe: Are you there?"]
         assert db.verify(deep=True).findings == ()

@@ -17,7 +17,7 @@ import worlddb
 from tests.support.bundling import contained
 from tests.support.examples import examples
 from tests.support.faults.answers import answers
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Database, Refused, SeededEntropy
 from worlddb.query.export import bundle_export
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
@@ -94,7 +94,7 @@ class History:
 
 
 def stored(db: Database, words: list[str]) -> set[str]:
-    return {found.rpartition(" ")[2] for found in traces(db.path, words)} & set(words)
+    return {found.rpartition(" ")[2] for found in find_traces(db.path, words)} & set(words)
 
 
 @examples(6)

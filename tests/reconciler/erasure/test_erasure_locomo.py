@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.support.faults.remote import Remote
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 from tests.tools.importers.test_importers_locomo import published
 
@@ -41,23 +41,23 @@ def test_every_trace_of_a_persons_words_is_gone_and_who_had_the_store_open_goes_
         assert there.ask("recall", "adoption agencies")
         dry = run.json("erase", PERSON, "--reason", "request 114", "--turns", "--dry-run")
         assert (len(dry["worlds"]), len(dry["mentions"]) > 20) == (len(hers) + 1, True)
-        assert traces(memory, hers[:3])
+        assert find_traces(memory, hers[:3])
         done = run.json("erase", PERSON, "--reason", "request 114", "--turns", "--yes")
         assert done["finished"] and len(done["receipt"]["worlds"]) == len(hers) + 1
-        assert traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
+        assert find_traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
         assert there.ask("recall", "adoption agencies") is not None
         assert there.ask("create", "after the erasure").seq == done["seq"] + 1
         assert there.ask("verify").findings == ()
     assert run.json("ingest", file)["events"] == 0
-    assert traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
+    assert find_traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
     (tmp_path / "receipt.json").write_text(json.dumps(done), "utf-8")
     assert run.json("check-receipt", tmp_path / "receipt.json") == {"ok": True, "problems": []}
     with worlddb.open(memory) as db:
         db.catch_up()
         assert not any(hit.content.startswith(f"{PERSON}: ") for hit in db.view().recall("adoption agencies", k=500))
-        assert traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
+        assert find_traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
     assert run.json("ingest", file, "--restore-erased")["events"] > len(hers)
-    assert len(traces(memory, hers[:3])) >= 3
+    assert len(find_traces(memory, hers[:3])) >= 3
     assert run.json("verify", "--deep")["ok"] is True
 
 

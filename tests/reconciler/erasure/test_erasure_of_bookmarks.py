@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import UnknownReference
 
 
@@ -47,7 +47,7 @@ def test_an_erasure_everywhere_reaches_bookmarks_that_hold_a_name(tmp_path: Path
             assert other.verify(deep=True).findings == ()
             assert "the quisten" in [mark.name for mark in other.bookmarks()]
     for folder in ("store", "then", "backup"):
-        assert traces(tmp_path / folder, ["QUIST left", "wally q came"]) == []
+        assert find_traces(tmp_path / folder, ["QUIST left", "wally q came"]) == []
 
 
 def test_other_erasures_leave_bookmarks_and_the_plan_lists_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import new_store
 from worlddb import (
     Database,
@@ -54,7 +54,7 @@ def test_what_is_derived_from_an_erased_world_goes_with_it_at_any_remove() -> No
         assert (plan.worlds, plan.derived) == ((note, fact, digest), (fact, digest))
         receipt = db.erase(note, reason="request 7")
         assert erased(db, note, fact, digest, apart) == [True, True, True, False]
-        assert traces(db.path, ["badger"]) == []
+        assert find_traces(db.path, ["badger"]) == []
         told = db.erasure_receipt(receipt)
         assert [world.ref for world in told.worlds] == [note, fact, digest] and db.check_erasure(told).ok
         tombstone = db.view().get(digest, include_superseded=True)
@@ -97,15 +97,15 @@ def test_what_an_extractor_found_in_erased_turns_alone_goes_with_them() -> None:
     with new_store() as db:
         db.ingest(TALK, conversation="talk", extractor=EntityExtractor())
         ines = ref_of(db, "Ines")
-        assert len(traces(db.path, HERS_ALONE)) >= len(HERS_ALONE)
+        assert len(find_traces(db.path, HERS_ALONE)) >= len(HERS_ALONE)
         plan = db.erasure_plan(ines, turns=True)
         view = db.view()
         assert {world.name for ref in plan.derived if (world := view.get(ref))} == set(HERS_ALONE)
         db.erase(ines, reason="request 7", turns=True)
-        assert traces(db.path, HERS_ALONE) == []
+        assert find_traces(db.path, HERS_ALONE) == []
         assert all(db.view().find(name=name) for name in ALSO_HIS)
         db.erase(ref_of(db, "Marco"), reason="request 8", turns=True)
-        assert traces(db.path, ALSO_HIS) == []
+        assert find_traces(db.path, ALSO_HIS) == []
 
 
 def test_what_somebody_else_has_said_something_of_stays() -> None:
@@ -130,7 +130,7 @@ def test_a_turn_that_was_erased_before_keeps_nothing_that_it_mentioned() -> None
         db.erase(first, reason="request 7")
         assert db.view().find(name="Timbuktu")
         db.erase(second, reason="request 8")
-        assert traces(db.path, ["Timbuktu"]) == []
+        assert find_traces(db.path, ["Timbuktu"]) == []
 
 
 def test_everywhere_and_forbid_are_about_what_was_named_and_not_about_what_was_made_of_it() -> None:
@@ -176,7 +176,7 @@ def test_a_repeated_import_extracts_nothing_from_what_was_erased_unless_it_may_c
         db.ingest(TALK, conversation="talk")
         db.erase(ref_of(db, "Ines"), reason="request 7", turns=True)
         db.ingest([*TALK, Turn(speaker="Marco", text="Hello?")], conversation="talk", extractor=extract)
-        assert given == [2] and traces(db.path, HERS_ALONE) == []
+        assert given == [2] and find_traces(db.path, HERS_ALONE) == []
         assert [world.content for world in db.view().find(type="Fact")] == [
             f"heard: {TALK[1].text}",
             "heard: Hello?",
@@ -199,7 +199,7 @@ def test_what_is_erased_while_an_extractor_is_at_work_is_not_extracted() -> None
             return EntityExtractor()(turns)
 
         db.ingest(TALK, conversation="talk", extractor=extract)
-        assert seen == [3, 1] and traces(db.path, HERS_ALONE) == []
+        assert seen == [3, 1] and find_traces(db.path, HERS_ALONE) == []
 
         def never_done(turns: Sequence[Turn]) -> Extraction:
             db.erase(db.create("Note", "n", content="short-lived").ref, reason="request 8")

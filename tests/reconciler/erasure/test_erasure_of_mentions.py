@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store
 from worlddb import Database, Turn
@@ -29,7 +29,7 @@ def test_whoever_was_considered_for_a_pair_of_others_leaves_no_name_in_its_evide
         assert set(considered(pair.evidence)) == {(one, NAMES[0]), (two, NAMES[1])}
         db.catch_up()
         db.erase(two, reason="request 7")
-        assert traces(db.path, [NAMES[1]]) == []
+        assert find_traces(db.path, [NAMES[1]]) == []
         (pair,) = (each for each in db.proposals() if {each.source, each.target} == {one, three})
         assert set(considered(pair.evidence)) == {(one, NAMES[0]), (two, "")}
         assert db.verify(deep=True).ok
@@ -72,10 +72,10 @@ def test_why_a_type_was_registered_or_a_bundle_imported_goes_with_the_world_that
         source.register(Tagged("knows", 2), world=inner, why=words[2])
         source.export(team, tmp_path / "team.bundle")
         db.import_bundle(tmp_path / "team.bundle", why=words[3])
-        assert {found.rpartition(" ")[2] for found in traces(db.path, words)} == {words[2], words[3]}
+        assert {found.rpartition(" ")[2] for found in find_traces(db.path, words)} == {words[2], words[3]}
         for store, world, left in ((source, inner, []), (db, inner, [words[3]]), (db, team, [])):
             store.erase(world, reason="request 7")
-            assert {found.rpartition(" ")[2] for found in traces(store.path, words)} == set(left)
+            assert {found.rpartition(" ")[2] for found in find_traces(store.path, words)} == set(left)
             assert store.verify(deep=True).ok
         assert [known.why for known in db.view().edge_types() if known.digest] == [""]
 

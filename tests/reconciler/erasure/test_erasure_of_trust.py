@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import Database
 from worlddb.projections.tables.apply import trust_levels
 
@@ -79,7 +79,7 @@ def test_the_names_go_and_the_levels_stay(tmp_path: Path) -> None:
                 assert all(said.erased for said in copy.view().trusts()[:3])
     for folder in ("store", "then", "backup"):
         # The author of a commit stays, and nothing else that names her.
-        assert traces(tmp_path / folder, ["wally  q", "Wally Q", "says so"]) == []
+        assert find_traces(tmp_path / folder, ["wally  q", "Wally Q", "says so"]) == []
 
 
 def test_no_hash_stays_from_which_the_name_could_be_guessed_without_the_secret(tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ def test_what_an_earlier_release_said_by_name_alone_holds_on_too(
         ]
         assert db.trust(None, author="Walpurga Quist").events == 1 and told.levels()[0] is None
         assert db.rebuild().root == db.view().hash() and db.verify(deep=True).findings == ()
-        assert traces(db.path, ["wally  q", "says so"]) == []
+        assert find_traces(db.path, ["wally  q", "says so"]) == []

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
@@ -100,13 +100,13 @@ def is_erased(db: Database, ref: object) -> bool:
 def test_after_it_nothing_of_theirs_is_in_any_file_and_nothing_of_another_has_changed(two: Two) -> None:
     db, refs = two
     before = seen_by_bob(two)
-    there = {found.rpartition(" ")[2].lower() for found in traces(db.path, OF_ANA)}
+    there = {found.rpartition(" ")[2].lower() for found in find_traces(db.path, OF_ANA)}
     assert there >= {word.lower() for word in OF_ANA if word != "keyofana"}, "they are found while they are there"
     with db._env.read() as txn:
         stored = {bytes(key): bytes(value) for key, value in txn.cursor() if bytes(key)[:1] == b"\x04"}
     plan = db.erasure_plan(db.refs_of_user("ana"), members=True)
     receipt = db.forget_user("ana", reason="request 17")
-    assert traces(db.path, OF_ANA) == []
+    assert find_traces(db.path, OF_ANA) == []
     proof = db.erasure_receipt(receipt)
     gone = {world.ref for world in proof.worlds}
     places = [(text.seq, text.position) for world in proof.worlds for text in world.texts]
@@ -126,7 +126,7 @@ def test_after_it_nothing_of_theirs_is_in_any_file_and_nothing_of_another_has_ch
     assert seen_by_bob(two) == before
     db.rebuild()
     db.catch_up()
-    assert traces(db.path, OF_ANA) == [] and seen_by_bob(two) == before
+    assert find_traces(db.path, OF_ANA) == [] and seen_by_bob(two) == before
 
 
 def test_what_others_have_a_part_in_stays_and_is_listed_with_the_reason(two: Two) -> None:
@@ -194,7 +194,7 @@ def test_a_memory_forgets_its_user(tmp_path: Path) -> None:
         with worlddb.memory(mem.db, user="ben") as ben:
             ben.add("Ben lives in Faro.", about="Ben")
             mem.forget_user(reason="request 17")
-            assert traces(mem.db.path, ["Porto", "Sagrada", "Douro", "Brave", "monday", "user:ana"]) == []
+            assert find_traces(mem.db.path, ["Porto", "Sagrada", "Douro", "Brave", "monday", "user:ana"]) == []
             assert ben.profile().people == {"ben": 1} and [hit.content for hit in ben.recall("Faro")] != []
         with pytest.raises(InputError, match="no user 'ana'"):
             mem.forget_user(reason="again")
@@ -233,7 +233,9 @@ def test_a_user_is_found_by_the_name_as_it_was_written(tmp_path: Path) -> None:
         assert len(db.view(world=theirs).recall("tea")) == 1 and not len(db.view(world=mine).recall("tea"))
         db.forget_user("ana", reason="r")
         db.forget_user(anna, reason="r")
-        assert recall(db, "where does Anna live?", world=anna) == [] and traces(db.path, ["likes tea", "Porto"]) == []
+        assert (
+            recall(db, "where does Anna live?", world=anna) == [] and find_traces(db.path, ["likes tea", "Porto"]) == []
+        )
 
 
 def test_a_tenant_or_a_team_of_the_name_is_no_user(tmp_path: Path) -> None:
@@ -313,7 +315,7 @@ def test_the_command_forgets_a_user_with_a_receipt(
     assert run.json("check-receipt", tmp_path / "17.json")["kept"] == 3
     again = run("forget-user", "ana", "--reason", "request 17")
     assert (again.code, again.error) == (1, "unknown_reference")
-    assert traces(two.db.path, OF_ANA) == []
+    assert find_traces(two.db.path, OF_ANA) == []
 
 
 def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> None:
@@ -337,7 +339,7 @@ def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> 
     done = forget(desk)
     assert {each["name"]: each["why"] for each in done["kept"]}["Acme"] == "referred_to" and len(done["kept"]) == 3
     assert done["erased"] == len(done["receipt"]["worlds"]) and db.check_erasure(done["receipt"]).ok
-    assert traces(db.path, OF_ANA) == []
+    assert find_traces(db.path, OF_ANA) == []
 
 
 def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -427,7 +429,7 @@ def test_what_was_tried_in_a_fork_of_a_user_is_forgotten_with_them(tmp_path: Pat
             given = {"user_id": "ana", "reason": "r", "confirm": "user:ana"}
             tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
         assert db.verify(deep=True).ok
-    assert not traces(tmp_path / "store", ["Porto", "marzipan", "quicksilver", "rosewater"])
+    assert not find_traces(tmp_path / "store", ["Porto", "marzipan", "quicksilver", "rosewater"])
 
 
 @pytest.mark.parametrize("how", ["memory", "store", "server"])
@@ -455,7 +457,7 @@ def test_what_another_process_begins_for_a_user_while_they_are_forgotten_is_eras
             tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
         assert mem.recall("zebra").hits == () and len(db.erasure_receipt(db.head().seq).worlds) == 4
         assert not [each for each in db.view().find(include_superseded=True) if "Ana's" in each.content]
-        assert db.finish_erasures(wait_seconds=5) and traces(db.path, ["zebra", "tortoise"]) == []
+        assert db.finish_erasures(wait_seconds=5) and find_traces(db.path, ["zebra", "tortoise"]) == []
 
 
 def test_a_receipt_names_the_copies_that_were_not_reached(tmp_path: Path) -> None:

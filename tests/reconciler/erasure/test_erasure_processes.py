@@ -14,11 +14,11 @@ import pytest
 
 import worlddb
 from tests.log.test_processes import wait_until_stopped
-from tests.support.faults.children import Acknowledged, barrier, ended, start
+from tests.support.faults.children import Acknowledged, barrier, start, wait_for_exit
 from tests.support.faults.jobs import race, write_and_find
 from tests.support.faults.points import SCRUB_STEPS
 from tests.support.faults.remote import Remote
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 from worlddb import UnavailableError
 from worlddb.projections.indexes.text_index import index_lock
@@ -46,7 +46,7 @@ def test_a_process_that_had_the_store_open_reads_and_writes_on_after_an_erasure(
             db.link(kept, "refers_to", gone, why="something new to erase")
         assert there.ask("pinned", "narwhal")[0] == ["kept", ""]
         assert there.ask("verify").findings == () == db.verify(deep=True).findings
-        assert traces(store, ["narwhal"]) == []
+        assert find_traces(store, ["narwhal"]) == []
 
 
 def test_processes_that_read_and_write_without_a_pause_lose_nothing_over_many_erasures(tmp_path: Path) -> None:
@@ -61,18 +61,18 @@ def test_processes_that_read_and_write_without_a_pause_lose_nothing_over_many_er
             db.view().recall(word)
             db.erase(world, reason=f"request {number}")
             erased.append(word)
-            assert traces(store, [word]) == []
+            assert find_traces(store, [word]) == []
         # On a quick disk the erasures are over before the writers have begun in earnest.
         patience = time.monotonic() + 180
         while sum(len(Acknowledged(file).lines()) for file in files if file.exists()) <= rounds:
             assert time.monotonic() < patience, "the writers wrote next to nothing"
             time.sleep(0.01)
         (tmp_path / "stop").touch()
-        assert [ended(process) for process in running] == [0, 0]
+        assert [wait_for_exit(process) for process in running] == [0, 0]
         lines = [line for file in files for line in Acknowledged(file).lines()]
         names = [world.name for world in db.view().children()]
         assert len(lines) > rounds and sorted(lines) == sorted(name for name in names if name)
-        assert traces(store, erased) == []
+        assert find_traces(store, erased) == []
         assert db.verify(deep=True).findings == ()
 
 
@@ -111,7 +111,7 @@ def test_a_writer_that_comes_from_the_old_file_after_one_was_killed_on_the_new_o
         expected = ["", *(killed.ask("create", f"after {n}") and f"after {n}" for n in range(since)), "late"]
         killed.ask("signal_at", "applied", signal.SIGKILL)
         killed.tell("create", "never")
-        assert ended(killed.process) == -signal.SIGKILL
+        assert wait_for_exit(killed.process) == -signal.SIGKILL
         assert late.ask("last_in_a_write") == since + 3
         late.ask("create", "late")
         assert late.ask("names") == expected
@@ -154,10 +154,10 @@ def test_an_erasure_that_is_killed_on_its_way_is_finished_by_whoever_comes_next(
         db.catch_up()
         there.ask("signal_at", step, signal.SIGKILL)
         there.tell("erase", world.ref, "request 1")
-        assert ended(there.process) == -signal.SIGKILL
+        assert wait_for_exit(there.process) == -signal.SIGKILL
         receipt = db.create("Note", "a write finishes it")
         assert receipt.seq == 4
-        assert traces(store, ["okapi"]) == []
+        assert find_traces(store, ["okapi"]) == []
         assert not (store / ".scrub" / "data.mdb").exists()
         assert db.verify(deep=True).findings == ()
 
@@ -179,7 +179,7 @@ def test_behind_a_process_that_is_stopped_in_an_erasure_readers_go_on_and_it_is_
         there.signal(signal.SIGCONT)
         assert there.answer().seq == 3
         assert db.create("Note", "after").seq == 4
-        assert traces(store, ["okapi"]) == [] and db.verify(deep=True).findings == ()
+        assert find_traces(store, ["okapi"]) == [] and db.verify(deep=True).findings == ()
 
 
 def test_processes_that_race_to_create_write_rebuild_and_erase_leave_one_whole_store(tmp_path: Path) -> None:
@@ -188,13 +188,13 @@ def test_processes_that_race_to_create_write_rebuild_and_erase_leave_one_whole_s
     kinds = ["write", "rebuild", "erase", "erase"]
     files = [tmp_path / f"acks-{number}" for number in range(len(kinds))]
     running = [start(race, store, file, kind, count, together) for file, kind in zip(files, kinds, strict=True)]
-    assert [ended(process) for process in running] == [0] * len(kinds)
+    assert [wait_for_exit(process) for process in running] == [0] * len(kinds)
     kept = [name for file in files for name in Acknowledged(file).lines()]
     with worlddb.open(store) as db:
         assert len(kept) == len(kinds) * count
         assert sorted(world.name for world in db.view().children() if world.name) == sorted(kept)
         assert db.verify(deep=True).findings == ()
-    assert traces(store, ["perishable"]) == []
+    assert find_traces(store, ["perishable"]) == []
 
 
 def test_opening_finishes_an_erasure_and_verify_names_one_that_is_not_finished(tmp_path: Path) -> None:
@@ -203,15 +203,15 @@ def test_opening_finishes_an_erasure_and_verify_names_one_that_is_not_finished(t
         world = db.create("Note", "name", content="the okapi is shy")
         there.ask("signal_at", "copied", signal.SIGKILL)
         there.tell("erase", world.ref, "request 1")
-        ended(there.process)
-        assert traces(store, ["okapi"])
+        wait_for_exit(there.process)
+        assert find_traces(store, ["okapi"])
         found = db.verify()
         assert not found.ok and found.first_bad_seq == 3 and "may still lie" in found.findings[0].problem
         (command,) = re.findall("`worlddb (.+)`", found.findings[0].problem)
         assert main(shlex.split(command)) == 0
         with worlddb.open(store) as another:
             assert another.verify().ok
-        assert traces(store, ["okapi"]) == []
+        assert find_traces(store, ["okapi"]) == []
         assert db.verify(deep=True).ok
 
 
@@ -243,7 +243,7 @@ def test_an_erasure_that_finds_the_index_or_the_disk_in_its_way_is_made_good_lat
         with index_lock(store / "indexes" / "text", 1.0):
             assert not db.finish_erasures(wait_seconds=0)
         assert db.finish_erasures()
-        assert traces(store, ["okapi"]) == [] and db.verify(deep=True).ok
+        assert find_traces(store, ["okapi"]) == [] and db.verify(deep=True).ok
 
 
 def test_a_reader_that_never_ends_keeps_its_process_from_following_and_says_so(

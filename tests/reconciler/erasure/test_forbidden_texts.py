@@ -15,7 +15,7 @@ import pytest
 
 import worlddb
 from tests.reconciler.embedding.test_spaces import Letters
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.stores import new_store, refusal
 from worlddb import Database, HandledEdge, HandlerContext, Insert, PlainHandler, Refused, RefusedError, Thresholds
 from worlddb.reconciler.commands import commands as cmd
@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Small:
         ended = db.create("Note", "ended", content="3").ref
         db.retire(ended)
         db.erase(gone, reason="request 1", forbid=True)
-        assert traces(db.path, [SAID]) == []
+        assert find_traces(db.path, [SAID]) == []
         return Small(db, one, two, waiting[:2], waiting[2], ended)
 
 
@@ -243,14 +243,14 @@ def test_a_credential_is_refused_at_every_door_too(small: Small, door: str, monk
     monkeypatch.setitem(globals(), "SAID", token)
     outcome = DOORS[door](small).outcome
     assert getattr(outcome, "code", "") == "credential_rejected" or "key" in door
-    assert traces(small.db.path, [token]) == []
+    assert find_traces(small.db.path, [token]) == []
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_forbidden_text_is_refused_at_every_door(small: Small, door: str) -> None:
     outcome = DOORS[door](small).outcome
     assert isinstance(outcome, Refused) and outcome.code == "forbidden_text"
-    assert traces(small.db.path, [SAID]) == []
+    assert find_traces(small.db.path, [SAID]) == []
     assert small.db.verify(deep=True).findings == ()
 
 
@@ -330,7 +330,7 @@ def test_a_bundle_brings_it_in_no_field(tmp_path: Path) -> None:
             assert refusal(db.import_bundle(tmp_path / f"{field}.bundle")) == "forbidden_text", field
             refused = db.import_plan(tmp_path / f"{field}.bundle").refused
             assert refused is not None and refused[0] == "forbidden_text", field
-        assert traces(db.path, [SAID]) == []
+        assert find_traces(db.path, [SAID]) == []
         with new_store() as clean:
             box = clean.create("Topic", "pack").ref
             clean.export(box, tmp_path / "clean.bundle")
@@ -380,7 +380,7 @@ def test_a_handler_brings_it_in_no_way(tmp_path: Path) -> None:
         for way in ways:
             handler.way = way
             assert refusal(db.link(one, "brings", two)) == "forbidden_text", way
-        assert traces(db.path, [SAID]) == []
+        assert find_traces(db.path, [SAID]) == []
 
 
 def test_an_embedding_space_is_not_called_so(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import worlddb
 from tests.support.faults.children import call
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb.log.store import scratch
 from worlddb.reconciler.diagnostics import location
 from worlddb.tools.cli.main import main
@@ -131,7 +131,7 @@ def test_what_a_killed_process_leaves_is_gone_after_an_erasure(tmp_path: Path, j
     with worlddb.open(tmp_path / "store") as db:
         assert call(run, job, tmp_path) == -signal.SIGKILL
         db.erase(gone, reason="request 7")
-        assert left(tmp_path) == [] == traces(tmp_path, [NAME, TEXT])
+        assert left(tmp_path) == [] == find_traces(tmp_path, [NAME, TEXT])
         assert db.verify(deep=True).ok
 
 
@@ -149,7 +149,7 @@ def test_an_opening_leaves_what_a_living_process_uses_and_an_erasure_takes_table
                     worlddb.open(tmp_path / "store").close()
                     assert (folder / "rows").exists() and scratch.abandoned_folders(tmp_path / "store") == []
                     db.erase(gone, reason="request 8")
-                    assert traces(tmp_path, [NAME, TEXT]) == []
+                    assert find_traces(tmp_path, [NAME, TEXT]) == []
                 return (folder / "rows").read_text() if len(found) == 1 else "made again"
 
             assert scratch.run_with_tables(tmp_path / "store", work) == "made again" and len(set(found)) == 2
@@ -167,7 +167,7 @@ def test_a_folder_is_not_kept_because_a_process_of_its_number_lives(tmp_path: Pa
             (store / name / "data.mdb").write_text(NAME)
         assert [path.name for path in scratch.abandoned_folders(store)] == [".check-1-y", f".check-{os.getpid()}-x"]
         db.erase(gone, reason="request 9")
-        assert traces(tmp_path, [NAME, TEXT]) == []
+        assert find_traces(tmp_path, [NAME, TEXT]) == []
 
 
 def test_only_files_of_its_own_are_removed_elsewhere(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_an_erasure_takes_whatever_a_kill_left_in_the_folders_of_a_store(tmp_pat
             (store / name).parent.mkdir(parents=True, exist_ok=True)
             (store / name).write_text(NAME)
         db.erase(gone, reason="request 11")
-        assert traces(tmp_path, [NAME, TEXT]) == []
+        assert find_traces(tmp_path, [NAME, TEXT]) == []
 
 
 def test_input_for_a_store_still_to_be_made_leaves_no_store_if_it_is_wrong(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.bundling import told_store
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, call, ended, start
+from tests.support.bundling import build_sample_store
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, call, start, wait_for_exit
 from tests.support.faults.growth import Growth
 from tests.support.faults.jobs import cut_backup, write_and_find
 from tests.support.faults.points import EXIT_STATUS
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from worlddb import BackupMismatch, DamagedStore, Database, ManualClock, ReadOnlyBackup
 from worlddb.log.store import environment
 from worlddb.reconciler.backup import commit_copier
@@ -94,9 +94,9 @@ def test_a_backup_while_another_process_writes_is_whole_each_time(db: Database, 
         db.backup(tmp_path / "backup")
         with worlddb.open(tmp_path / "backup", create=False) as copy:
             assert copy.verify(deep=True).findings == ()
-        assert traces(tmp_path / "backup", [f"Perishable{number}"]) == []
+        assert find_traces(tmp_path / "backup", [f"Perishable{number}"]) == []
     stop.touch()
-    assert ended(process) == 0
+    assert wait_for_exit(process) == 0
     assert lines.lines()
     db.backup(tmp_path / "backup")
     same(tmp_path / "backup", db)
@@ -137,7 +137,7 @@ def test_a_backup_that_breaks_off_anywhere_holds_at_every_moment_and_is_gone_on_
                 _erase_one(db, erased)
         db.backup(backup)
         same(backup, db)
-        assert erased and traces(backup, erased) == []
+        assert erased and find_traces(backup, erased) == []
 
 
 def _erase_one(db: Database, erased: list[str]) -> None:
@@ -175,16 +175,16 @@ def test_a_process_that_is_killed_at_any_point_of_a_backup_leaves_one_that_holds
         _holds(into)
         db.backup(into)
         same(into, db)
-        assert traces(into, ["Perishable 0"]) == []
+        assert find_traces(into, ["Perishable 0"]) == []
     assert call(cut_backup, tmp_path / "store", cut_short, points, 20, "kill") == -9
     _holds(cut_short)
     db.backup(cut_short)
     same(cut_short, db)
-    assert traces(cut_short, ["Perishable 0"]) == []
+    assert find_traces(cut_short, ["Perishable 0"]) == []
 
 
 def test_a_text_that_came_after_its_hash_comes_into_the_backup_too(tmp_path: Path, few: None) -> None:
-    told = told_store(tmp_path / "whole")
+    told = build_sample_store(tmp_path / "whole")
     with worlddb.open(tmp_path / "whole") as db:
         db.export(told.team, tmp_path / "team.bundle")
         db.export(told.outer, tmp_path / "outer.bundle")

@@ -9,7 +9,7 @@ import pytest
 
 import worlddb
 from tests.reconciler.replay.test_backup import Interrupted, fill
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
 from worlddb.log.store import copies, environment
@@ -52,7 +52,7 @@ def test_what_the_original_has_erased_since_does_not_come_back(
 ) -> None:
     store, backup, refs = backed
     assert worlddb.restore(backup, tmp_path / "new", erasures_of=store).erasures == 1
-    assert traces(backup, ["Perishable"]) and traces(tmp_path / "new", ["Perishable"]) == []
+    assert find_traces(backup, ["Perishable"]) and find_traces(tmp_path / "new", ["Perishable"]) == []
     with worlddb.open(tmp_path / "new") as db:
         found = db.view().get(refs[-1])
         assert found is not None and found.erased and found.erasure is not None
@@ -169,7 +169,7 @@ def test_a_restore_that_breaks_off_at_any_point_is_gone_on_with(
         with worlddb.open(into) as db:
             assert state(db) == expected and db.verify(deep=True).findings == ()
             assert f"backup at {backed[1]}" in db.erasure_receipt(db.erase(backed[2][0], reason="x")).not_reached
-        assert not erasures or traces(into, ["Perishable"]) == []
+        assert not erasures or find_traces(into, ["Perishable"]) == []
         if is_over:
             break
     assert at > 10
@@ -196,7 +196,7 @@ def test_a_restore_whose_mark_alone_was_left_is_made_whole(
         assert db.verify(deep=True).findings == ()
         assert [world.name for world in db.view().children()][:2] == ["walrus 0", ""]
         assert db.head().seq == 9 and db.create("Note", "after").seq == 10
-    assert traces(tmp_path / "new", ["Perishable", "walrus 1"]) == []
+    assert find_traces(tmp_path / "new", ["Perishable", "walrus 1"]) == []
 
 
 def interrupt(*_: object) -> None:

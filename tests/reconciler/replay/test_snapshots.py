@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from tests.support.faults.growth import Growth
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here
 from worlddb import Database, InputError, ManualClock, ReadOnlyBackup, Symptom
 from worlddb.log.model.codec import Header
@@ -273,9 +273,9 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
     gone = [db.create("Note", f"Perishable{n}", content=f"Perishable{n} goods").ref for n in range(2)]
     db.snapshot()
     db.create("Note", "later")
-    assert traces(db.path / "snapshots", ["Perishable0"])
+    assert find_traces(db.path / "snapshots", ["Perishable0"])
     db.erase(gone[0], reason="request")
-    assert list_snapshots(db.path) == [] and traces(db.path, ["Perishable0"]) == []
+    assert list_snapshots(db.path) == [] and find_traces(db.path, ["Perishable0"]) == []
     left = [at]
 
     def step(name: str) -> None:
@@ -288,7 +288,7 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
         patched.setattr(commit_copier, "CHUNK_COMMITS", commits)
         made = db.snapshot(seq=db.head().seq)
     assert left[0] <= 0 and list_snapshots(db.path) == [made.seq]
-    assert traces(db.path, ["Perishable1"]) == []
+    assert find_traces(db.path, ["Perishable1"]) == []
     holds(db, tmp_path / "then", made.seq)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.log.test_frozen import thawed, told, upgraded
-from tests.support.faults.children import call, ended, start
+from tests.support.faults.children import call, start, wait_for_exit
 from tests.support.faults.jobs import cut_upgrade
 from tests.support.faults.points import EXIT_STATUS
 from worlddb import NewerFormat, OlderTables
@@ -189,7 +189,7 @@ def test_what_an_older_release_commits_meanwhile_comes_into_the_backup_first(
 def test_of_two_upgrades_at_once_both_end_well(tmp_path: Path) -> None:
     store = aged(tmp_path / "store")
     running = [start(cut_upgrade, store, tmp_path / f"points {n}", 0, "exit") for n in range(2)]
-    assert [ended(each) for each in running] == [0, 0]
+    assert [wait_for_exit(each) for each in running] == [0, 0]
     is_whole(store)
 
 

@@ -43,7 +43,7 @@ def start(function: Callable[..., None], *arguments: Any, daemon: bool = True) -
     return process
 
 
-def ended(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
+def wait_for_exit(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
     """Wait for the end of a process and return its exit code, negative for a signal."""
     process.join(seconds)
     if process.exitcode is None:
@@ -55,7 +55,7 @@ def ended(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
 
 def call(function: Callable[..., None], *arguments: Any) -> int:
     """Run a process to its end and return its exit code."""
-    return ended(start(function, *arguments))
+    return wait_for_exit(start(function, *arguments))
 
 
 def pipe() -> tuple[Connection, Connection]:

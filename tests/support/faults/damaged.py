@@ -9,7 +9,7 @@ import worlddb
 from tests.support.faults.answers import answers
 
 
-def verified(store: Path, *, deep: bool = False) -> worlddb.Verified | worlddb.WorldDBError:
+def verify_or_error(store: Path, *, deep: bool = False) -> worlddb.Verified | worlddb.WorldDBError:
     """Verify a store; return the result, or the typed error that kept it from opening."""
     try:
         with worlddb.open(store, author="x", create=False) as db:
@@ -18,7 +18,7 @@ def verified(store: Path, *, deep: bool = False) -> worlddb.Verified | worlddb.W
         return error
 
 
-def named_seq(found: worlddb.Verified | worlddb.WorldDBError) -> int | None:
+def reported_seq(found: worlddb.Verified | worlddb.WorldDBError) -> int | None:
     if isinstance(found, worlddb.Verified):
         assert found.ok == (not found.findings) == (found.first_bad_seq is None)
         return found.first_bad_seq

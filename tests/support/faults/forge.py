@@ -55,7 +55,7 @@ def delete(store: Path, which: Callable[[bytes], bool]) -> int:
     return len(keys)
 
 
-def copied(store: Path, into: Path) -> Path:
+def copy_store(store: Path, into: Path) -> Path:
     """A copy of a closed store, without what belongs to processes."""
     into.mkdir(parents=True)
     for name in ("data.mdb", "writer.json"):
@@ -68,7 +68,7 @@ def seq_of(key: bytes) -> int:
     return int.from_bytes(key[1:9], "big") if key[0] in (COMMIT, EVENTS, BLOBS) else 0
 
 
-def flipped(value: bytes, bit: int) -> bytes:
+def flip_bit(value: bytes, bit: int) -> bytes:
     """The value with one bit turned over."""
     changed = bytearray(value)
     changed[bit >> 3] ^= 1 << (bit & 7)

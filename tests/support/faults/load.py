@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import worlddb
-from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, start, wait_for_exit
 
 LINE_BYTES = 200
 """More than two lines of acknowledgement have."""
@@ -74,7 +74,7 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
             number += 1
     finally:
         stop.touch()
-        codes = [ended(process, PATIENCE_SECONDS) for process in running]
+        codes = [wait_for_exit(process, PATIENCE_SECONDS) for process in running]
     assert codes == [0] * len(running), codes
     found = [report.read_text("utf-8").splitlines()[-1].split() for report in reports]
     reads, used = sum(int(each[0]) for each in found), sum(float(each[1]) for each in found)

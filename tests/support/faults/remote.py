@@ -10,7 +10,7 @@ from typing import Any
 
 import worlddb
 from tests.support.faults.answers import answers
-from tests.support.faults.children import PATIENCE_SECONDS, ended, pipe, start
+from tests.support.faults.children import PATIENCE_SECONDS, pipe, start, wait_for_exit
 from worlddb.log.store import shared_environment
 from worlddb.log.store.log import LmdbLog
 
@@ -60,7 +60,7 @@ class Remote:
         if self.process.is_alive():
             self.signal(signal.SIGCONT)
             self.process.kill()
-        ended(self.process)
+        wait_for_exit(self.process)
 
     def __enter__(self) -> Remote:
         return self
@@ -80,7 +80,7 @@ def serve(connection: Connection, folder: Path, author: str, map_bytes: int, tim
     """The far end."""
     if map_bytes:
         shared_environment._MAP_BYTES = map_bytes  # type: ignore[misc]
-    far = Far(worlddb.open(folder, author=author, timeout_seconds=timeout_seconds))
+    far = RemoteCommands(worlddb.open(folder, author=author, timeout_seconds=timeout_seconds))
     connection.send(("", None))
     while True:
         try:
@@ -93,7 +93,7 @@ def serve(connection: Connection, folder: Path, author: str, map_bytes: int, tim
             connection.send((type(error).__name__, str(error)))
 
 
-class Far:
+class RemoteCommands:
     """What a process can be told to do."""
 
     def __init__(self, db: worlddb.Database) -> None:

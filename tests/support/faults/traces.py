@@ -9,7 +9,7 @@ from pathlib import Path
 _LOOKS = 20
 
 
-def traces(folder: Path, texts: Iterable[str]) -> list[str]:
+def find_traces(folder: Path, texts: Iterable[str]) -> list[str]:
     """Which of the texts stand in any file below a folder, as they are or in small letters, and in which.
 
     Processes that have the store open make, rename and delete files meanwhile: one that is gone holds nothing, and as

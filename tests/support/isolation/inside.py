@@ -27,7 +27,7 @@ QUERIES = ("red boat", "green", "Ada blue")
 Homed = TypeVar("Homed", Edge, Proposal)
 
 
-def reduced(state: State, inside: set[int]) -> State:
+def restrict_state(state: State, inside: set[int]) -> State:
     """The state inside: edges and proposals with both ends and home there."""
 
     def kept(homed: dict[int, Homed]) -> dict[int, Homed]:
@@ -54,7 +54,7 @@ class Inside:
         self.names = structure.names
         self.whole = structure.states[seq]
         self.inside = Reads(self.whole, valid, self.names).inside(top) | {top}
-        self.state = reduced(self.whole, self.inside)
+        self.state = restrict_state(self.whole, self.inside)
         self.reads = Reads(self.state, valid, self.names)
         self.view = structure.db(1).view(seq=seq, valid=valid, world=self.names.refs[top])
         self.compared = Compared(self.view, self.state, self.names, structure.hashes[seq])
@@ -80,7 +80,7 @@ class Inside:
         self.neighbours()
         self.identities()
         self.unified()
-        queries.confined(self)
+        queries.check_confined(self)
         if recall:
             self.recall()
 
@@ -131,11 +131,11 @@ class Inside:
     def descents(self) -> None:
         """What is stale, and what changed, names nothing from outside."""
         inside = {self.names.refs[number] for number in self.inside}
-        told = self.view.stale()
-        named = {ref for world in told for each in world.stale for ref in (each.ref, each.by, *each.path)}
+        refusal_text = self.view.stale()
+        named = {ref for world in refusal_text for each in world.stale for ref in (each.ref, each.by, *each.path)}
         assert named - {""} <= inside
         top = self.names.refs[self.top]
-        assert [world.ref for world in told] == [
+        assert [world.ref for world in refusal_text] == [
             world.ref for world in self.view.find() if world.stale and world.ref != top
         ]
         for between in ((None, None), (None, self.view.valid), (self.view.valid, None)):
@@ -234,16 +234,16 @@ class Inside:
     def outside(self, strangers: int) -> None:
         """What is outside, or was made later, is refused in the very words in which nobody is."""
         latest = self.structure.state
-        nobody = [told(read, NOBODY) for read in asked(self.view)]
+        nobody = [refusal_text(read, NOBODY) for read in reads_by_reference(self.view)]
         outside = sorted(latest.worlds.keys() - self.inside)
         for number in random.Random(self.top).sample(outside, min(strangers, len(outside))):
-            assert [told(read, self.names.refs[number]) for read in asked(self.view)] == nobody
-        no_edge = told(self.view.edge, NOBODY * 2)
+            assert [refusal_text(read, self.names.refs[number]) for read in reads_by_reference(self.view)] == nobody
+        no_edge = refusal_text(self.view.edge, NOBODY * 2)
         for number in (latest.edges | latest.unlinked).keys() - (self.state.edges | self.state.unlinked).keys():
-            assert told(self.view.edge, self.names.refs[number]) == no_edge
-        no_proposal = told(self.view.proposal, NOBODY * 2)
+            assert refusal_text(self.view.edge, self.names.refs[number]) == no_edge
+        no_proposal = refusal_text(self.view.proposal, NOBODY * 2)
         for number in latest.proposals.keys() - self.state.proposals.keys():
-            assert told(self.view.proposal, self.names.refs[number]) == no_proposal
+            assert refusal_text(self.view.proposal, self.names.refs[number]) == no_proposal
         for shown in self.view.proposals(status="accepted"):
             assert shown.target in self.view.equivalence_class(shown.source)
 
@@ -344,7 +344,7 @@ class Inside:
         return inner
 
 
-def asked(view: View) -> Iterator[Callable[[str], Any]]:
+def reads_by_reference(view: View) -> Iterator[Callable[[str], Any]]:
     """Every read that takes a reference of a world."""
     yield from (
         view.get,
@@ -378,7 +378,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.query().where_connected("causes", to=ref).run()
 
 
-def told(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
+def refusal_text(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
     """How a read refuses a reference, with the reference itself taken out."""
     with pytest.raises(worlddb.WorldDBError) as raised:
         read(ref)
@@ -396,7 +396,7 @@ def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
         yield Inside(structure, top, seq, structure.times[seq] + (top % 7 - 3) * 1_000)
 
 
-def scoped(structure: Structure) -> None:
+def check_scopes(structure: Structure) -> None:
     """A scope in a view that is not confined finds only what the world contains (law 7)."""
     view = structure.db(1).view()
     reads = Reads(structure.state, view.valid, structure.names)
@@ -408,6 +408,6 @@ def scoped(structure: Structure) -> None:
             hits = view.recall(query, world=refs[top], include_superseded=True, k=100)
             assert {hit.ref for hit in hits} <= inside
             assert {hit.ref for hit in view.recall(query, world=refs[top], neighbours=5, k=100)} <= inside
-        queries.scoped(view, reads, top)
+        queries.check_scoped(view, reads, top)
         if top != ROOT:
             assert refs[ROOT] not in inside

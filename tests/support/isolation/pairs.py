@@ -19,8 +19,8 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPError
 
 import worlddb
-from tests.support.isolation.inside import asked
-from tests.support.mcp_clients import in_full
+from tests.support.isolation.inside import reads_by_reference
+from tests.support.mcp_clients import with_all_fields
 from worlddb import ManualClock, SeededEntropy
 from worlddb.log.model.clock import RELEASED_AT
 from worlddb.projections.tables.names import blocks
@@ -85,7 +85,7 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
 """The bounds that are lowered: module, name and value."""
 
 
-def lower_limits(patched: pytest.MonkeyPatch) -> None:
+def lower_bounds(patched: pytest.MonkeyPatch) -> None:
     """Lower every bound until the end of a test."""
     for module, name, value in LIMITS:
         assert getattr(module, name) > value, name
@@ -216,7 +216,7 @@ class Store:
             yield name, _said(read)
         yield "find identities", _said(unified.find)
         yield "children that are identities", _said(lambda: list(unified.children()))
-        for number, of_world in enumerate(asked(view)):
+        for number, of_world in enumerate(reads_by_reference(view)):
             yield f"read {number} of a world", _said(partial(of_world, ref))
         for stranger in rng.sample(range(2**20), 2):
             yield "a prefix", _said(partial(view.get, f"{stranger:05x}"[:4]))
@@ -229,7 +229,7 @@ class Store:
         try:
             if not tool:
                 return repr(await self.server.list_resources())
-            found = (await self.server.call_tool(tool, in_full(tool, arguments))).structured_content
+            found = (await self.server.call_tool(tool, with_all_fields(tool, arguments))).structured_content
         except (ToolError, MCPError, ResourceNotFoundError) as error:
             return f"{type(error).__name__}: {error}"
         if isinstance(found, dict) and found.get("next_cursor"):

@@ -17,7 +17,7 @@ DIRECTIONS = ("out", "both", "in")
 """Which one is asked about is drawn by number: all of them, of one world or another."""
 
 
-def reached(reads: Reads, start: int, direction: str, inside: Callable[[int], bool]) -> set[int]:
+def reachable_worlds(reads: Reads, start: int, direction: str, inside: Callable[[int], bool]) -> set[int]:
     """The worlds up to :data:`DEPTH` edges away by steps inside or along ``refers_to``."""
     found: set[int] = set()
     level, visited = {start}, {start}
@@ -39,7 +39,7 @@ def reached(reads: Reads, start: int, direction: str, inside: Callable[[int], bo
     return found
 
 
-def confined(found: Inside) -> None:
+def check_confined(found: Inside) -> None:
     """Queries that name nothing, and traversals from every world, equal the reduced model's."""
     view, reads, refs = found.view, found.reads, found.names.refs
     seen = {number for number in found.inside - {found.top} if reads.version_at(number) is not None}
@@ -53,7 +53,7 @@ def confined(found: Inside) -> None:
             continue
         direction = DIRECTIONS[number % len(DIRECTIONS)]
         answer = view.query(seeds=refs[number]).traverse(direction=direction, depth=DEPTH).run()
-        expected = reached(reads, number, direction, lambda end: end in found.inside)
+        expected = reachable_worlds(reads, number, direction, lambda end: end in found.inside)
         assert set(answer.refs) == {refs[end] for end in expected}
         assert set(answer.passed) <= {refs[each] for each in found.inside}
     earlier = max(1, view.seq - 2)
@@ -62,7 +62,7 @@ def confined(found: Inside) -> None:
     assert set(past.refs) <= shown
 
 
-def scoped(view: View, reads: Reads, top: int) -> None:
+def check_scoped(view: View, reads: Reads, top: int) -> None:
     """Queries inside a world see nothing from outside, except along ``refers_to``."""
     refs = reads.names.refs
     inside = reads.inside(top)
@@ -74,5 +74,5 @@ def scoped(view: View, reads: Reads, top: int) -> None:
         answer = view.query(seeds=refs[number], world=refs[top]).traverse(direction=direction, depth=DEPTH).run()
         expected: set[int] = set()
         if reads.version_at(number) is not None:
-            expected = reached(reads, number, direction, lambda end: top in (end, ROOT) or end in inside)
+            expected = reachable_worlds(reads, number, direction, lambda end: top in (end, ROOT) or end in inside)
         assert set(answer.refs) == {refs[end] for end in expected}

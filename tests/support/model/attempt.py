@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.model.commands import Command, Nth
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import TYPES, Refuse, default_start, refuse
-from tests.support.model.lines import without
+from tests.support.model.lines import subtract
 from tests.support.model.state import ROOT, Edge, Proposal
 from tests.support.model.statement_rules import OfStatements
 from tests.support.model.world_rules import OfWorlds
@@ -72,7 +72,7 @@ class Attempt(OfWorlds, OfStatements):
             refuse("is_a_proposal")
         if number in self.state.unlinked:
             refuse("already_unlinked")
-        self.take_away(number)
+        self.unlink_edge(number)
         return number
 
     def _first_membership(self, reference: Any) -> int | None:
@@ -105,7 +105,7 @@ class Attempt(OfWorlds, OfStatements):
         for number, memberships in old.items():
             self.write("contains", goal, number, start=valid_from, why=why)
             for membership in memberships:
-                self.take_away(membership)
+                self.unlink_edge(membership)
             held = self.state.worlds[number].held
             if valid_from is not None and goal != ROOT and held and held[0].start < valid_from:
                 self.note("outside_before", number, goal)
@@ -121,7 +121,7 @@ class Attempt(OfWorlds, OfStatements):
             self.write("contains", goal, number, start=start, end=end, why=why)
             for membership in memberships:
                 edge = self.state.edges[membership]
-                self.state.edges[membership] = edge._replace(pieces=without(edge.pieces, start, end))
+                self.state.edges[membership] = edge._replace(pieces=subtract(edge.pieces, start, end))
 
     def _membership(self, number: int, leaving: int | None, start: int, end: int | None) -> list[int]:
         if number == ROOT:
@@ -188,7 +188,7 @@ class Attempt(OfWorlds, OfStatements):
 
     def _undo(self, proposal: Any, why: str = "") -> int:
         number, _ = self._settle(proposal, "accepted", "undone")
-        self.take_away(number)
+        self.unlink_edge(number)
         return number
 
     def _settle(self, proposal: Any, needed: str, status: str) -> tuple[int, Proposal]:

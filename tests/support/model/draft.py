@@ -8,7 +8,7 @@ from tests.support.model import lines
 from tests.support.model.commands import Known, Nobody, Nth
 from tests.support.model.edge_rules import after_unlink, check_insert, default_start
 from tests.support.model.state import ROOT, Edge, Proposal, State
-from tests.support.model.succession import leave_conflicts
+from tests.support.model.succession import note_conflicts
 from worlddb import InputError, UnknownReference
 from worlddb.log.model.times import FOREVER
 
@@ -67,16 +67,16 @@ class Draft:
 
     def end_world(self, number: int, at: int, by: int = -1) -> None:
         """Let a world hold nothing from a time on, until it is resumed. ``by`` took its place."""
-        leave_conflicts(self, number, at, FOREVER, by)
+        note_conflicts(self, number, at, FOREVER, by)
         lost = self.lose(number, at, FOREVER)
         if lost and not self.state.worlds[number].held:
             self.note("never_valid", number)
         if not self.void(number, at, FOREVER) and not lost:
             self.note("already_closed", number)
 
-    def void_world(self, number: int, start: int, end: int) -> None:
+    def add_world_hole(self, number: int, start: int, end: int) -> None:
         """Let a world hold nothing in a window, and go on behind it."""
-        leave_conflicts(self, number, start, end, -1)
+        note_conflicts(self, number, start, end, -1)
         lost = self.lose(number, start, end)
         if lost and not self.state.worlds[number].held:
             self.note("never_valid", number)
@@ -86,7 +86,7 @@ class Draft:
     def void(self, number: int, start: int, end: int) -> bool:
         """Say that nothing holds in a window in which nothing does; true if that was not said before."""
         known = self.state.worlds[number]
-        line = lines.changed(known.line, start, end, lines.HOLE)
+        line = lines.with_value(known.line, start, end, lines.HOLE)
         self.state.worlds[number] = known._replace(line=line)
         self.changed |= line != known.line
         return line != known.line
@@ -95,7 +95,7 @@ class Draft:
         """Take a window from what a world says; true if it said anything there."""
         known, line = self.state.worlds[number], self.state.worlds[number].line
         for span in known.held:
-            line = lines.changed(line, max(start, span.start), min(end, span.end), lines.NOTHING)
+            line = lines.with_value(line, max(start, span.start), min(end, span.end), lines.NOTHING)
         self.state.worlds[number] = known._replace(line=line)
         self.changed |= line != known.line
         return line != known.line
@@ -133,7 +133,7 @@ class Draft:
         """Where a world's edges are held unless told otherwise: in its first container."""
         return next(iter(self.state.containers(number)), ROOT)
 
-    def take_away(self, number: int) -> None:
+    def unlink_edge(self, number: int) -> None:
         """Unlink an edge."""
         gone = self.state.edges.pop(number)
         self.state.unlinked[number] = gone

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from tests.support.model.state import ROOT, Edge
-from tests.support.model.succession import settle, supersede
+from tests.support.model.succession import end_earlier_statements, supersede
 
 if TYPE_CHECKING:
     from tests.support.model.draft import Draft
@@ -97,8 +97,8 @@ def after_unlink(on: Draft, edge: Edge) -> None:
     """What an unlinked edge leaves to do."""
     if edge.type == "supersedes":
         on.note("nothing_reopened", edge.target)
-        settle(on, edge.source)
-        settle(on, edge.target)
+        end_earlier_statements(on, edge.source)
+        end_earlier_statements(on, edge.target)
     if edge.type == "contains" and not on.state.containers(edge.target):
         if edge.source == ROOT:
             refuse("last_container")

@@ -13,7 +13,9 @@ def texts_of(state: State, number: int) -> set[str]:
     return {version.content or version.name for version in state.worlds[number].versions} - {""}
 
 
-def reached(state: State, number: int, everywhere: bool, derived: bool, members: Collection[int] | None) -> set[int]:
+def erasure_reach(
+    state: State, number: int, everywhere: bool, derived: bool, members: Collection[int] | None
+) -> set[int]:
     """The worlds that erasing one of them, with those that it is to take along or on its own, erases."""
     own = {number, *(members or ())}
     texts = set().union(*(texts_of(state, one) for one in own)) if everywhere else set()
@@ -36,15 +38,15 @@ def alone_inside(state: State, number: int, derived: bool) -> set[int]:
 
 def _others(state: State, gone: Collection[int]) -> set[int]:
     """The worlds that go on to say something when some are gone."""
-    return {one for one in state.worlds if one not in gone and says(state, one)}
+    return {one for one in state.worlds if one not in gone and has_text(state, one)}
 
 
 def shared_inside(state: State, number: int, going: Collection[int]) -> set[int]:
     """What it contains and others have a part in."""
-    return {one for one in _inside(state, number) if one not in going and says(state, one)}
+    return {one for one in _inside(state, number) if one not in going and has_text(state, one)}
 
 
-def says(state: State, number: int) -> bool:
+def has_text(state: State, number: int) -> bool:
     """True if a world has a text left."""
     return number != ROOT and any(version.erasure is None for version in state.worlds[number].versions)
 
@@ -62,7 +64,7 @@ def _reached(start: Iterable[int], follow: Callable[[int], Iterable[int]]) -> se
     return found
 
 
-def takes_what_is_gone(state: State, number: int, members: bool | None) -> bool:
+def reaches_erased(state: State, number: int, members: bool | None) -> bool:
     """True if an erasure would take a world that has no text left; whether reasons are left is not modelled."""
     taken = {number, *(_inside(state, number) if members else ())} & state.worlds.keys()
     return any(state.worlds[one].newest.erasure is not None for one in taken)
@@ -89,7 +91,7 @@ def _with_made(state: State, worlds: set[int], whole: set[int], derived: bool) -
 def _is_name_alone(state: State, number: int, around: Collection[int]) -> bool:
     known = state.worlds[number]
     return (
-        says(state, number)
+        has_text(state, number)
         and not known.given
         and not any(version.content for version in known.versions)
         and not state.members(number)
@@ -105,7 +107,7 @@ def _users(state: State, number: int) -> set[int]:
         for edge in edges.values()
         if edge.type not in ("contains", "same_as") and number in (edge.source, edge.target)
     ]
-    return {one for one in set().union(*ends) - {number} if says(state, one)}
+    return {one for one in set().union(*ends) - {number} if has_text(state, one)}
 
 
 def _made_of(state: State, number: int) -> set[int]:
@@ -115,7 +117,7 @@ def _made_of(state: State, number: int) -> set[int]:
         for edge in state.edges.values()
         if edge.target == number and (edge.type == "derived_from" or _sums_up(state, edge))
     }
-    return {one for one in above if says(state, one)}
+    return {one for one in above if has_text(state, one)}
 
 
 def _sums_up(state: State, edge: Edge) -> bool:
@@ -155,7 +157,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
         )
 
 
-def strike(states: list[State], number: int, literal: str) -> None:
+def strike_literal(states: list[State], number: int, literal: str) -> None:
     """Take a literal out of what a world states in all states; what else it says, and when, stays."""
     for state in states:
         known = state.worlds.get(number)

@@ -37,7 +37,7 @@ def at(line: Line, moment: int) -> int:
     return line[bisect_right(line, moment, key=_start) - 1][1]
 
 
-def told(line: Line, moments: Sequence[int]) -> list[int]:
+def versions_at(line: Line, moments: Sequence[int]) -> list[int]:
     """The version that holds at each moment, and 0 where none does."""
     starts = [start for start, _ in line]
     return [max(NOTHING, line[bisect_right(starts, moment) - 1][1]) for moment in moments]
@@ -49,18 +49,18 @@ def spans(line: Line) -> list[Span]:
     return [Span(start, end, what) for (start, what), end in zip(line, ends, strict=True)]
 
 
-def changed(line: Line, start: int, end: int, what: int) -> Line:
+def with_value(line: Line, start: int, end: int, what: int) -> Line:
     """The line with something else in a window."""
     moments = sorted({moment for moment, _ in line} | ({start, end} - {FOREVER} if start < end else set()))
-    told = [(moment, what if start <= moment < end else at(line, moment)) for moment in moments]
-    return tuple(step for number, step in enumerate(told) if not number or told[number - 1][1] != step[1])
+    versions_at = [(moment, what if start <= moment < end else at(line, moment)) for moment in moments]
+    return tuple(step for number, step in enumerate(versions_at) if not number or versions_at[number - 1][1] != step[1])
 
 
 Pieces = tuple[tuple[int, int], ...]
 """Half-open spans in order, none empty, no two of which touch."""
 
 
-def without(pieces: Pieces, start: int, end: int) -> Pieces:
+def subtract(pieces: Pieces, start: int, end: int) -> Pieces:
     """What is left of spans when a window is taken away."""
     if start >= end:
         return pieces
@@ -114,7 +114,7 @@ class Timeline:
 
     def take(self, start: int, end: int, what: int) -> None:
         """Let something, or a hole, be in a window, and what was before and behind go on."""
-        self.line = changed(self.line, start, end, what)
+        self.line = with_value(self.line, start, end, what)
 
     @property
     def last_hole(self) -> int:

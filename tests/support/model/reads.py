@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.model import lines
 from tests.support.model.names import Names
-from tests.support.model.reclustering import shown
+from tests.support.model.reclustering import evidence_in_view
 from tests.support.model.state import ROOT, Edge, State, Version
 from tests.support.model.world_rules import normal
 from worlddb import Basis, Restatement, Valid
@@ -200,12 +200,12 @@ class Reads:
         }
 
     def children(self, number: int, *, include_superseded: bool = False) -> list[dict[str, Any]]:
-        shown = dict.fromkeys(
+        evidence_in_view = dict.fromkeys(
             edge.target
             for _, edge in self.state.edges_of("contains")
             if edge.source == number and (include_superseded or self._in_force(edge))
         )
-        members = [self.get(member, include_superseded=include_superseded) for member in shown]
+        members = [self.get(member, include_superseded=include_superseded) for member in evidence_in_view]
         return [member for member in members if member is not None]
 
     def containers(self, number: int) -> list[str]:
@@ -353,7 +353,7 @@ class Reads:
                 "source_name": self.state.worlds[known.source].newest.name,
                 "target": self.names.refs[known.target],
                 "target_name": self.state.worlds[known.target].newest.name,
-                "evidence": shown(known.evidence, self.state, self.names.refs),
+                "evidence": evidence_in_view(known.evidence, self.state, self.names.refs),
                 "why": known.why,
                 "seq": known.seq,
                 "decided": known.decided,

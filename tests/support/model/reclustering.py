@@ -21,7 +21,7 @@ THRESHOLDS = {"fuzzy": 0.92, "phonetic": 0.9, "embedding": 0.88, "margin": 0.02,
 """Those of a store that was opened without any."""
 
 
-def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
+def find_matches(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
     """Whom a world may be, and the evidence for it, with numbers for references."""
     known = state.worlds[number]
     considered: dict[int, str] = {}
@@ -63,26 +63,30 @@ def is_settled(state: State, one: int, other: int) -> bool:
     return latest is not None and (latest.status in ("pending", "accepted") or not _changed(state, latest))
 
 
-def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], numbers: Mapping[str, int]) -> None:
+def apply_proposals(
+    attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], numbers: Mapping[str, int]
+) -> None:
     """Let the model stage what the engine staged: (later world, earlier world, evidence as it is shown).
 
     Either of the two may be the one for which the other was found; whom the evidence names tells which.
     """
     before = attempt.state.copy()
-    for later, earlier, shown in proposals:
+    for later, earlier, evidence_in_view in proposals:
         assert later > earlier and not is_settled(attempt.state, later, earlier)
         reasons = [
             evidence
             for one, other in ((later, earlier), (earlier, later))
-            for chosen, evidence in [judged(before, one)]
+            for chosen, evidence in [find_matches(before, one)]
             if other in chosen and other not in before.class_of(one, _scope(before, one))
         ]
-        told = shown | {"considered": [{**each, "number": numbers[each["ref"]]} for each in shown["considered"]]}
+        told = evidence_in_view | {
+            "considered": [{**each, "number": numbers[each["ref"]]} for each in evidence_in_view["considered"]]
+        }
         (evidence,) = [each for each in reasons if _plain(each) == _plain(told)]
         attempt.results.append(attempt.stage(later, earlier, evidence=evidence))
 
 
-def missing(before: State, now: State) -> list[tuple[int, int]]:
+def missing_proposals(before: State, now: State) -> list[tuple[int, int]]:
     """Pairs that follow from worlds changed since a state, and that nobody has proposed."""
     fresh = [
         number
@@ -93,12 +97,12 @@ def missing(before: State, now: State) -> list[tuple[int, int]]:
     return [
         (number, other)
         for number in fresh
-        for other in judged(now, number)[0]
+        for other in find_matches(now, number)[0]
         if not is_settled(now, number, other) and other not in now.class_of(number, _scope(now, number))
     ]
 
 
-def shown(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[str, Any]:
+def evidence_in_view(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[str, Any]:
     """The evidence as a view of a state shows it, with references and names of then."""
     if not isinstance(evidence.get("considered"), list):
         return evidence

@@ -16,8 +16,8 @@ from tests.support.model.commands import Command, Known, Nobody, Nth
 from tests.support.model.compare import Compared
 from tests.support.model.draft import Bad, Note
 from tests.support.model.edge_rules import Refuse
-from tests.support.model.erasing import erase, strike
-from tests.support.model.lines import without
+from tests.support.model.erasing import erase, strike_literal
+from tests.support.model.lines import subtract
 from tests.support.model.names import Names, changed_inside, world_hashes
 from tests.support.model.state import State, first_state
 from worlddb import (
@@ -107,7 +107,7 @@ class Session:
         self, commands: list[Command], *, batch: bool = False, key: str | None = None, handle: int = 0
     ) -> Receipt | None:
         """Ask both for one commit; the receipt, or ``None`` if the engine raised as foretold."""
-        attempt, expected = self.foretold(commands, handle)
+        attempt, expected = self.predict(commands, handle)
         other = self.another(handle)
         before = self.db(other).head()
         if isinstance(expected, Bad):
@@ -128,7 +128,7 @@ class Session:
         self.check_committed(receipt, attempt, commands)
         return receipt
 
-    def foretold(self, commands: list[Command], handle: int) -> tuple[Attempt, Refuse | Bad | None]:
+    def predict(self, commands: list[Command], handle: int) -> tuple[Attempt, Refuse | Bad | None]:
         """What the model makes of a request, and what it comes to if it does not come to a commit."""
         now = max(self.clock.value, self.times[-1] + 1)
         attempt = Attempt(self.state, self.head + 1, now, self.authors[handle], self.next_number)
@@ -154,7 +154,7 @@ class Session:
             told = Erasure(seq=self.head, ingested_at=attempt.now, author=self.authors[handle], reason=reason)
             erase(self.states, attempt.erased, told, homes=attempt.whole)
         if attempt.struck is not None:
-            strike(self.states, *attempt.struck)
+            strike_literal(self.states, *attempt.struck)
 
     def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
         if not batch:
@@ -241,7 +241,7 @@ class Session:
                 held, left = before[number].times_of(at), world.times_of(at)
                 assert ((number, at) in said) == (held != left), f"the losses of version {at} of {number}"
                 for start, end in said.get((number, at), ()):
-                    held = without(held, start, end)
+                    held = subtract(held, start, end)
                 assert held == left, f"what version {at} of {number} lost"
         known = self.states[attempt.seq - 1].edges
         after = attempt.state.edges | attempt.state.unlinked
@@ -249,7 +249,7 @@ class Session:
             held, left = known[number].pieces, after[number].pieces
             assert ((number, None) in said) == (held != left), f"the losses of the edge {number}"
             for start, end in said.get((number, None), ()):
-                held = without(held, start, end)
+                held = subtract(held, start, end)
             assert held == left, f"what the edge {number} lost"
 
     def retry(self, key: str, handle: int) -> None:
@@ -283,11 +283,11 @@ class Session:
         assert self.db(self.another(handle)).head().seq == self.head + done.commits
         before = self.head
         if done.commits:
-            self.learn_look(handle)
-        assert reclustering.missing(self.states[self.looked], self.state) == []
+            self.learn_reclustering(handle)
+        assert reclustering.missing_proposals(self.states[self.looked], self.state) == []
         self.looked = before
 
-    def learn_look(self, handle: int) -> None:
+    def learn_reclustering(self, handle: int) -> None:
         """Let the model be what the engine has become by a look that has proposed something."""
         seq, db = self.head + 1, self.db(handle)
         assert db.head().seq == seq
@@ -297,7 +297,7 @@ class Session:
         attempt = Attempt(self.state, seq, now, reclustering.AUTHOR, self.next_number)
         numbers = self.names.numbers
         told = [(numbers[each.source], numbers[each.target], each.evidence) for each in staged]
-        reclustering.take_in(attempt, told, numbers)
+        reclustering.apply_proposals(attempt, told, numbers)
         self._advance(attempt, handle)
         self.seen["proposed by another look"] += len(staged)
 

@@ -210,6 +210,6 @@ def first_state(time: int, author: str) -> State:
     state.worlds[ROOT] = World(
         time,
         (Version("Root", "root", "", ALWAYS, None, 1, time, author, "", {}),),
-        lines.changed(lines.UNSAID, ALWAYS, FOREVER, 1),
+        lines.with_value(lines.UNSAID, ALWAYS, FOREVER, 1),
     )
     return state

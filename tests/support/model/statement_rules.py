@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.model.draft import Bad, Draft
 from tests.support.model.edge_rules import refuse
-from tests.support.model.lines import Pieces, without
+from tests.support.model.lines import Pieces, subtract
 from tests.support.model.state import ROOT, Stated, World
 from worlddb import InvalidInterval
 from worlddb.log.model.times import ALWAYS, FOREVER
@@ -37,7 +37,7 @@ class OfStatements(Draft):
         number = self.world(world)
         known = self.state.worlds[number]
         for told in [each for each in known.states if each.quad in statements]:
-            known = self._put(number, known, told, without(told.pieces, ALWAYS if at is None else at, FOREVER))
+            known = self._put(number, known, told, subtract(told.pieces, ALWAYS if at is None else at, FOREVER))
         return number
 
     def _erase_literal(self, world: Any, literal: str, reason: str) -> int:

@@ -35,13 +35,13 @@ class AnyType(NamedTuple):
     draw: int
 
 
-class Recipe(NamedTuple):
+class CommandTemplate(NamedTuple):
     """A command that is yet to be told what it is about."""
 
     method: str
     arguments: dict[str, Any]
 
-    def cooked(self, state: State, position: int = 0) -> Command:
+    def to_command(self, state: State, position: int = 0) -> Command:
         """The command on a state, as the ``position``-th of its batch."""
         arguments = {name: _chosen(value, state, position) for name, value in self.arguments.items()}
         if self.method == "link" and "key" in arguments:
@@ -154,9 +154,9 @@ moments = st.integers(-12, 24).map(lambda ticks: RELEASED_AT + ticks * TICK)
 alias_lists = st.lists(st.sampled_from(["Ada", "Lovelace", "lovelace", "Bob"]), min_size=1, max_size=2).map(tuple)
 
 
-def recipe(method: str, needed: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Recipe]:
+def recipe(method: str, needed: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[CommandTemplate]:
     arguments = st.fixed_dictionaries(needed, optional=optional)
-    return st.builds(Recipe, st.just(method), arguments)
+    return st.builds(CommandTemplate, st.just(method), arguments)
 
 
 # Mostly after the beginning, but not always.
@@ -227,10 +227,10 @@ marks = st.one_of(
 )
 
 
-def taken_back(given: Recipe) -> Recipe:
+def reversal_of(given: CommandTemplate) -> CommandTemplate:
     """What takes an alias, labels, a tag or a pin off again."""
     kept = {name: value for name, value in given.arguments.items() if name in ("ref", "aliases", "labels", "tag")}
-    return Recipe(f"un{given.method}", kept)
+    return CommandTemplate(f"un{given.method}", kept)
 
 
 given_for_a_while = st.one_of(
@@ -273,7 +273,7 @@ tune = recipe("tune", {"thresholds": st.sampled_from([Thresholds(fuzzy=0.95), Th
 untune = recipe("untune", {}, _tuned)
 
 
-def link(type_names: st.SearchStrategy[Any]) -> st.SearchStrategy[Recipe]:
+def link(type_names: st.SearchStrategy[Any]) -> st.SearchStrategy[CommandTemplate]:
     optional = {"home": worlds, "key": st.sampled_from(["e1", "e2"]), "properties": records, **TIMES, **WHY}
     return recipe("link", {"source": worlds, "type": type_names, "target": worlds}, optional)
 
@@ -285,32 +285,32 @@ identities = recipe(
 )
 
 
-def again(of: str, type_name: Any) -> st.SearchStrategy[Recipe]:
+def repeat_edge(of: str, type_name: Any) -> st.SearchStrategy[CommandTemplate]:
     """An edge between the ends of another one, or of a proposal, either way round."""
 
-    def turned(drawn: int, back: bool) -> Recipe:
+    def turned(drawn: int, back: bool) -> CommandTemplate:
         one, other = Pick(f"{of}'s source", drawn), Pick(f"{of}'s target", drawn)
         given = type_name(drawn)
         ends = {"source": other, "target": one} if back else {"source": one, "target": other}
-        return Recipe("link", {**ends, "type": given})
+        return CommandTemplate("link", {**ends, "type": given})
 
     return st.builds(turned, st.integers(0, 99), st.booleans())
 
 
-def member_again(drawn: int, valid_from: int, ticks: int) -> Recipe:
+def repeat_membership(drawn: int, valid_from: int, ticks: int) -> CommandTemplate:
     """Membership of a world in one that contains it, or did, in a window, or from its beginning on."""
     ends = {"source": Pick("membership's source", drawn), "target": Pick("membership's target", drawn)}
     until = {"valid_to": valid_from + ticks * TICK} if ticks < 9 else {}
-    return Recipe("link", {**ends, "type": "contains", "valid_from": valid_from, **until})
+    return CommandTemplate("link", {**ends, "type": "contains", "valid_from": valid_from, **until})
 
 
-def _both_ends(drawn: int, to: Pick) -> Recipe:
-    return Recipe("move", {"refs": [Pick("edge's source", drawn), Pick("edge's target", drawn)], "to": to})
+def _both_ends(drawn: int, to: Pick) -> CommandTemplate:
+    return CommandTemplate("move", {"refs": [Pick("edge's source", drawn), Pick("edge's target", drawn)], "to": to})
 
 
-again_edges = again("edge", TypeOf)
-again_members = st.builds(member_again, st.integers(0, 99), moments, st.integers(0, 10))
-again_identities = again("proposal", lambda drawn: "same_as")
+again_edges = repeat_edge("edge", TypeOf)
+again_members = st.builds(repeat_membership, st.integers(0, 99), moments, st.integers(0, 10))
+again_identities = repeat_edge("proposal", lambda drawn: "same_as")
 move_both_ends = st.builds(_both_ends, st.integers(0, 99), worlds)
 unknown_links = link(st.just("knows"))
 

@@ -21,20 +21,20 @@ def supersede(on: Draft, edge: Edge) -> None:
     """
     if not _joins(edge):
         for start, end in edge.pieces:
-            on.void_world(edge.target, start, end)
+            on.add_world_hole(edge.target, start, end)
         if edge.pieces:
-            tell_touched(on, edge.target, edge.pieces, {edge.source})
+            note_touched(on, edge.target, edge.pieces, {edge.source})
         return
     at, by = _stands_since(on, edge.source, edge.start)
     began = began_by(on, edge.target, at)
     on.end_world(edge.target, at, by)
-    tell_touched(on, edge.target, ((at, FOREVER),), {edge.source, by})
+    note_touched(on, edge.target, ((at, FOREVER),), {edge.source, by})
     if not began:
         end_replaced(on, edge.target, at, by)
-    settle(on, edge.source, edge)
+    end_earlier_statements(on, edge.source, edge)
 
 
-def settle(on: Draft, number: int, new: Edge | None = None) -> None:
+def end_earlier_statements(on: Draft, number: int, new: Edge | None = None) -> None:
     """See that of the worlds that are joined with one at most one holds at a time: the one that begins last.
 
     Two that an edge joins may hold beside each other before that begins. ``new`` is about to be written.
@@ -45,7 +45,7 @@ def settle(on: Draft, number: int, new: Edge | None = None) -> None:
         pair = frozenset({edge.source, edge.target})
         with_it = {version.start for version in on.state.worlds[edge.source].versions}
         apart[pair] = min(ALWAYS if edge.begins in with_it else edge.begins, apart.get(pair, FOREVER))
-    held = {each: holding(on, each) for each in sorted(joined(said, number))}
+    held = {each: valid_spans(on, each) for each in sorted(connected_worlds(said, number))}
     moments = sorted({moment for spans in held.values() for span in spans for moment in span} | {*apart.values()})
     lost: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for moment, following in pairwise(moments):
@@ -68,13 +68,13 @@ def settle(on: Draft, number: int, new: Edge | None = None) -> None:
         taken = {winner: windows for (each, winner), windows in sorted(lost.items()) if each == loser}
         for winner, windows in taken.items():
             for start, end in windows:
-                leave_conflicts(on, loser, start, end, winner)
+                note_conflicts(on, loser, start, end, winner)
                 on.lose(loser, start, end)
             on.note("until_successor", loser, winner)
-        tell_touched(on, loser, tuple(chain.from_iterable(taken.values())), set(taken))
+        note_touched(on, loser, tuple(chain.from_iterable(taken.values())), set(taken))
 
 
-def joined(said: list[Edge], number: int) -> set[int]:
+def connected_worlds(said: list[Edge], number: int) -> set[int]:
     """A world, and those that some edges join with it, in either direction and at any remove."""
     found, before = {number}, 0
     while len(found) > before:
@@ -83,13 +83,13 @@ def joined(said: list[Edge], number: int) -> set[int]:
     return found
 
 
-def holding(on: Draft, number: int) -> list[tuple[int, int]]:
+def valid_spans(on: Draft, number: int) -> list[tuple[int, int]]:
     """When a world holds at all."""
     return [(span.start, span.end) for span in on.state.worlds[number].held]
 
 
 def began_by(on: Draft, number: int, at: int) -> bool:
-    return any(start <= at for start, _ in holding(on, number))
+    return any(start <= at for start, _ in valid_spans(on, number))
 
 
 def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
@@ -102,54 +102,54 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
                 continue
             met.add(edge.target)
             began = began_by(on, edge.target, at)
-            leave_conflicts(on, edge.target, at, FOREVER, by)
+            note_conflicts(on, edge.target, at, FOREVER, by)
             if on.lose(edge.target, at, FOREVER):
                 on.note("ends_earlier" if began else "never_valid", edge.target)
-                tell_touched(on, edge.target, ((at, FOREVER),))
+                note_touched(on, edge.target, ((at, FOREVER),))
             if not began:
                 waiting.append(edge.target)
 
 
-def tell_touched(on: Draft, number: int, windows: lines.Pieces, ending: Iterable[int] = ()) -> None:
+def note_touched(on: Draft, number: int, windows: lines.Pieces, ending: Iterable[int] = ()) -> None:
     """Tell of members that hold in windows in which a world does not, and of what was derived from it."""
     members = [each for each in on.state.members(number) if each not in {*ending}]
     overlaps = {
-        each for each, one in product(members, windows) if any(_shared(one, held) for held in holding(on, each))
+        each for each, one in product(members, windows) if any(_shared(one, held) for held in valid_spans(on, each))
     }
     if overlaps:
         on.note("members_remain", number, *overlaps)
-    tell_derived(on, number, ending)
+    note_derived(on, number, ending)
 
 
 def _shared(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return max(one[0], other[0]) < min(one[1], other[1])
 
 
-def tell_derived(on: Draft, number: int, ending: Iterable[int] = ()) -> None:
+def note_derived(on: Draft, number: int, ending: Iterable[int] = ()) -> None:
     """Tell of what was derived from a world that ends, or says something else."""
     stale = {edge.source for _, edge in on.state.edges_of("derived_from") if edge.target == number} - {*ending}
     if stale:
         on.note("now_stale", number, *stale)
 
 
-def unreplaced(on: Draft, number: int) -> list[int]:
+def reopened_ends(on: Draft, number: int) -> list[int]:
     """What ended where a world begins, of all that ``supersedes`` joins with it."""
-    if not holding(on, number):
+    if not valid_spans(on, number):
         return []
-    begins = min(start for start, _ in holding(on, number))
-    others = joined(_said(on), number) - {number}
-    return [each for each in sorted(others) if max((end for _, end in holding(on, each)), default=None) == begins]
+    begins = min(start for start, _ in valid_spans(on, number))
+    others = connected_worlds(_said(on), number) - {number}
+    return [each for each in sorted(others) if max((end for _, end in valid_spans(on, each)), default=None) == begins]
 
 
-def leave_conflicts(on: Draft, number: int, start: int, end: int, by: int) -> None:
+def note_conflicts(on: Draft, number: int, start: int, end: int, by: int) -> None:
     """Tell of the contradictions that end with one side, but for that with what takes its place."""
-    lost = [(max(one, start), min(until, end)) for one, until in holding(on, number)]
+    lost = [(max(one, start), min(until, end)) for one, until in valid_spans(on, number)]
     for outgoing in (True, False):
         for _, edge in on.state.edges_of("contradicts"):
             side, other = (edge.source, edge.target) if outgoing else (edge.target, edge.source)
             if side != number or other == by:
                 continue
-            together = [lost, holding(on, other), edge.pieces]
+            together = [lost, valid_spans(on, other), edge.pieces]
             if any(max(one for one, _ in each) < min(end for _, end in each) for each in product(*together)):
                 on.note("conflict_left", number, other)
 

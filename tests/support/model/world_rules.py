@@ -9,9 +9,16 @@ from tests.support.model import erasing, lines
 from tests.support.model.commands import Known
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import refuse
-from tests.support.model.lines import without
+from tests.support.model.lines import subtract
 from tests.support.model.state import ROOT, Restated, Version, World
-from tests.support.model.succession import began_by, end_replaced, settle, tell_derived, tell_touched, unreplaced
+from tests.support.model.succession import (
+    began_by,
+    end_earlier_statements,
+    end_replaced,
+    note_derived,
+    note_touched,
+    reopened_ends,
+)
 from tests.support.model.tuning import Tuning
 from worlddb import InputError, InvalidInterval, MembersNotSaid, UnknownReference
 from worlddb.log.model.times import FOREVER
@@ -71,7 +78,7 @@ class OfWorlds(Tuning):
         told = self.seq, self.now, self.author, why, source or {}
         version = Version(type, name, content, start, stated, *told, properties=properties or {}, ends=valid_to)
         made, aliases = self.new_number(), tuple(dict.fromkeys(aliases))
-        line = lines.changed(lines.UNSAID, start, end, 1)
+        line = lines.with_value(lines.UNSAID, start, end, 1)
         self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
         if start == end:
             self.note("never_valid", made)
@@ -205,7 +212,10 @@ class OfWorlds(Tuning):
         if start == end:
             self.note("revision_never_valid", number)
         elif any(
-            version.stated and version.start > start and known.times_of(at) and not without(known.times_of(at), *window)
+            version.stated
+            and version.start > start
+            and known.times_of(at)
+            and not subtract(known.times_of(at), *window)
             for at, version in enumerate(known.versions, 1)
         ):
             self.note("later_never_valid", number)
@@ -236,13 +246,13 @@ class OfWorlds(Tuning):
         )
         held = [known.versions[span.what - 1] for span in known.held if max(span.start, start) < min(span.end, end)]
         if start < end and any(each.erasure or each[:3] != version[:3] for each in held or [told]):
-            tell_derived(self, number)
+            note_derived(self, number)
         known = self.state.worlds[number]
         versions = (*known.versions, version)
-        line = lines.changed(known.line, start, end, len(versions))
+        line = lines.with_value(known.line, start, end, len(versions))
         self.state.worlds[number] = known._replace(versions=versions, line=line)
         self.changed = True
-        settle(self, number)
+        end_earlier_statements(self, number)
         return number
 
     @staticmethod
@@ -281,14 +291,14 @@ class OfWorlds(Tuning):
         ending = [number, *(self._members_alone(number) if members else ())]
         for each in ending:
             self._end_or_interrupt(each, start, end)
-        tell_touched(self, number, ((start, end),), ending)
+        note_touched(self, number, ((start, end),), ending)
         return number
 
     def _retire_edge(self, number: int, start: int, end: int) -> int:
         if number in self.state.unlinked:
             refuse("already_unlinked")
         edge = self.state.edges[number]
-        left = edge._replace(pieces=without(edge.pieces, start, end))
+        left = edge._replace(pieces=subtract(edge.pieces, start, end))
         if left == edge:
             self.note("already_closed", number)
         self.changed |= left != edge
@@ -297,13 +307,13 @@ class OfWorlds(Tuning):
 
     def _end_or_interrupt(self, number: int, start: int, end: int) -> None:
         if end == FOREVER:
-            before = unreplaced(self, number)
+            before = reopened_ends(self, number)
             self.end_world(number, start)
             if not self.state.worlds[number].held:
                 for earlier in before:
                     self.note("ends_unreplaced", earlier, number)
             return
-        self.void_world(number, start, end)
+        self.add_world_hole(number, start, end)
 
     def _members_alone(self, world: int) -> list[int]:
         """All that a world contains, at any depth, and nothing outside of it does."""
@@ -481,13 +491,13 @@ class OfWorlds(Tuning):
         if number == ROOT:
             refuse("root_is_permanent")
         state = self.state
-        if members is None and any(erasing.says(state, one) for one in erasing.alone_inside(state, number, False)):
+        if members is None and any(erasing.has_text(state, one) for one in erasing.alone_inside(state, number, False)):
             raise Bad(MembersNotSaid)
         along = erasing.alone_inside(state, number, derived) if members else None
         kept = erasing.shared_inside(state, number, along) if along is not None else {*state.members(number)}
-        if kept := {one for one in kept if erasing.says(state, one)}:
+        if kept := {one for one in kept if erasing.has_text(state, one)}:
             self.note("members_left" if along is None else "shared_kept", number, *kept)
-        self.erased = sorted(erasing.reached(state, number, everywhere, derived, along))
+        self.erased = sorted(erasing.erasure_reach(state, number, everywhere, derived, along))
         self.whole = set() if along is None else {number, *along}
         self.changed = True
         return number

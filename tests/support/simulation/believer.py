@@ -15,7 +15,7 @@ import worlddb
 from tests.support.model.strategies import TICK
 from tests.support.simulation.config import DIES, STOPS
 from tests.support.simulation.engine import Engine
-from tests.support.simulation.points import Ended, Fault, image_of
+from tests.support.simulation.points import Fault, ProcessEnded, image_of
 from worlddb import Database, Receipt, View
 
 EVERY = 5
@@ -117,7 +117,7 @@ class Believer:
         engine.points.arm(fault, self._end)
         try:
             receipt = command(self._db, key)
-        except Ended as ended:
+        except ProcessEnded as ended:
             engine.recover(ended, 0)
             engine.seen["belief: began anew"] += 1
             found = self._db.head().seq
@@ -136,7 +136,7 @@ class Believer:
         engine = self._engine
         stops = fault.kind == STOPS
         image = image_of(engine.folder, engine.top / f"life-{engine.life + 1}") if stops else None
-        raise Ended(point, durable=engine.points.durable, image=image)
+        raise ProcessEnded(point, durable=engine.points.durable, image=image)
 
     def _change(self, name: str) -> None:
         """One change, which is taken back now and then, or at once if that was its first time."""

@@ -68,7 +68,7 @@ class Config(NamedTuple):
     chores: tuple[str, ...]
 
 
-def drawn(rng: random.Random) -> Config:
+def draw_config(rng: random.Random) -> Config:
     """Draw a configuration; all but three commands are in every other run."""
     commands = {name: often for name, often in COMMANDS.items() if name in _ALWAYS or rng.random() < 0.6}
     return Config(

@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.support.model.commands import Command
 from tests.support.model.edge_rules import TYPES
-from tests.support.model.erasing import takes_what_is_gone
+from tests.support.model.erasing import reaches_erased
 from tests.support.model.state import State
-from tests.support.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
+from tests.support.model.strategies import TICK, AnyType, CommandTemplate, Pick, TypeOf
 from worlddb.log.model.clock import RELEASED_AT
 
 NAMES = ("Ada", "ada", " Ada  ", "Bob", "Lovelace", "Tool", "")
@@ -48,7 +48,7 @@ class Drawing:
             recipes = [recipe for recipe in recipes if recipe.method not in ("erase", "erase_literal", "accessed")]
         if not all(recipe.is_possible(state) for recipe in recipes):
             return []
-        return [recipe.cooked(state, position) for position, recipe in enumerate(recipes)]
+        return [recipe.to_command(state, position) for position, recipe in enumerate(recipes)]
 
     def moment(self) -> int:
         """One of the few moments that everything happens at."""
@@ -59,10 +59,10 @@ class Drawing:
         self._marks += 1
         return MARK.format(self._marks)
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self) -> CommandTemplate:
         (name,) = self._rng.choices(self._names, self._shares)
         made = _METHODS[name](self)
-        assert isinstance(made, Recipe)
+        assert isinstance(made, CommandTemplate)
         return made
 
     # -- parts
@@ -102,7 +102,7 @@ class Drawing:
 
     # -- commands
 
-    def _create(self) -> Recipe:
+    def _create(self) -> CommandTemplate:
         rng = self._rng
         optional = self._maybe(
             0.35,
@@ -116,32 +116,34 @@ class Drawing:
             properties=self._artifacts,
         )
         needed = {"type": rng.choice(KINDS), "name": rng.choice(NAMES), "content": self._text()}
-        return Recipe("create", needed | optional | self._times() | self._why())
+        return CommandTemplate("create", needed | optional | self._times() | self._why())
 
-    def _revise(self) -> Recipe:
+    def _revise(self) -> CommandTemplate:
         rng = self._rng
         changes = self._maybe(
             0.4, type=lambda: rng.choice(KINDS), name=lambda: rng.choice(NAMES), source=lambda: rng.choice(SAYS)
         ) | self._maybe(0.2, properties=self._artifacts)
         given = {"ref": self._pick("world"), "content": self._text()}
         later = self._maybe(0.1, replace_later=lambda: True)
-        return Recipe("revise", given | changes | later | self._times() | self._why())
+        return CommandTemplate("revise", given | changes | later | self._times() | self._why())
 
-    def _retire(self) -> Recipe:
+    def _retire(self) -> CommandTemplate:
         given = {"ref": self._pick("world")} | self._ending() | self._maybe(0.2, members=lambda: True)
-        return Recipe("retire", given | self._why())
+        return CommandTemplate("retire", given | self._why())
 
-    def _retire_edge(self) -> Recipe:
-        return Recipe("retire", {"ref": self._pick("edge")} | self._ending() | self._why())
+    def _retire_edge(self) -> CommandTemplate:
+        return CommandTemplate("retire", {"ref": self._pick("edge")} | self._ending() | self._why())
 
     def _ending(self) -> dict[str, Any]:
         later = RELEASED_AT + self._rng.randint(0, 48) * TICK
         return self._maybe(0.5, at=self.moment) | self._maybe(0.3, valid_to=lambda: later)
 
-    def _reassert(self) -> Recipe:
-        return Recipe("reassert", {"ref": self._pick("world")} | self._maybe(0.5, content=self._text) | self._times())
+    def _reassert(self) -> CommandTemplate:
+        return CommandTemplate(
+            "reassert", {"ref": self._pick("world")} | self._maybe(0.5, content=self._text) | self._times()
+        )
 
-    def _link(self) -> Recipe:
+    def _link(self) -> CommandTemplate:
         rng = self._rng
         ends = {
             "source": self._pick("world"),
@@ -154,57 +156,61 @@ class Drawing:
             key=lambda: f"e{rng.randint(1, 2)}",
             properties=lambda: {"said": self.mark()},
         )
-        return Recipe("link", ends | optional | self._times() | self._why())
+        return CommandTemplate("link", ends | optional | self._times() | self._why())
 
-    def _again(self) -> Recipe:
+    def _again(self) -> CommandTemplate:
         """An edge between the ends of another one, either way round."""
         drawn, sides = self._rng.randrange(100), ["source", "target"]
         self._rng.shuffle(sides)
         one, other = (Pick(f"edge's {side}", drawn) for side in sides)
-        return Recipe("link", {"source": one, "type": TypeOf(drawn), "target": other})
+        return CommandTemplate("link", {"source": one, "type": TypeOf(drawn), "target": other})
 
-    def _identity(self) -> Recipe:
+    def _identity(self) -> CommandTemplate:
         ends = {"source": self._pick("world"), "type": "same_as", "target": self._pick("world")}
-        return Recipe("link", ends | self._maybe(0.3, properties=lambda: {"said": self.mark()}) | self._why())
+        return CommandTemplate("link", ends | self._maybe(0.3, properties=lambda: {"said": self.mark()}) | self._why())
 
-    def _decide(self) -> Recipe:
+    def _decide(self) -> CommandTemplate:
         method = self._rng.choice(("accept", "accept", "reject", "undo"))
         status = "accepted" if method == "undo" else "pending"
-        return Recipe(method, {"proposal": self._pick(f"{status} proposal")} | self._why())
+        return CommandTemplate(method, {"proposal": self._pick(f"{status} proposal")} | self._why())
 
-    def _unlink(self) -> Recipe:
-        return Recipe("unlink", {"edge": self._pick("edge")} | self._why())
+    def _unlink(self) -> CommandTemplate:
+        return CommandTemplate("unlink", {"edge": self._pick("edge")} | self._why())
 
-    def _move(self) -> Recipe:
+    def _move(self) -> CommandTemplate:
         drawn = self._rng.randrange(100)
         ends = [Pick("edge's source", drawn), Pick("edge's target", drawn)]
         some = [self._pick("world") for _ in range(self._rng.randint(1, 3))]
         given = {"refs": self._rng.choice((ends, some)), "to": self._pick("world")}
-        return Recipe("move", given | self._maybe(0.2, out_of=lambda: self._pick("world"), valid_from=self.moment))
+        return CommandTemplate(
+            "move", given | self._maybe(0.2, out_of=lambda: self._pick("world"), valid_from=self.moment)
+        )
 
-    def _alias(self) -> Recipe:
-        return Recipe("alias", {"ref": self._pick("world"), "aliases": self._aliases()})
+    def _alias(self) -> CommandTemplate:
+        return CommandTemplate("alias", {"ref": self._pick("world"), "aliases": self._aliases()})
 
-    def _unalias(self) -> Recipe:
-        return Recipe("unalias", {"ref": self._pick("world"), "aliases": self._aliases()})
+    def _unalias(self) -> CommandTemplate:
+        return CommandTemplate("unalias", {"ref": self._pick("world"), "aliases": self._aliases()})
 
-    def _tag(self) -> Recipe:
+    def _tag(self) -> CommandTemplate:
         method = self._rng.choice(("tag", "tag", "tag", "untag"))
         given = {"ref": self._pick("world"), "tag": self._rng.choice(("published", "initial"))}
         version = self._maybe(0.4, version=lambda: self._rng.randint(1, 2)) if method == "tag" else {}
-        return Recipe(method, given | version | self._why())
+        return CommandTemplate(method, given | version | self._why())
 
-    def _deprecate(self) -> Recipe:
-        return Recipe(self._rng.choice(("deprecate", "undeprecate")), {"ref": self._pick("world")} | self._why())
+    def _deprecate(self) -> CommandTemplate:
+        return CommandTemplate(
+            self._rng.choice(("deprecate", "undeprecate")), {"ref": self._pick("world")} | self._why()
+        )
 
-    def _use(self) -> Recipe:
-        return Recipe("accessed", {"ref": self._pick("world"), "at": self.moment()})
+    def _use(self) -> CommandTemplate:
+        return CommandTemplate("accessed", {"ref": self._pick("world"), "at": self.moment()})
 
-    def _state(self) -> Recipe:
-        return Recipe("state", self._statements() | self._times())
+    def _state(self) -> CommandTemplate:
+        return CommandTemplate("state", self._statements() | self._times())
 
-    def _unstate(self) -> Recipe:
-        return Recipe("unstate", self._statements() | self._maybe(0.5, at=self.moment))
+    def _unstate(self) -> CommandTemplate:
+        return CommandTemplate("unstate", self._statements() | self._maybe(0.5, at=self.moment))
 
     def _statements(self) -> dict[str, Any]:
         """A world, and one or two of few statements, some of which say something that can be found."""
@@ -213,20 +219,22 @@ class Drawing:
         quads = [(rng.choice(SUBJECTS), "<urn:x:p>", rng.choice(objects)) for _ in range(rng.randint(1, 2))]
         return {"world": self._pick("world"), "statements": quads}
 
-    def _erase(self) -> Recipe:
+    def _erase(self) -> CommandTemplate:
         given = {"refs": self._pick("world"), "reason": "request 114"}
         given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
-        return Recipe("erase", given | self._maybe(0.9, members=lambda: self._rng.random() < 0.6))
+        return CommandTemplate("erase", given | self._maybe(0.9, members=lambda: self._rng.random() < 0.6))
 
-    def _erase_literal(self) -> Recipe:
+    def _erase_literal(self) -> CommandTemplate:
         literal = f'"{self._rng.choice(WORDS)}"'
-        return Recipe("erase_literal", {"world": self._pick("world"), "literal": literal, "reason": "request 115"})
+        return CommandTemplate(
+            "erase_literal", {"world": self._pick("world"), "literal": literal, "reason": "request 115"}
+        )
 
-    def _nonsense(self) -> Recipe:
-        return Recipe("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})
+    def _nonsense(self) -> CommandTemplate:
+        return CommandTemplate("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})
 
 
-_METHODS: dict[str, Callable[[Drawing], Recipe]] = {
+_METHODS: dict[str, Callable[[Drawing], CommandTemplate]] = {
     "create": Drawing._create,
     "revise": Drawing._revise,
     "retire": Drawing._retire,
@@ -252,9 +260,7 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
 """How each command of :data:`tests.support.simulation.config.COMMANDS` is drawn."""
 
 
-def erases_again(commands: list[Command], state: State) -> bool:
+def is_repeated_erasure(commands: list[Command], state: State) -> bool:
     """True if a command would erase what has no text left, which the model does not cover."""
     erasures = [command.arguments for command in commands if command.method == "erase"]
-    return any(
-        takes_what_is_gone(state, getattr(given["refs"], "number", -1), given.get("members")) for given in erasures
-    )
+    return any(reaches_erased(state, getattr(given["refs"], "number", -1), given.get("members")) for given in erasures)

@@ -12,18 +12,18 @@ from typing import NamedTuple
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.model.attempt import Attempt
 from tests.support.model.commands import Command
 from tests.support.model.session import Retry, Session
 from tests.support.simulation.config import COMES, READS, STOPS
-from tests.support.simulation.points import HELD, Ended, Fault, Points, image_of
+from tests.support.simulation.points import HELD, Fault, Points, ProcessEnded, image_of
 from worlddb import Database, Receipt
 
 _MARK = re.compile(r"mark\d+x")
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A request and who asks it: by ``handle``, under ``key`` if there is one."""
 
     commands: list[Command]
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 class NoAnswer(NamedTuple):
     """A request that was committed and whose receipt never arrived."""
 
-    asked: Asked
+    asked: Request
     attempt: Attempt
 
 
@@ -59,7 +59,7 @@ class Engine(Session):
 
     # -- asking
 
-    def submit(self, asked: Asked, fault: Fault | None) -> bool:
+    def submit(self, asked: Request, fault: Fault | None) -> bool:
         """Ask both for one commit; false if whoever asked never got an answer."""
         self.points.arm(fault, lambda due, point: self._happen(due, point, asked.handle))
         marks = (
@@ -67,7 +67,7 @@ class Engine(Session):
         )
         try:
             self.write(asked.commands, batch=asked.batch, key=asked.key, handle=asked.handle)
-        except Ended as ended:
+        except ProcessEnded as ended:
             self._after(ended, asked)
             self._check_gone(marks)
             return False
@@ -79,12 +79,12 @@ class Engine(Session):
         self.points.arm(fault, lambda due, point: self._happen(due, point, handle))
         try:
             return work()
-        except Ended as ended:
+        except ProcessEnded as ended:
             self.recover(ended, handle)
             if self.db().head().seq > self.head:
                 # Of all that is done beside writing, another look at who is who is what writes to the log.
                 assert ended.durable
-                self.learn_look(handle)
+                self.learn_reclustering(handle)
             self.check_present()
             return f"{ended}, and began anew"
         finally:
@@ -123,12 +123,12 @@ class Engine(Session):
         else:
             stops = fault.kind == STOPS
             image = image_of(self.folder, self.top / f"life-{self.life + 1}") if stops else None
-            raise Ended(point, durable=durable, image=image)
+            raise ProcessEnded(point, durable=durable, image=image)
 
-    def _after(self, ended: Ended, asked: Asked) -> None:
+    def _after(self, ended: ProcessEnded, asked: Request) -> None:
         """Start again, and see that what had been committed is there, whole, and nothing else."""
         self.recover(ended, asked.handle)
-        attempt, expected = self.foretold(asked.commands, asked.handle)
+        attempt, expected = self.predict(asked.commands, asked.handle)
         is_new = ended.durable and expected is None and attempt.changed
         found = self.db().head().seq
         assert found == self.head + is_new, f"the log ends at {found} after an end at {ended.point!r}"
@@ -138,7 +138,7 @@ class Engine(Session):
                 self.unanswered[asked.key] = NoAnswer(asked, attempt)
         self.check_present()
 
-    def recover(self, ended: Ended, handle: int) -> None:
+    def recover(self, ended: ProcessEnded, handle: int) -> None:
         """Open again what has ended: one handle, or all of them on the files that a machine left."""
         if ended.image is None:
             self.handles[handle].close()
@@ -158,7 +158,7 @@ class Engine(Session):
     def _check_gone(self, before: set[str]) -> None:
         gone = before - self._marks()
         if gone:
-            assert traces(self.folder, gone) == [], "an erasure left something"
+            assert find_traces(self.folder, gone) == [], "an erasure left something"
             self.seen["texts gone"] += len(gone)
 
 

@@ -29,7 +29,7 @@ class Fault(NamedTuple):
     after: int
 
 
-class Ended(BaseException):
+class ProcessEnded(BaseException):
     """A process ended. Nothing of the engine catches it, as nothing outlives its process."""
 
     def __init__(self, point: str, *, durable: bool, image: Path | None) -> None:
@@ -79,7 +79,7 @@ def _nothing(fault: Fault, point: str) -> None:
 
 
 @contextmanager
-def installed(points: Step) -> Iterator[None]:
+def install_points(points: Step) -> Iterator[None]:
     """Call ``points`` at every point of every write in this process, and sync nothing meanwhile.
 
     What is left after a stop is a copy of the files as they were written, so that syncing would only take time; which

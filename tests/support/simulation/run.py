@@ -19,11 +19,11 @@ import pytest
 
 from tests.support.model.strategies import TICK
 from tests.support.simulation.believer import EVERY, Believer
-from tests.support.simulation.config import BACKWARDS, DIES, STOPS, Config, drawn
-from tests.support.simulation.drawing import Drawing, erases_again
-from tests.support.simulation.engine import Asked, Engine
+from tests.support.simulation.config import BACKWARDS, DIES, STOPS, Config, draw_config
+from tests.support.simulation.drawing import Drawing, is_repeated_erasure
+from tests.support.simulation.engine import Engine, Request
 from tests.support.simulation.keeper import Keeper
-from tests.support.simulation.points import Fault, Points, installed
+from tests.support.simulation.points import Fault, Points, install_points
 from tests.support.simulation.reader import Reader
 from tests.support.simulation.schedule import Actor, Schedule
 
@@ -74,7 +74,7 @@ def _simulate(seed: int, lines: list[str]) -> Result:
         tempfile.TemporaryDirectory(
             prefix="worlddb-simulation-", dir=memory if os.access(memory, os.W_OK) else None
         ) as top,
-        installed(points),
+        install_points(points),
     ):
         try:
             return _Simulation(Path(top), seed, points, lines).run()
@@ -88,7 +88,7 @@ class _Simulation:
     def __init__(self, top: Path, seed: int, points: Points, lines: list[str]) -> None:
         self.seed = seed
         self.rng = random.Random(seed)
-        self.config: Config = drawn(self.rng)
+        self.config: Config = draw_config(self.rng)
         self.lines = lines
         self.seen: Counter[str] = Counter()
         self.engine = Engine(top, seed, AUTHORS[: self.config.writers + 1], points, self.seen)
@@ -151,18 +151,18 @@ class _Simulation:
             batch = self.rng.random() < self.config.batched
             commands = self.drawing.request(self.engine.state, batch=batch)
             yield self._pause()
-            if (not commands and not batch) or erases_again(commands, self.engine.state):
+            if (not commands and not batch) or is_repeated_erasure(commands, self.engine.state):
                 continue
             self.requests += 1
             is_keyed = self.rng.random() < self.config.keyed and all(each.method != "accessed" for each in commands)
             key = f"request {self.requests}" if is_keyed else None
-            asked = Asked(commands, batch, key, handle)
+            asked = Request(commands, batch, key, handle)
             yield from self._asking(asked)
             if self.engine.retries and self.rng.random() < 0.1:
                 self._retry(handle)
                 yield self._pause()
 
-    def _asking(self, asked: Asked) -> Iterator[int]:
+    def _asking(self, asked: Request) -> Iterator[int]:
         fault = self._fault(asked)
         self.say(f"{AUTHORS[asked.handle]} asks under {asked.key} for {asked.commands}, fault {fault}")
         while not self.engine.submit(asked, fault):
@@ -173,12 +173,12 @@ class _Simulation:
             if asked.key in self.engine.unanswered:
                 self.engine.ask_again(asked.key)
                 return
-            if erases_again(asked.commands, self.engine.state):
+            if is_repeated_erasure(asked.commands, self.engine.state):
                 return
             fault = None
         self.say(f"the log ends at {self.engine.head}, its root is {self.engine.hashes[-1][0][:12]}")
 
-    def _fault(self, asked: Asked) -> Fault | None:
+    def _fault(self, asked: Request) -> Fault | None:
         """Draw the fault that a write meets and after how many points; erasures meet most."""
         erases = any(command.method in ("erase", "erase_literal") for command in asked.commands)
         for kind, share in self.config.faults.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 from tests.support.running import Here, Small, small_store
 
 
@@ -29,7 +29,7 @@ def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp
     assert (done["outcome"], done["finished"], done["refs"]) == ("committed", True, [small.lisbon])
     assert (receipt["seq"], receipt["author"], receipt["worlds"][0]["reason"]) == (12, "desk", "request 7")
     assert receipt["ingested_at"] == done["ingested_at"]
-    assert traces(run.store, ["The office is in Lisbon."]) == []
+    assert find_traces(run.store, ["The office is in Lisbon."]) == []
     for document in (done, receipt):
         (tmp_path / "receipt.json").write_text(json.dumps(document), "utf-8")
         assert run.json("check-receipt", tmp_path / "receipt.json") == {"ok": True, "problems": []}
@@ -125,7 +125,7 @@ def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small)
     assert run.json("verify", code=1)["first_bad_seq"] == 12
     (run.store / ".scrub").unlink()
     assert run.json("verify")["ok"] is True
-    assert traces(run.store, ["Dogs are allowed"]) == []
+    assert find_traces(run.store, ["Dogs are allowed"]) == []
 
 
 def test_a_receipt_is_written_into_a_new_file_and_checked_later(run: Here, small: Small, tmp_path: Path) -> None:

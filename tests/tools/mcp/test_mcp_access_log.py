@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.running import Here
-from tests.support.serving import HELLO, Served, message, request, send, serving
+from tests.support.serving import HELLO, HttpServer, message, request, send, serve_http
 from worlddb import InputError
 from worlddb.tools.mcp import access_log, listening
 from worlddb.tools.mcp.access_keys import PREFIX
@@ -26,8 +26,8 @@ HELLO_BODY = json.dumps(HELLO).encode()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("log") / "store", "--no-keys", "--rate", "5000") as served:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with serve_http(tmp_path_factory.mktemp("log") / "store", "--no-keys", "--rate", "5000") as served:
         yield served
 
 
@@ -59,7 +59,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_no_request_forges_a_line_or_leaves_a_secret(server: Served, number: int) -> None:
+def test_no_request_forges_a_line_or_leaves_a_secret(server: HttpServer, number: int) -> None:
     before = len(server.log.read_bytes())
     reply = send(server, HOSTILE[number])
     assert send(server, request(path=f"/end-of-{number}")).status == 404
@@ -71,14 +71,16 @@ def test_no_request_forges_a_line_or_leaves_a_secret(server: Served, number: int
     assert KEY[8:] not in reply.head + reply.body.decode() and "\x1b" not in reply.body.decode()
 
 
-def test_a_proxy_is_believed_only_if_it_was_named(server: Served, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_proxy_is_believed_only_if_it_was_named(server: HttpServer, tmp_path_factory: pytest.TempPathFactory) -> None:
     forwarded = {"X_Forwarded_For": "198.51.100.1, 203.0.113.9"}
-    with serving(tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "127.0.0.1") as behind:
+    with serve_http(tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "127.0.0.1") as behind:
         for value in (forwarded, {"X_Forwarded_For": "no address"}, {}):
             send(behind, request("POST", b"", "/here", **value))
         log = behind.logs(" 203.0.113.9 - POST /here 404 ", " - - POST /here 404 ", " 127.0.0.1 - POST /here 404 ")
         assert "198.51" not in log
-    with serving(tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "10.0.0.0/8") as elsewhere:
+    with serve_http(
+        tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "10.0.0.0/8"
+    ) as elsewhere:
         send(elsewhere, request("POST", b"", "/here", **forwarded))
         assert "203.0" not in elsewhere.logs(" 127.0.0.1 - POST /here 404 ")
 
@@ -154,7 +156,7 @@ DOUBLED = [
 
 @pytest.mark.parametrize(("name", "first", "second", "status"), DOUBLED)
 def test_a_header_that_can_be_read_in_two_ways_is_refused(
-    server: Served, name: str, first: str, second: str, status: int
+    server: HttpServer, name: str, first: str, second: str, status: int
 ) -> None:
     here = f"127.0.0.1:{server.port}"
     values = [value.replace("HERE", here).replace("SIZE", str(len(HELLO_BODY))) for value in (first, second)]
@@ -164,7 +166,7 @@ def test_a_header_that_can_be_read_in_two_ways_is_refused(
     assert send(server, head + doubled + b"\r\n\r\n" + body).status == status
 
 
-def test_blanks_around_the_value_of_a_header_are_no_part_of_it(server: Served) -> None:
+def test_blanks_around_the_value_of_a_header_are_no_part_of_it(server: HttpServer) -> None:
     about = {"protocolVersion": "2026-07-28", "clientCapabilities": {}}
     meta = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
     asked = message("tools/call", name="memory_recall", arguments={"query": "tea"}, _meta=meta)
@@ -173,6 +175,6 @@ def test_blanks_around_the_value_of_a_header_are_no_part_of_it(server: Served) -
     assert send(server, request(body=asked, **named | {"Mcp_Name": "memory_ recall"})).status == 400
 
 
-def test_a_body_with_two_lengths_is_refused(server: Served) -> None:
+def test_a_body_with_two_lengths_is_refused(server: HttpServer) -> None:
     assert send(server, request(body=b"0\r\n\r\n", Transfer_Encoding="chunked")).status == 400
     assert send(server, request(body=HELLO_BODY)).status == 200

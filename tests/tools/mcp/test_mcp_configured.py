@@ -14,8 +14,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import worlddb
 from tests.house.test_docs import blocks, text_of
-from tests.support.mcp_clients import together
-from tests.support.serving import Served, serving
+from tests.support.mcp_clients import run_bounded
+from tests.support.serving import HttpServer, serve_http
 from tests.tools.mcp.test_mcp_keys import connected as with_key
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -73,19 +73,19 @@ def test_a_client_that_does_as_it_is_told_is_shown_the_tools(server: dict[str, A
         async with Client(stdio_client(asked)) as client:
             await look(client)
 
-    async def reached(served: Served, key: str) -> None:
+    async def reached(served: HttpServer, key: str) -> None:
         assert server["type"] == "http" and server["url"].endswith(":8766/mcp")
         assert server["headers"] == {"Authorization": "Bearer worlddb_..."} and key.startswith("worlddb_")
         async with with_key(served, key) as client:
             await look(client)
 
     if "command" in server:
-        together(started)
+        run_bounded(started)
     else:
         with worlddb.open(store) as db:
             key = KeyFile(default_key_file(store)).add(db.head().store_id, "laptop", None, write=True)
-        with serving(store) as served:
-            together(lambda: reached(served, key))
+        with serve_http(store) as served:
+            run_bounded(lambda: reached(served, key))
     with worlddb.open(store, create=False) as db:
         (fact,) = db.view().find(type="Fact")
         assert fact.author == ("assistant" if "command" in server else "laptop")

@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CompletionArgument, PromptReference
 
 import worlddb
-from tests.support.mcp_clients import in_full
+from tests.support.mcp_clients import with_all_fields
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import InputError, ManualClock, SeededEntropy
 from worlddb.tools.agents import functions
@@ -121,7 +121,7 @@ async def _asked(server: MemoryServer, what: str, arguments: dict[str, Any]) -> 
             # Its text holds a whole answer, with a cursor in it that differs.
             shown = (await server.get_prompt(what, arguments)).messages[0].content
             return repr(shown).partition("next_cursor")[0]
-        return (await server.call_tool(what, in_full(what, arguments))).structured_content
+        return (await server.call_tool(what, with_all_fields(what, arguments))).structured_content
     except (ToolError, MCPError, ResourceNotFoundError) as error:
         return f"{type(error).__name__}: {error}"
 

@@ -27,8 +27,8 @@ from mcp.server.streamable_http import GET_STREAM_KEY, EventMessage
 from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, JSONRPCNotification, JSONRPCResponse
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY as MISSING_CAPABILITY
 
-from tests.support.mcp_clients import command, together
-from tests.support.serving import PATIENCE_SECONDS, Served, serving
+from tests.support.mcp_clients import command, run_bounded
+from tests.support.serving import PATIENCE_SECONDS, HttpServer, serve_http
 from tests.support.tidy.tree import ROOT
 from worlddb.tools.mcp import tenants
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -101,7 +101,7 @@ def test_the_fixtures_are_served_beside_the_memorys_own_tools(served: str) -> No
             assert (await client.call_tool("test_error_handling", {})).is_error
             assert (await client.read_resource("test://template/123/data")).contents
 
-    together(work)
+    run_bounded(work)
 
 
 def sent(url: str, method: str, params: dict[str, Any], name: str, *, tasks: bool = True) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatc
         await kept.store_event("soon", answer(8, "gone"))
         assert not await fetched(kept, last)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_an_answer_that_comes_after_its_client_came_back_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_an_answer_that_comes_after_its_client_came_back_is_sent(monkeypatch: py
         monkeypatch.setattr(tenants, "RESUMED_SECONDS", 0.0)
         assert await kept.replay_events_after(await kept.store_event("9", None), take) == "9"
 
-    together(work)
+    run_bounded(work)
 
 
 @pytest.mark.soak
@@ -305,6 +305,6 @@ def test_the_inspector_works_over_standard_streams(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_the_inspector_works_over_http(tmp_path: Path) -> None:
-    with serving(tmp_path / "store", "--no-keys") as served:
-        assert isinstance(served, Served)
+    with serve_http(tmp_path / "store", "--no-keys") as served:
+        assert isinstance(served, HttpServer)
         check_inspected(inspected([served.url, "--transport", "http"], tmp_path))

@@ -21,8 +21,18 @@ import uvicorn
 from uvicorn.server import ServerState
 
 import worlddb
-from tests.support.mcp_clients import together
-from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
+from tests.support.mcp_clients import run_bounded
+from tests.support.serving import (
+    HELLO,
+    PATIENCE_SECONDS,
+    HttpServer,
+    Reply,
+    message,
+    read_reply,
+    request,
+    send,
+    serve_http,
+)
 from worlddb.tools.mcp import http_guards, http_server, listening, tenants
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
@@ -39,7 +49,7 @@ REFUSED = request(body=OPEN, Authorization="Bearer worlddb_wrong", Connection="k
 class Keyed:
     """A server with a key, and a client that has it."""
 
-    def __init__(self, server: Served, secret: str, other: str) -> None:
+    def __init__(self, server: HttpServer, secret: str, other: str) -> None:
         self.server, self.secret, self.other = server, secret, other
 
     def ask(self, body: bytes = OPEN, secret: str | None = None, **headers: str) -> Reply:
@@ -83,7 +93,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
         keys = KeyFile(default_key_file(store))
         secrets = [keys.add(db.head().store_id, name, None, write=True) for name in ("client", "other")]
     try:
-        with serving(store, "--rate", "5000") as served:
+        with serve_http(store, "--rate", "5000") as served:
             yield Keyed(served, *secrets)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
@@ -91,7 +101,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
 
 def test_without_keys_a_client_is_served_while_half_sent_bodies_are_open(tmp_path: Path, keyed: Keyed) -> None:
     """Nothing tells them apart from requests of clients but that they are not whole."""
-    with serving(tmp_path / "store", "--no-keys", "--rate", "5000") as served:
+    with serve_http(tmp_path / "store", "--no-keys", "--rate", "5000") as served:
         client = Keyed(served, "none", "none")
         half = request(body=b"{", Content_Length="1000").replace(b"HERE", f"127.0.0.1:{served.port}".encode())
         links = client.flood(FLOOD, half)
@@ -273,7 +283,7 @@ def test_the_session_that_ends_is_the_oldest_idle_one_and_none_that_works() -> N
         await kept.ask()
         assert len(kept.open) == 3 and "8" in kept.open
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_session_of_one_key_is_none_for_another(keyed: Keyed) -> None:
@@ -300,7 +310,7 @@ def test_whoever_is_refused_cannot_go_on_to_send(keyed: Keyed) -> None:
     """What follows a refusal was read without end before, and what was no HTTP in it left a traceback in the log."""
     raw = request(Connection="keep-alive", Transfer_Encoding="chunked", Content_Length="")
     (link,) = keyed.flood(1, raw.replace(b"HERE", f"127.0.0.1:{keyed.server.port}".encode()))
-    reply = received(link)
+    reply = read_reply(link)
     assert reply.status == 401 and "connection: close" in reply.head
     link.close()
 
@@ -380,7 +390,7 @@ def test_a_client_that_reads_too_little_of_its_answer_is_cut(monkeypatch: pytest
             await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
         assert loop.time() - begun < PATIENCE_SECONDS / 10
 
-    together(lambda: served(long, work))
+    run_bounded(lambda: served(long, work))
 
 
 def test_where_all_requests_are_under_way_a_further_one_is_told_so() -> None:
@@ -407,7 +417,7 @@ def test_where_all_requests_are_under_way_a_further_one_is_told_so() -> None:
         for _, writer in links:
             writer.close()
 
-    together(lambda: served(waits, work, most=4))
+    run_bounded(lambda: served(waits, work, most=4))
 
 
 def test_large_bodies_share_their_memory_and_small_ones_always_pass() -> None:
@@ -449,7 +459,7 @@ def test_large_bodies_share_their_memory_and_small_ones_always_pass() -> None:
             answered.clear()
             going_on = anyio.Event()
 
-    together(work)
+    run_bounded(work)
 
 
 def test_requests_under_way_have_a_bound_and_half_sent_ones_do_not_count() -> None:
@@ -487,7 +497,7 @@ def test_requests_under_way_have_a_bound_and_half_sent_ones_do_not_count() -> No
         await ask()
         assert answered[-1] == 200
 
-    together(work)
+    run_bounded(work)
 
 
 @pytest.mark.parametrize(("files", "most"), [(1_024, 500), (256, 128), (resource.RLIM_INFINITY, 500), (4_096, 500)])

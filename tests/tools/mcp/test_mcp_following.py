@@ -13,7 +13,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 import worlddb
-from tests.support.mcp_clients import answer, together
+from tests.support.mcp_clients import answer, run_bounded
 from worlddb.tools.mcp import following
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
@@ -57,7 +57,7 @@ def test_a_person_is_asked_before_a_scope_is_purged_without_its_name(
             assert result.is_error == bool(left)
             assert (await client.call_tool("memory_purge_scope", {**PURGE, "confirm": "user:bob"})).is_error
 
-    together(work)
+    run_bounded(work)
     assert holding(db) == left and asked == ["Retire user:ada and the 1 memories in it? Nothing is erased."]
 
 
@@ -68,7 +68,7 @@ def test_nobody_is_asked_where_the_client_cannot_ask(db: worlddb.Database, mode:
             result = await client.call_tool("memory_purge_scope", PURGE)
             assert result.is_error and "confirm='user:ada'" in str(result.content)
 
-    together(work)
+    run_bounded(work)
     assert holding(db) == 1
 
 
@@ -97,7 +97,7 @@ def test_a_subscriber_is_told_of_what_reads_otherwise_to_it_and_of_nothing_else(
             db.create("Fact", "", content="Ada likes jam.", world=ada)
             await anyio.sleep(0.1)
 
-    together(work)
+    run_bounded(work)
     assert told == [f"worlddb://world/{ada}"]
 
 
@@ -117,7 +117,7 @@ def test_a_stream_of_changes_has_resources_and_their_list(db: worlddb.Database) 
                         break
                 assert seen == {"ResourceUpdated", "ResourcesListChanged"}
 
-    together(work)
+    run_bounded(work)
 
 
 def test_messages_come_to_who_asked_for_them(db: worlddb.Database) -> None:
@@ -135,5 +135,5 @@ def test_messages_come_to_who_asked_for_them(db: worlddb.Database) -> None:
             await client.set_logging_level("error")
             await answer(client, "memory_verify")
 
-    together(work)
+    run_bounded(work)
     assert told == [("info", "memory_purge_scope", "0 memories are retired")]

@@ -18,8 +18,8 @@ import pytest
 import worlddb
 from tests.conftest import ROOT_SEED
 from tests.support import mcp_fuzz
-from tests.support.mcp_clients import command, started
-from tests.support.serving import HELLO, PATIENCE_SECONDS, message, request, send, serving
+from tests.support.mcp_clients import command, start_server
+from tests.support.serving import HELLO, PATIENCE_SECONDS, message, request, send, serve_http
 
 EVERY = 25
 """After so many requests the server is asked whether it is there."""
@@ -145,7 +145,7 @@ def test_a_thousand_fuzzed_messages_on_standard_input_write_nothing(
 
 def fuzz_http(store: Path, seed: int, number: int) -> None:
     before = state(store)
-    with serving(store, "--no-keys", "--rate", "5000") as server:
+    with serve_http(store, "--no-keys", "--rate", "5000") as server:
         for line in mcp_fuzz.requests(seed, number):
             told = send(server, request(body=line, MCP_Protocol_Version="2025-06-18"))
             assert told.status != 500, (line[:500], told)
@@ -181,7 +181,7 @@ def test_a_client_that_reads_slowly_gets_every_answer(store: Path) -> None:
         for number in range(50):
             tx.create("Fact", "", content=f"{number} " + "x" * 1_000, resolve=False)
     asked = 20
-    with started(store) as run:
+    with start_server(store) as run:
         run.stdin.write(json.dumps(HELLO).encode() + b"\n")
         run.stdin.write(b"".join(message("tools/list", 100 + number) + b"\n" for number in range(asked)))
         run.stdin.write(b"".join(BIG.replace(b": 3", b": %d" % (200 + number)) + b"\n" for number in range(asked)))

@@ -12,8 +12,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.support.mcp_clients import answer, command, together
-from tests.support.serving import serving
+from tests.support.mcp_clients import answer, command, run_bounded
+from tests.support.serving import serve_http
 
 FEW, MANY = 60, 1_000
 """Calls until everything is loaded, and as many again or more."""
@@ -77,7 +77,7 @@ def check(client: Callable[[], Client], process: Callable[[], int], calls: int) 
         assert after.files <= before.files + CONNECTIONS
         assert after.anonymous_bytes - before.anonymous_bytes < GROWTH_BYTES
 
-    together(work, LONG_SECONDS)
+    run_bounded(work, LONG_SECONDS)
 
 
 def over_streams(store: Path, calls: int) -> None:
@@ -93,7 +93,7 @@ def over_streams(store: Path, calls: int) -> None:
 
 
 def over_http(store: Path, calls: int) -> None:
-    with serving(store, "--no-keys", "--rate", "5000") as server:
+    with serve_http(store, "--no-keys", "--rate", "5000") as server:
         check(lambda: Client(server.url, mode="legacy"), lambda: server.process.pid, calls)
 
 

@@ -16,9 +16,9 @@ import anyio
 import pytest
 from mcp.client.client import Client
 
-from tests.support.mcp_clients import answer, together
+from tests.support.mcp_clients import answer, run_bounded
 from tests.support.running import Here
-from tests.support.serving import HELLO, PATIENCE_SECONDS, Served, message, received, request, send, serving
+from tests.support.serving import HELLO, PATIENCE_SECONDS, HttpServer, message, read_reply, request, send, serve_http
 from tests.tools.mcp.test_mcp_stdio import head_of, use_every_tool
 from worlddb.tools.mcp import tenants
 
@@ -27,30 +27,30 @@ MODES = ("legacy", "auto")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with serve_http(
         tmp_path_factory.mktemp("http") / "store", "--no-keys", "--author", "assistant", "--rate", "5000"
     ) as served:
         yield served
 
 
 @asynccontextmanager
-async def connected(server: Served, mode: str = "auto") -> AsyncIterator[Client]:
+async def connected(server: HttpServer, mode: str = "auto") -> AsyncIterator[Client]:
     """The official client."""
     async with Client(server.url, mode=mode) as client:
         yield client
 
 
-def test_the_official_client_lists_and_calls_every_tool(server: Served) -> None:
+def test_the_official_client_lists_and_calls_every_tool(server: HttpServer) -> None:
     async def work() -> None:
         async with connected(server) as client:
             await use_every_tool(client)
 
-    together(work)
+    run_bounded(work)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_source_of_a_write_names_the_client(server: Served, mode: str) -> None:
+def test_the_source_of_a_write_names_the_client(server: HttpServer, mode: str) -> None:
     async def work() -> None:
         async with connected(server, mode) as client:
             made = await answer(client, "memory_write", text="Riga is wet.", run_id=mode)
@@ -60,10 +60,10 @@ def test_the_source_of_a_write_names_the_client(server: Served, mode: str) -> No
                 "tool": "memory_write",
             }
 
-    together(work)
+    run_bounded(work)
 
 
-def test_clients_at_once_get_their_own_answers(server: Served) -> None:
+def test_clients_at_once_get_their_own_answers(server: HttpServer) -> None:
     async def one(number: int) -> None:
         async with connected(server, MODES[number % 2]) as client:
             for turn in range(4):
@@ -77,7 +77,7 @@ def test_clients_at_once_get_their_own_answers(server: Served) -> None:
             for number in range(6):
                 tasks.start_soon(one, number)
 
-    together(work)
+    run_bounded(work)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_clients_at_once_get_their_own_answers(server: Served) -> None:
     ],
 )
 def test_pages_of_others_and_wrong_kinds_of_content_are_turned_away(
-    server: Served, headers: dict[str, str], status: int
+    server: HttpServer, headers: dict[str, str], status: int
 ) -> None:
     told = {name: value.replace("PORT", str(server.port)) for name, value in headers.items()}
     here = f"127.0.0.1:{server.port}"
@@ -139,7 +139,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("number", range(len(BAD)))
-def test_what_is_no_request_of_the_protocol_is_refused_and_writes_nothing(server: Served, number: int) -> None:
+def test_what_is_no_request_of_the_protocol_is_refused_and_writes_nothing(server: HttpServer, number: int) -> None:
     raw, status = BAD[number]
     head = head_of(server.store)
     assert send(server, raw).status == status
@@ -147,7 +147,7 @@ def test_what_is_no_request_of_the_protocol_is_refused_and_writes_nothing(server
     assert send(server, request(body=json.dumps(HELLO).encode())).status == 200
 
 
-def test_giant_bodies_are_cut_off_with_and_without_a_length(server: Served) -> None:
+def test_giant_bodies_are_cut_off_with_and_without_a_length(server: HttpServer) -> None:
     head = head_of(server.store)
     piece = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
     begin = request(body=b"", Transfer_Encoding="chunked", Content_Length="")
@@ -160,7 +160,7 @@ def test_giant_bodies_are_cut_off_with_and_without_a_length(server: Served) -> N
     assert head_of(server.store) == head
 
 
-def test_clients_that_hang_up_half_way_leave_no_trace(server: Served) -> None:
+def test_clients_that_hang_up_half_way_leave_no_trace(server: HttpServer) -> None:
     head = head_of(server.store)
     whole = request(body=WRITE).replace(b"HERE", f"127.0.0.1:{server.port}".encode())
     for end in (1, 20, whole.index(b"\r\n\r\n"), len(whole) - 10):
@@ -169,12 +169,12 @@ def test_clients_that_hang_up_half_way_leave_no_trace(server: Served) -> None:
                 link.sendall(whole[:end])
                 if half_closed:
                     link.shutdown(socket.SHUT_WR)
-                    assert received(link).status in (0, 400)
+                    assert read_reply(link).status in (0, 400)
     assert head_of(server.store) == head
     assert send(server, request(body=json.dumps(HELLO).encode())).status == 200
 
 
-def test_readers_that_do_not_read_hold_nobody_up(server: Served) -> None:
+def test_readers_that_do_not_read_hold_nobody_up(server: HttpServer) -> None:
     async def work() -> None:
         async with connected(server) as client:
             made = await answer(client, "memory_write", text="x" * 100_000, user_id="long")
@@ -197,7 +197,7 @@ def test_readers_that_do_not_read_hold_nobody_up(server: Served) -> None:
                 for link in links:
                     link.close()
 
-    together(work)
+    run_bounded(work)
 
 
 def mutated(rng: random.Random, raw: bytes) -> bytes:
@@ -211,7 +211,7 @@ def mutated(rng: random.Random, raw: bytes) -> bytes:
     return bytes(changed)
 
 
-def fuzz(server: Served, rng: random.Random, count: int) -> Counter[int]:
+def fuzz(server: HttpServer, rng: random.Random, count: int) -> Counter[int]:
     """Send so many requests that are nearly right; the statuses of the answers. None of them may write anything."""
     opened = send(server, request(body=json.dumps(HELLO).encode()))
     (session,) = [line[16:] for line in opened.head.splitlines() if line.startswith("mcp-session-id: ")]
@@ -233,11 +233,11 @@ def fuzz(server: Served, rng: random.Random, count: int) -> Counter[int]:
                 link.shutdown(socket.SHUT_WR)
             except OSError:
                 pass
-            statuses[received(link).status] += 1
+            statuses[read_reply(link).status] += 1
     return statuses
 
 
-def see_that_it_holds(server: Served, rng: random.Random, count: int) -> None:
+def see_that_it_holds(server: HttpServer, rng: random.Random, count: int) -> None:
     head = head_of(server.store)
     statuses = fuzz(server, rng, count)
     assert sum(statuses.values()) == count and statuses[400] and not statuses[500], statuses
@@ -245,12 +245,12 @@ def see_that_it_holds(server: Served, rng: random.Random, count: int) -> None:
     assert send(server, request(body=json.dumps(HELLO).encode())).status == 200
 
 
-def test_requests_that_are_nearly_right_break_nothing_and_write_nothing(server: Served, seed: int) -> None:
+def test_requests_that_are_nearly_right_break_nothing_and_write_nothing(server: HttpServer, seed: int) -> None:
     see_that_it_holds(server, random.Random(seed), 150)
 
 
 @pytest.mark.soak
-def test_thousands_of_requests_that_are_nearly_right(server: Served, seed: int) -> None:
+def test_thousands_of_requests_that_are_nearly_right(server: HttpServer, seed: int) -> None:
     see_that_it_holds(server, random.Random(seed), 5_000)
 
 
@@ -259,7 +259,7 @@ def test_thousands_of_requests_that_are_nearly_right(server: Served, seed: int) 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_a_signal_ends_it_cleanly_though_clients_are_connected(tmp_path: Path, number: int) -> None:
-    with serving(tmp_path / "store", "--no-keys") as server:
+    with serve_http(tmp_path / "store", "--no-keys") as server:
         opened = send(server, request(body=json.dumps(HELLO).encode()))
         (session,) = [line[16:] for line in opened.head.splitlines() if line.startswith("mcp-session-id: ")]
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as link:
@@ -277,12 +277,12 @@ def test_a_signal_ends_it_cleanly_though_clients_are_connected(tmp_path: Path, n
         assert head_of(server.store) == 1
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_code(server: Served, writing: Here) -> None:
+def test_a_port_that_is_taken_is_an_error_with_a_code(server: HttpServer, writing: Here) -> None:
     run = writing("mcp", "--http", f"127.0.0.1:{server.port}", "--no-keys")
     assert (run.code, run.error, run.out) == (5, "address_taken", "")
 
 
-def test_the_log_has_a_line_for_each_request_and_none_of_what_was_sent(server: Served) -> None:
+def test_the_log_has_a_line_for_each_request_and_none_of_what_was_sent(server: HttpServer) -> None:
     sent = request(path="/mcp/secret?token=hush", body=b"my password", Authorization="Bearer hush", Cookie="hush")
     assert send(server, sent).status == 404
     log = server.logs(" 127.0.0.1 - POST /mcp/secret 404 ")

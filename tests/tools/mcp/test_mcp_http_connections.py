@@ -13,22 +13,32 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.mcp_clients import in_full
-from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
+from tests.support.mcp_clients import with_all_fields
+from tests.support.serving import (
+    HELLO,
+    PATIENCE_SECONDS,
+    HttpServer,
+    Reply,
+    message,
+    read_reply,
+    request,
+    send,
+    serve_http,
+)
 
 PIECE = 700
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("http") / "store", "--no-keys", "--rate", "5000") as served:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with serve_http(tmp_path_factory.mktemp("http") / "store", "--no-keys", "--rate", "5000") as served:
         yield served
 
 
 class Session:
     """A session of a client that writes its requests byte by byte."""
 
-    def __init__(self, server: Served) -> None:
+    def __init__(self, server: HttpServer) -> None:
         self.server = server
         self._numbers = count(2)
         opened = send(server, request(body=json.dumps(HELLO).encode()))
@@ -46,7 +56,7 @@ class Session:
 
     def body(self, name: str, /, **arguments: Any) -> bytes:
         """The call alone, with a number that no other of the session has."""
-        return message("tools/call", next(self._numbers), name=name, arguments=in_full(name, arguments))
+        return message("tools/call", next(self._numbers), name=name, arguments=with_all_fields(name, arguments))
 
     def wire(self, raw: bytes) -> bytes:
         """With the address of the server in it."""
@@ -57,7 +67,7 @@ class Session:
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE_SECONDS) as link:
             link.sendall(raw)
             link.shutdown(socket.SHUT_WR)
-            return received(link)
+            return read_reply(link)
 
     def texts(self, user: str) -> list[str]:
         """What is remembered of a user, asked as usual."""
@@ -79,7 +89,7 @@ def structured(reply: Reply) -> Any:
 
 
 @pytest.fixture
-def session(server: Served) -> Session:
+def session(server: HttpServer) -> Session:
     return Session(server)
 
 
@@ -129,7 +139,7 @@ def test_an_acknowledged_request_stays_done_though_the_next_on_its_connection_br
             assert piece, "the first was not answered"
             got += piece
         link.shutdown(socket.SHUT_WR)
-        assert received(link).status in (0, 400)
+        assert read_reply(link).status in (0, 400)
     assert got.startswith(b"HTTP/1.1 200") and b"the second" not in got
     assert session.texts("pipe") == ["the first"]
 
@@ -177,7 +187,7 @@ def test_clients_that_are_gone_leave_no_connection_behind(session: Session) -> N
     assert len(list(tables.iterdir())) <= before + 2
 
 
-def test_after_all_of_that_the_store_is_intact(server: Served) -> None:
+def test_after_all_of_that_the_store_is_intact(server: HttpServer) -> None:
     session = Session(server)
     structured(send(server, session.call("memory_write", text="the end", user_id="end")))
     with worlddb.open(server.store, create=False, embedder=None) as db:

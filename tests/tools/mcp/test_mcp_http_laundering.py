@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import Implementation
 
 import worlddb
-from tests.support.mcp_clients import answer, together
-from tests.support.serving import PATIENCE_SECONDS, Served, serving
+from tests.support.mcp_clients import answer, run_bounded
+from tests.support.serving import PATIENCE_SECONDS, HttpServer, serve_http
 from worlddb import Database, View
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
@@ -42,7 +42,7 @@ SAID_BESIDE = {"X-Author": "ada", "X-Forwarded-User": "ada", "From": "ada", "Use
 class Shared(NamedTuple):
     """A server and two principals' keys; the scope of ada's memories is in eve's world too."""
 
-    server: Served
+    server: HttpServer
     ada: str
     eve: str
     worlds: tuple[str, str]
@@ -85,16 +85,16 @@ class Shared(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     store = tmp_path_factory.mktemp("laundering") / "store"
     with worlddb.open(store, embedder=None) as db:
         KeyFile(default_key_file(store)).add(db.head().store_id, "another", None, write=False)
-    with serving(store, "--author", "nobody", "--rate", "5000") as served:
+    with serve_http(store, "--author", "nobody", "--rate", "5000") as served:
         yield served
 
 
 @pytest.fixture
-def shared(server: Served) -> Iterator[Shared]:
+def shared(server: HttpServer) -> Iterator[Shared]:
     """New worlds, and new keys of the same names."""
     keys = KeyFile(default_key_file(server.store))
     with worlddb.open(server.store, create=False, author="the operator", embedder=None) as db:
@@ -150,7 +150,7 @@ def test_what_eve_amends_and_retires_of_adas_stays_adas_for_both(shared: Shared)
                 (edge,) = [each for each in db.view().blame(new).edges if each.type == "supersedes"]
                 assert edge.author == "eve"
 
-    together(work)
+    run_bounded(work)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_eve_ends_as_a_whole_was_adas_and_says_who_ended_it(
                     assert steps(db.view(), ref) == [("written", "ada"), ("closed", "eve")]
                 assert steps(db.view(), scope) == [("written", "ada"), *[("closed", "eve")] * scope_ends]
 
-    together(work)
+    run_bounded(work)
 
 
 def test_what_eve_makes_one_with_adas_keeps_both_authors_and_adas_key_does_not_learn_of_it(shared: Shared) -> None:
@@ -199,7 +199,7 @@ def test_what_eve_makes_one_with_adas_keeps_both_authors_and_adas_key_does_not_l
                 (edge,) = db.view().edges(made["id"], type="same_as")
                 assert {entry.author for entry in db.log(edge.seq, edge.seq)} == {"eve"}
 
-    together(work)
+    run_bounded(work)
 
 
 def test_summaries_and_exports_of_both_keep_who_wrote_each(shared: Shared, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_summaries_and_exports_of_both_keep_who_wrote_each(shared: Shared, tmp_p
                     assert version.source["imported"]["author"] == author
                     assert {name: version.source[name] for name in source} == source
 
-    together(work)
+    run_bounded(work)
 
 
 def authors_since(shared: Shared, seq: int) -> set[str]:
@@ -262,4 +262,4 @@ def test_nothing_that_a_client_sends_makes_it_another(shared: Shared) -> None:
             assert await signed(eve, hers) == ADAS
         assert authors_since(shared, before) == {"eve"}
 
-    together(work)
+    run_bounded(work)

@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 import worlddb
-from tests.support.mcp_clients import answer, together
+from tests.support.mcp_clients import answer, run_bounded
 from tests.support.running import Here
-from tests.support.serving import HELLO, PATIENCE_SECONDS, Served, message, request, send, serving
+from tests.support.serving import HELLO, PATIENCE_SECONDS, HttpServer, message, request, send, serve_http
 from tests.tools.mcp.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError, MalformedFile, SeededEntropy, UnavailableError, UnknownReference
 from worlddb.tools.mcp import access_keys
@@ -35,7 +35,7 @@ OPEN = json.dumps(HELLO).encode()
 class Opened:
     """A server with keys, and what is needed to make more of them."""
 
-    def __init__(self, server: Served) -> None:
+    def __init__(self, server: HttpServer) -> None:
         self.server = server
         self.keys = KeyFile(default_key_file(server.store))
         with worlddb.open(server.store, create=False) as db:
@@ -54,12 +54,12 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     store = tmp_path_factory.mktemp("keys") / "store"
     with worlddb.open(store) as db:
         KeyFile(default_key_file(store)).add(db.head().store_id, "first", None, write=True)
-    with serving(store, "--author", "nobody", "--rate", "5000") as served:
+    with serve_http(store, "--author", "nobody", "--rate", "5000") as served:
         yield Opened(served)
 
 
 @asynccontextmanager
-async def connected(server: Served, secret: str, mode: str = "auto") -> AsyncIterator[Client]:
+async def connected(server: HttpServer, secret: str, mode: str = "auto") -> AsyncIterator[Client]:
     """The official client with a key."""
     headers = {"Authorization": f"Bearer {secret}"}
     async with (
@@ -69,7 +69,7 @@ async def connected(server: Served, secret: str, mode: str = "auto") -> AsyncIte
         yield client
 
 
-def session_of(server: Served, secret: str) -> str:
+def session_of(server: HttpServer, secret: str) -> str:
     """A session of a client with a key."""
     opened = send(server, request(body=OPEN, Authorization=f"Bearer {secret}"))
     assert opened.status == 200
@@ -212,7 +212,7 @@ def test_a_key_is_a_world_a_right_and_a_name(opened: Opened, mode: str) -> None:
             refused = await client.call_tool("memory_read", {"id": made["id"]})
             assert refused.is_error
 
-    together(work)
+    run_bounded(work)
 
 
 def test_the_official_client_lists_and_calls_every_tool_with_a_key(opened: Opened) -> None:
@@ -222,7 +222,7 @@ def test_the_official_client_lists_and_calls_every_tool_with_a_key(opened: Opene
         async with connected(opened.server, secret) as client:
             await use_every_tool(client)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_whoever_shows_no_key_or_a_wrong_one_is_told_the_same(opened: Opened) -> None:
@@ -300,7 +300,7 @@ def test_one_key_that_asks_too_much_is_slowed_down_alone(tmp_path: Path) -> None
     with worlddb.open(store) as db:
         keys, store_id = KeyFile(default_key_file(store)), db.head().store_id
     busy, calm = (keys.add(store_id, name, None, write=False) for name in ("busy", "calm"))
-    with serving(store, "--rate", "1") as server:
+    with serve_http(store, "--rate", "1") as server:
         asked = request("DELETE", Authorization=f"Bearer {busy}")
         replies = [send(server, asked) for _ in range(10 * access_keys.SECONDS_AT_ONCE)]
         assert [reply.status for reply in replies[: access_keys.SECONDS_AT_ONCE]] == [400] * access_keys.SECONDS_AT_ONCE
@@ -340,7 +340,7 @@ def test_many_keys_at_once_write_each_under_its_own_name(opened: Opened) -> None
             for name, secret in secrets.items():
                 tasks.start_soon(one, name, secret)
 
-    together(work)
+    run_bounded(work)
     with worlddb.open(opened.server.store, create=False) as db:
         found = [each for each in db.view(world=world).find(type="Fact")]
         assert len(found) == 20 and all(each.content.startswith(f"{each.author} ") for each in found)

@@ -13,7 +13,7 @@ import pytest
 from mcp.client.client import Client
 
 import worlddb
-from tests.support.mcp_clients import together
+from tests.support.mcp_clients import run_bounded
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.kumiho.kumiho_catalogue import KUMIHO_TOOLS, tools_of
 from worlddb.tools.mcp.server import MemoryServer, describe_tool
@@ -55,7 +55,7 @@ def through(db: worlddb.Database, work: Any, world: str | None = None) -> None:
 
             await work(client, call)
 
-    together(begun)
+    run_bounded(begun)
 
 
 def test_the_catalogue_has_the_32_names_of_the_paper_and_stands_alone() -> None:

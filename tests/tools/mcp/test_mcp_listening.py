@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 
 from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import rows, section
-from tests.support.mcp_clients import together
+from tests.support.mcp_clients import run_bounded
 from tests.support.running import Here
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
@@ -83,7 +83,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
     async def work() -> None:
         await BodyTimeout(app)({"type": "http", "headers": [CHUNKED]}, receive, note)  # type: ignore[arg-type]
 
-    together(work)
+    run_bounded(work)
     assert sent == [408]
 
 
@@ -123,7 +123,7 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
             assert got.startswith(b"HTTP/1.1 204") if b"GET /" in sent else got == b""
             writer.close()
 
-    together(work)
+    run_bounded(work)
 
 
 def test_every_limit_is_on_the_page() -> None:

@@ -13,7 +13,7 @@ import pytest
 from mcp.client.client import Client
 
 import worlddb
-from tests.support.mcp_clients import answer, together
+from tests.support.mcp_clients import answer, run_bounded
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb.memory_scopes import Label
 from worlddb.tools.mcp import following
@@ -76,7 +76,7 @@ def test_long_work_tells_how_far_it_is(db: worlddb.Database, name: str, argument
             result = await client.call_tool(name, arguments, progress_callback=keep)
             assert not result.is_error
 
-    together(work)
+    run_bounded(work)
     assert told and told == sorted(set(told)) and {total for _, total in told} == {100}
     assert 0 <= told[0][0] <= told[-1][0] == 100
 
@@ -98,7 +98,7 @@ def test_a_cancelled_call_stops_and_writes_nothing(
             assert (await answer(client, "memory_verify"))["ok"]
             await answer(client, "memory_write", text="after", user_id="bob")
 
-    together(work)
+    run_bounded(work)
     assert db.head().seq == head.seq + 1
     assert len(db.view().find(type="Fact")) == MEMORIES + 1
     assert db.verify(deep=True).ok
@@ -118,7 +118,7 @@ def test_a_client_that_leaves_ends_the_work_of_its_calls(db: worlddb.Database, h
             assert await anyio.to_thread.run_sync(held.begun.wait, PATIENCE_SECONDS)
             clients.cancel_scope.cancel()
 
-    together(work)
+    run_bounded(work)
     assert db.head() == head
 
 

@@ -11,7 +11,7 @@ import pytest
 from mcp.client.client import Client
 
 import worlddb
-from tests.support.mcp_clients import answer, connected, together
+from tests.support.mcp_clients import answer, connect_client, run_bounded
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import Turn
 from worlddb.tools.mcp import tool_arguments
@@ -249,10 +249,10 @@ def test_the_official_client_is_answered_by_session_and_told_what_is_pending(tmp
         assert wrong.is_error
 
     async def work() -> None:
-        async with connected(tmp_path / "store") as client:
+        async with connect_client(tmp_path / "store") as client:
             await ask(client)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database) -> None:

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 import worlddb
-from tests.support.mcp_clients import answer, together
+from tests.support.mcp_clients import answer, run_bounded
 from worlddb.memory_scopes import Label
 from worlddb.tools.mcp.mcp_wording import MARK
 from worlddb.tools.mcp.resources import TEMPLATES
@@ -67,7 +67,7 @@ def test_a_world_is_read_as_text_and_as_json_and_no_text_of_a_memory_looks_like_
             assert shown["text"] == forged and shown["members"] == [] and shown["scopes"] == ["user:ada", "app:diary"]
             assert shown["author"] == "assistant"
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_scope_is_listed_and_shows_what_is_in_it_up_to_a_limit(db: worlddb.Database) -> None:
@@ -88,7 +88,7 @@ def test_a_scope_is_listed_and_shows_what_is_in_it_up_to_a_limit(db: worlddb.Dat
             assert text.splitlines()[0] == "Scope: user:ada" and f"more than these {MAX_PAGE}" in text
             assert len(text) < 2 * MAX_PAGE * MAX_LISTED_TEXT
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_long_text_is_cut_and_says_so(db: worlddb.Database) -> None:
@@ -103,7 +103,7 @@ def test_a_long_text_is_cut_and_says_so(db: worlddb.Database) -> None:
                 and f"{MAX_READ_TEXT + 1} characters in all" in text
             )
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_timeline_tells_every_version_on_both_axes_and_who_wrote_it(db: worlddb.Database) -> None:
@@ -122,7 +122,7 @@ def test_a_timeline_tells_every_version_on_both_axes_and_who_wrote_it(db: worldd
                 shown = json.loads(await read(client, TIMELINE.format(ref) + "?format=json"))
                 assert shown == await answer(client, "memory_history", id=ref)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_what_is_not_there_is_an_error_that_says_so(db: worlddb.Database) -> None:
@@ -154,7 +154,7 @@ def test_what_is_not_there_is_an_error_that_says_so(db: worlddb.Database) -> Non
                 with pytest.raises(MCPError, match=told):
                     await client.get_prompt(name, arguments)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_prompt_brings_what_memory_has_as_of_when_it_is_asked_about(db: worlddb.Database) -> None:
@@ -177,7 +177,7 @@ def test_a_prompt_brings_what_memory_has_as_of_when_it_is_asked_about(db: worldd
             twin = await answer(client, "memory_write", text="plays chess", **person)
             assert twin["proposals"][0] in await message(client, "review_proposals")
 
-    together(work)
+    run_bounded(work)
 
 
 def test_what_is_typed_is_completed(db: worlddb.Database) -> None:
@@ -201,7 +201,7 @@ def test_what_is_typed_is_completed(db: worlddb.Database) -> None:
                 found = (await client.complete(ref, {"name": argument, "value": begun})).completion
                 assert (found.values, found.has_more) == (fitting, False), (argument, begun)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_a_confined_server_shows_nothing_of_outside_by_resource_prompt_or_completion(db: worlddb.Database) -> None:
@@ -229,4 +229,4 @@ def test_a_confined_server_shows_nothing_of_outside_by_resource_prompt_or_comple
             for ref, argument, begun in ((prompt, "user_id", "t"), (world, "id", secret["id"][:12])):
                 assert (await here.complete(ref, {"name": argument, "value": begun})).completion.values == []
 
-    together(work)
+    run_bounded(work)

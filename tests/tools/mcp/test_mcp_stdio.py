@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 import worlddb
-from tests.support.mcp_clients import answer, command, connected, started, together
+from tests.support.mcp_clients import answer, command, connect_client, run_bounded, start_server
 from tests.support.serving import HELLO, PATIENCE_SECONDS
 from worlddb.tools.cli.process import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -69,10 +69,10 @@ async def use_every_tool(client: Client) -> None:
 
 def test_the_official_client_lists_and_calls_every_tool(tmp_path: Path) -> None:
     async def work() -> None:
-        async with connected(tmp_path / "store", "--author", "assistant") as client:
+        async with connect_client(tmp_path / "store", "--author", "assistant") as client:
             await use_every_tool(client)
 
-    together(work)
+    run_bounded(work)
 
 
 def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
     store = tmp_path / "store"
 
     async def work() -> None:
-        async with connected(store) as client:
+        async with connect_client(store) as client:
             for name, arguments, told in wrong:
                 result = await client.call_tool(name, arguments)
                 (text,) = result.content
@@ -102,7 +102,7 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
                 await client.call_tool("memory_erase", {})
             await answer(client, "memory_list")
 
-    together(work)
+    run_bounded(work)
     assert head_of(store) == 1
 
 
@@ -110,7 +110,7 @@ def test_two_servers_on_one_store_see_each_others_writes_over_a_hundred_calls(tm
     store, rounds = tmp_path / "store", 10
 
     async def work() -> None:
-        async with connected(store) as one, connected(store) as other:
+        async with connect_client(store) as one, connect_client(store) as other:
             for number in range(rounds):
                 for turn, (writer, reader) in enumerate(((one, other), (other, one))):
                     text = f"note {number} of {turn}"
@@ -125,7 +125,7 @@ def test_two_servers_on_one_store_see_each_others_writes_over_a_hundred_calls(tm
             assert len((await answer(one, "memory_list_scopes"))["scopes"]) == 2
             assert len((await answer(one, "memory_list", run_id="8", limit=50))["memories"]) == 20
 
-    together(work)
+    run_bounded(work)
     with worlddb.open(store, create=False) as db:
         assert len(list(db.view().find(type="Fact"))) == 2 * rounds + 20
         assert db.verify(deep=True).ok
@@ -148,7 +148,7 @@ def test_a_stream_of_rubbish_is_survived_and_the_end_of_it_ends_the_process(tmp_
         b'{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "memory_list", "arguments": {}}}',
     ]
     store = tmp_path / "store"
-    with started(store) as run:
+    with start_server(store) as run:
         run.stdin.write(b"\n".join(lines) + b"\n")
         run.stdin.flush()
         answers: dict[int, Any] = {}
@@ -176,7 +176,7 @@ def test_a_request_that_is_no_text_is_answered_with_what_is_wrong(tmp_path: Path
         (write % '"x"').encode() + b'\\uD800"}}}',
         (write % 4).encode() + b'\\ud83d\\ude00"}}}',
     ]
-    with started(tmp_path / "store") as run:
+    with start_server(tmp_path / "store") as run:
         run.stdin.write(b"\n".join([json.dumps(HELLO).encode(), *asked]) + b"\n")
         out = run.ended()
     answers = {told["id"]: told for told in map(json.loads, out.splitlines())}
@@ -195,12 +195,12 @@ def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_pa
             async for line in StandardInput(file.fileno()):
                 read.append(line)
 
-    together(work)
+    run_bounded(work)
     assert read == ["one", "", "", "y" * MAX_LINE_BYTES, "☃"]
 
 
 def test_a_server_whose_answers_nobody_reads_any_more_ends_though_its_input_is_open(tmp_path: Path) -> None:
-    with started(tmp_path / "store") as run:
+    with start_server(tmp_path / "store") as run:
         run.stdout.close()
         run.stdin.write(json.dumps(HELLO).encode() + b"\n")
         run.stdin.flush()

@@ -13,8 +13,8 @@ import pytest
 from mcp.client.client import Client
 
 import worlddb
-from tests.support.mcp_clients import answer, connected, together
-from tests.support.serving import serving
+from tests.support.mcp_clients import answer, connect_client, run_bounded
+from tests.support.serving import serve_http
 
 PATIENCE_SECONDS = 240
 PAGE = 50
@@ -149,14 +149,16 @@ def converse(store: Path, *, pipes: int, ports: int, seconds: float) -> Known:
         pass
     with ExitStack() as held:
         names = [f"port{number}" for number in range(ports)]
-        served = [held.enter_context(serving(store, "--no-keys", "--author", name, "--rate", OFTEN)) for name in names]
+        served = [
+            held.enter_context(serve_http(store, "--no-keys", "--author", name, "--rate", OFTEN)) for name in names
+        ]
 
         async def work() -> None:
             async with AsyncExitStack() as stack:
                 talkers: list[Talker] = []
                 for number in range(pipes):
                     name = f"pipe{number}"
-                    client = await stack.enter_async_context(connected(store, "--author", name))
+                    client = await stack.enter_async_context(connect_client(store, "--author", name))
                     talkers.append(Talker(name, client, known, len(talkers)))
                 for name, server in zip(names, served, strict=True):
                     client = await stack.enter_async_context(Client(server.url))
@@ -165,7 +167,7 @@ def converse(store: Path, *, pipes: int, ports: int, seconds: float) -> Known:
                     for talker in talkers:
                         tasks.start_soon(talker.talk, seconds)
 
-        together(work, PATIENCE_SECONDS + seconds)
+        run_bounded(work, PATIENCE_SECONDS + seconds)
     return known
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import worlddb
 from tests.support.faults.children import Acknowledged
-from tests.support.faults.disk.simulate import Chance, Nothing, Some, told
+from tests.support.faults.disk.simulate import NothingSurvives, SomeSurvives, Survival, replay_operations
 from tests.support.faults.disk.trace import SYNCS, Operation, read
 from tests.support.faults.disk.workload import ACKNOWLEDGED, ERASED, STORE
 from tests.support.faults.script import Run
-from tests.support.faults.traces import traces
+from tests.support.faults.traces import find_traces
 
 
 class Crash(NamedTuple):
@@ -25,11 +25,11 @@ class Crash(NamedTuple):
     sync: str
     seed: int
 
-    def chance(self) -> Chance:
+    def chance(self) -> Survival:
         """What is left: all that was written, only what is certain, or some part of the rest."""
         if self.sync == KILLED:
-            return Chance()
-        return Nothing() if self.seed % 4 == 0 else Some(random.Random(self.seed))
+            return Survival()
+        return NothingSurvives() if self.seed % 4 == 0 else SomeSurvives(random.Random(self.seed))
 
 
 KILLED = "no sync: the process was killed"
@@ -62,7 +62,9 @@ def prefixes(operations: Sequence[Operation]) -> list[Crash]:
     return [Crash(after, KILLED, 0) for after in range(len(operations) + 1)]
 
 
-def look(trace: Path, recorded: Path, into: Path, outcomes: Path, wanted: Sequence[Crash], whole_run: int) -> None:
+def check_crashes(
+    trace: Path, recorded: Path, into: Path, outcomes: Path, wanted: Sequence[Crash], whole_run: int
+) -> None:
     """Make what each crash leaves, open it and look; a line of ``outcomes`` for each. After every ``whole_run``-th of
     them the run is begun again and has to end as it did.
 
@@ -76,7 +78,7 @@ def look(trace: Path, recorded: Path, into: Path, outcomes: Path, wanted: Sequen
     into.mkdir()
     for number, crash in enumerate(wanted):
         place = into / str(number)
-        told(operations[: crash.after]).write_out(place, crash.chance())
+        replay_operations(operations[: crash.after]).write_out(place, crash.chance())
         acknowledged = sum(one.path == ACKNOWLEDGED and bool(one.data) for one in operations[: crash.after])
         try:
             check(place / STORE, lines[:acknowledged], lines)
@@ -104,6 +106,6 @@ def check(store: Path, acknowledged: Sequence[str], lines: Sequence[str]) -> Non
         verified = db.verify(deep=True)
         assert verified.ok, verified.findings[:3]
         if any(entry.event == "erased" for entry in db.log()):
-            assert traces(store, [ERASED]) == [], "something is left of what was erased"
+            assert find_traces(store, [ERASED]) == [], "something is left of what was erased"
     for replayed in store.parent.glob(f"{store.name}-replayed"):
         worlddb.open(replayed, author="reader").close()

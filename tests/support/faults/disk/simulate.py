@@ -100,11 +100,11 @@ class Disk:
             else:
                 file.since.append(Piece(operation.offset, operation.data, kind is Kind.WRITE_THROUGH))
 
-    def write_out(self, into: Path, chance: Chance) -> None:
+    def write_out(self, into: Path, chance: Survival) -> None:
         """Make the files as they could be."""
         self._write_out(self.root, into, chance)
 
-    def _write_out(self, folder: Folder, into: Path, chance: Chance) -> None:
+    def _write_out(self, folder: Folder, into: Path, chance: Survival) -> None:
         into.mkdir()
         for name, there in folder.names(chance.how_many(len(folder.since))).items():
             if isinstance(there, Folder):
@@ -139,7 +139,7 @@ class Disk:
         return found
 
 
-class Chance:
+class Survival:
     """Decides what uncertain data survives. This one keeps all of it, as a kill does."""
 
     def how_many(self, changes: int) -> int:
@@ -154,7 +154,7 @@ class Chance:
         return bytes(found)
 
 
-class Nothing(Chance):
+class NothingSurvives(Survival):
     """Only what is certain is there."""
 
     def how_many(self, changes: int) -> int:
@@ -168,7 +168,7 @@ class Nothing(Chance):
         return bytes(found)
 
 
-class Some(Chance):
+class SomeSurvives(Survival):
     """Any part survives, of each page or sector, by a share drawn for every crash."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -215,7 +215,7 @@ def _apply(content: bytearray, piece: Piece) -> None:
     content[piece.offset : piece.offset + len(piece.data)] = piece.data
 
 
-def told(operations: Sequence[Operation]) -> Disk:
+def replay_operations(operations: Sequence[Operation]) -> Disk:
     """Make a disk that was told these operations."""
     disk = Disk()
     for operation in operations:

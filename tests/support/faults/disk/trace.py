@@ -52,7 +52,7 @@ class Operation(NamedTuple):
     data: bytes
 
 
-def why_not() -> str:
+def unavailable_reason() -> str:
     """Say why nothing can be recorded on this machine; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "a library is preloaded by LD_PRELOAD, which is known to work on Linux"
