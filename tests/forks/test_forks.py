@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.bundling import contained
+from tests.support.bundling import interior_of
 from tests.support.model.stores import refusal
 from worlddb import Database, World
 from worlddb.tools.mcp import catalogue
@@ -369,7 +369,7 @@ def test_of_a_world_and_its_fork_that_come_together_each_keeps_what_was_erased_i
         assert there.import_bundle(tmp_path / "world.bundle")
         again = str(there.fork(world, "again").ref)
         for store, within in ((db, world), (db, whole), (there, world), (there, again)):
-            found = [_seen(store, ref) for ref in contained(store.view(), within)]
+            found = [_seen(store, ref) for ref in interior_of(store.view(), within)]
             told = sorted((each.content, each.erased, "n" in each.aliases) for each in found if each.type != "Topic")
             assert told == [("", True, False), ("kept", False, True)]
             assert store.verify(deep=True).ok

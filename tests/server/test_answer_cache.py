@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.rest import RestClient, ServedStore, running
+from tests.support.rest import RestClient, RestServer, running
 from worlddb import ManualClock
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import answer_cache, serving
@@ -43,13 +43,13 @@ class Forgetful(AnswerCache):
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[ServedStore]:
+def served(tmp_path: Path) -> Iterator[RestServer]:
     with running(tmp_path, embedder=None) as found:
         found.rest._answers = Counting()
         yield found
 
 
-def hits(served: ServedStore) -> int:
+def hits(served: RestServer) -> int:
     found: Any = served.rest._answers
     return int(found.found)
 
@@ -122,7 +122,7 @@ def _change(db: worlddb.Database, draw: random.Random, clock: ManualClock, refs:
         pass  # A law forbids it: as good as no command.
 
 
-def test_a_read_sees_what_another_process_wrote_before_it(served: ServedStore, tmp_path: Path) -> None:
+def test_a_read_sees_what_another_process_wrote_before_it(served: RestServer, tmp_path: Path) -> None:
     ana = served.caller("ana")
     ref = ana.send("POST", "/v1/worlds", name="Riga", content="wet")["refs"][0]
     for _ in range(3):
@@ -154,7 +154,7 @@ def test_a_read_sees_what_another_process_wrote_before_it(served: ServedStore, t
     assert process.returncode == 0
 
 
-def test_an_answer_is_of_one_key_and_none_is_kept_for_a_key_of_one_world(served: ServedStore) -> None:
+def test_an_answer_is_of_one_key_and_none_is_kept_for_a_key_of_one_world(served: RestServer) -> None:
     owner, accounts = served.caller("owner"), served.db.accounts
     inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
     outside = owner.send("POST", "/v1/worlds", name="outside")["refs"][0]
@@ -173,7 +173,7 @@ def test_an_answer_is_of_one_key_and_none_is_kept_for_a_key_of_one_world(served:
     assert hits(served) == before
 
 
-def test_what_is_kept_is_answered_by_each_method_condition_and_type_as_a_read_is(served: ServedStore) -> None:
+def test_what_is_kept_is_answered_by_each_method_condition_and_type_as_a_read_is(served: RestServer) -> None:
     ana = served.caller("ana")
     path = f"/v1/worlds/{ana.send('POST', '/v1/worlds', name='Riga')['refs'][0]}"
     first, again = ana("GET", path), ana("GET", path)
@@ -270,7 +270,7 @@ def test_blocks_of_reads_see_the_state_that_is_kept_for_them_and_others_the_newe
             assert len(db.view().find(type="Fact")) == 2 and db.view().get(ref) is not None
 
 
-async def _got(served: ServedStore, key: str, path: str, body: asyncio.Event | None = None) -> tuple[int, bytes]:
+async def _got(served: RestServer, key: str, path: str, body: asyncio.Event | None = None) -> tuple[int, bytes]:
     """Status and body of an answer, asked for by the application's own interface; ``body``: when that comes."""
     sent: list[Any] = []
 
@@ -289,7 +289,7 @@ async def _got(served: ServedStore, key: str, path: str, body: asyncio.Event | N
 
 
 def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
-    served: ServedStore, monkeypatch: pytest.MonkeyPatch
+    served: RestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the next turn reads what was written since, after a read that failed too."""
     db, begun = served.db, 0
@@ -327,7 +327,7 @@ def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
     assert [after - before for before, after in zip([0, *counts], counts, strict=False)] == [1, 3] * 3
 
 
-def _at_once(served: ServedStore, key: str, target: str, method: str = "GET", **headers: str) -> Any:
+def _at_once(served: RestServer, key: str, target: str, method: str = "GET", **headers: str) -> Any:
     """What is answered without a task; to be called in a loop. ``None`` if that is left to one."""
     path, _, query = target.partition("?")
     told = {"host": "127.0.0.1", "authorization": f"Bearer {key}"} | headers
@@ -341,7 +341,7 @@ def test_what_is_answered_at_once_is_answered_as_by_a_task(tmp_path: Path) -> No
         _compare(served)
 
 
-def _compare(served: ServedStore) -> None:
+def _compare(served: RestServer) -> None:
     db, store = served.db, served.db.head().store_id
     ref = db.create("Place", "Riga", content="wet").ref
     key, other = (served.keys.add(store, name, None, write=False) for name in ("ana", "bo"))
@@ -387,7 +387,7 @@ def _compare(served: ServedStore) -> None:
     assert sorted(used.values()) == [1, 1 + len(asked) - 2 + 3 * len(asked)], "each is counted, and once"
 
 
-def test_what_is_answered_at_once_sees_what_was_written_in_the_same_turn(served: ServedStore) -> None:
+def test_what_is_answered_at_once_sees_what_was_written_in_the_same_turn(served: RestServer) -> None:
     ref = served.db.create("Place", "Riga", content="said 0").ref
     key = served.keys.add(served.db.head().store_id, "ana", None, write=False)
     served.stranger(key).get(f"/v1/worlds/{ref}")
@@ -401,7 +401,7 @@ def test_what_is_answered_at_once_sees_what_was_written_in_the_same_turn(served:
     asyncio.run(turn())
 
 
-def test_a_read_that_comes_in_a_turn_beside_one_that_waited_is_not_answered_as_before(served: ServedStore) -> None:
+def test_a_read_that_comes_in_a_turn_beside_one_that_waited_is_not_answered_as_before(served: RestServer) -> None:
     db = served.db
     one, other = (db.create("Fact", name, content="at first").ref for name in ("one", "other"))
     key = served.keys.add(db.head().store_id, "whole", None, write=False)

@@ -13,18 +13,18 @@ import msgspec
 import pytest
 
 from tests.server.test_serve import PATIENCE_SECONDS, serving
-from tests.support.rest import RestClient, ServedStore, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, running
 from worlddb.client import wire_records as wire
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
     with running(tmp_path_factory.mktemp("jobs")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def ana(served: ServedStore) -> RestClient:
+def ana(served: RestServer) -> RestClient:
     return served.caller("ana")
 
 
@@ -71,7 +71,7 @@ def test_a_bundle_goes_from_one_store_to_another(ana: RestClient, tmp_path: Path
         assert ended(ana, ana("POST", "/v1/bundles/import", content=content)).status == "done"
 
 
-def test_an_erasure_is_planned_done_and_receipted(served: ServedStore, ana: RestClient) -> None:
+def test_an_erasure_is_planned_done_and_receipted(served: RestServer, ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="Ove Fjord", content="a diary")["refs"][0]
     path = f"/v1/worlds/{ref}/erase"
     plan = ended(ana, ana("POST", path, json={"reason": "request 7", "plan": True}))

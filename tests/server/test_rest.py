@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.rest import BASE, RestClient, ServedStore, check_type, running
+from tests.support.rest import BASE, RestClient, RestServer, check_type, running
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
@@ -25,13 +25,13 @@ from worlddb.tools.server import client_store, interface_page, request_types, re
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
     with running(tmp_path_factory.mktemp("rest")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def ana(served: ServedStore) -> RestClient:
+def ana(served: RestServer) -> RestClient:
     return served.caller("ana")
 
 
@@ -190,7 +190,7 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: RestClien
         assert ana("POST", path, json={"text": "x", **more}).status_code in (404, 422)
 
 
-def test_what_holds_is_there_as_a_memory_graph(served: ServedStore, ana: RestClient) -> None:
+def test_what_holds_is_there_as_a_memory_graph(served: RestServer, ana: RestClient) -> None:
     team = ana.send("POST", "/v1/worlds", name="Search", type="Team")["refs"][0]
     ana.send("POST", "/v1/worlds", name="Elsewhere")
     told = {"type": "Person", "world": team}
@@ -266,7 +266,7 @@ def test_a_world_is_claimed_under_the_conditions_of_the_request(ana: RestClient)
     assert ana("GET", "/v1/worlds/loft").status_code == 404, "and nothing was made"
 
 
-def test_the_store_shows_its_head_log_proofs_and_figures(served: ServedStore, ana: RestClient) -> None:
+def test_the_store_shows_its_head_log_proofs_and_figures(served: RestServer, ana: RestClient) -> None:
     ref = ana.send("POST", "/v1/worlds", name="lighthouse")["refs"][0]
     head = check_type(ana.get("/v1/head"), wire.Head)
     page = check_type(ana.get("/v1/log", ref=ref), wire.Entries)
@@ -322,7 +322,7 @@ def test_a_request_under_a_key_is_done_once(ana: RestClient) -> None:
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
 
 
-def test_a_key_of_another_is_another_request(served: ServedStore, ana: RestClient) -> None:
+def test_a_key_of_another_is_another_request(served: RestServer, ana: RestClient) -> None:
     """One who happened to use the same Idempotency-Key was refused, or told what somebody else had written."""
     key = {"Idempotency-Key": "mine"}
     first = ana("POST", "/v1/worlds/tea/memories", json={"text": "It is green."}, headers=key).json()
@@ -334,7 +334,7 @@ def test_a_key_of_another_is_another_request(served: ServedStore, ana: RestClien
 
 
 def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(
-    served: ServedStore, ana: RestClient
+    served: RestServer, ana: RestClient
 ) -> None:
     made = served.db.signed("ana").create("World", "jug", idempotency_key="old")
     key = {"Idempotency-Key": "old"}
@@ -354,7 +354,7 @@ def listed(ana: RestClient, path: str, name: str, **asked: Any) -> list[Any]:
             return found
 
 
-def test_every_list_goes_on_to_its_end(served: ServedStore, ana: RestClient) -> None:
+def test_every_list_goes_on_to_its_end(served: RestServer, ana: RestClient) -> None:
     """They ended behind 10,000 items, as if there were no more."""
     box = ana.send("PUT", "/v1/worlds/box")["ref"]
     with served.db.batch() as tx:
@@ -373,7 +373,7 @@ def test_every_list_goes_on_to_its_end(served: ServedStore, ana: RestClient) -> 
     assert {each["ref"] for each in listed(ana, "/v1/worlds", "worlds", limit=200)} > {each["ref"] for each in beads}
 
 
-def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: ServedStore, ana: RestClient) -> None:
+def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: RestServer, ana: RestClient) -> None:
     home = ana.send("PUT", "/v1/worlds/rack")["ref"]
     guest = served.caller("racker", home)
     for name in "abcd":
@@ -473,7 +473,7 @@ BAD = [
 
 @pytest.mark.parametrize(("method", "path", "how", "status", "code"), BAD)
 def test_a_bad_request_is_told_what_is_wrong_and_changes_nothing(
-    served: ServedStore, ana: RestClient, method: str, path: str, how: dict[str, object], status: int, code: str
+    served: RestServer, ana: RestClient, method: str, path: str, how: dict[str, object], status: int, code: str
 ) -> None:
     before = served.db.head()
     answer = ana(method, path, **how)
@@ -484,7 +484,7 @@ def test_a_bad_request_is_told_what_is_wrong_and_changes_nothing(
     assert served.db.head() == before
 
 
-def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: ServedStore) -> None:
+def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: RestServer) -> None:
     for stranger in (served.stranger(), served.stranger("worlddb_nothing")):
         answer = stranger("GET", "/v1/worlds")
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
@@ -498,7 +498,7 @@ def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: 
     assert ended("GET", "/v1/worlds").status_code == 401
 
 
-def test_the_page_names_every_route_and_every_type(served: ServedStore) -> None:
+def test_the_page_names_every_route_and_every_type(served: RestServer) -> None:
     page = served.stranger().get("/openapi.json")
     assert page["openapi"] == "3.1.0"
     for route in serving.ROUTES:
@@ -818,7 +818,7 @@ def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: RestClient) -> N
         assert refused.status_code == 422 and f"$.{field}" in refused.json()["detail"]
 
 
-def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: ServedStore, ana: RestClient) -> None:
+def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: RestServer, ana: RestClient) -> None:
     shed = ana.send("PUT", "/v1/worlds/shed")["ref"]
     rake, spade = (ana.send("POST", "/v1/worlds/shed/members", name=name)["refs"][0] for name in ("rake", "spade"))
     for caller in (ana, served.caller("gardener", shed)):

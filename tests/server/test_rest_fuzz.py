@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 import pytest
 
-from tests.support.rest import RestClient, ServedStore, running
+from tests.support.rest import RestClient, RestServer, running
 from worlddb.client import wire_records as wire
 
 REQUESTS = 400
@@ -62,7 +62,7 @@ SKIPPED = ("/v1/events", "/v1/verify", "/v1/bundles", "/v1/bundles/import")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
     with running(tmp_path_factory.mktemp("fuzz")) as found:
         yield found
 
@@ -123,7 +123,7 @@ def body_of(rng: random.Random, page: dict[str, Any], operation: dict[str, Any],
 
 
 @pytest.mark.parametrize("name", ["owner", "guest"])
-def test_whatever_is_asked_is_answered_as_the_page_says(served: ServedStore, seed: int, name: str) -> None:
+def test_whatever_is_asked_is_answered_as_the_page_says(served: RestServer, seed: int, name: str) -> None:
     rng = random.Random(f"{seed} {name}")
     owner = served.caller(f"maker-of-{name}")
     home = owner.send("POST", "/v1/worlds", name=f"home of {name}")["refs"][0]
@@ -145,7 +145,7 @@ def test_whatever_is_asked_is_answered_as_the_page_says(served: ServedStore, see
     assert good > REQUESTS // 40, "most of it never reached the store"
 
 
-def test_a_parameter_that_says_null_is_a_text(served: ServedStore) -> None:
+def test_a_parameter_that_says_null_is_a_text(served: RestServer) -> None:
     ana = served.caller("ana")
     made = ana.send("POST", "/v1/worlds", name="null")["refs"][0]
     assert made in [each["ref"] for each in ana.get("/v1/worlds", name="null")["worlds"]]

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import pytest
 
-from tests.support.rest import RestClient, ServedStore, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, running
 from worlddb.client import wire_records as wire
 
 A, SERVES = "<https://a.example/luna>", "<https://a.example/serves>"
@@ -18,13 +18,13 @@ NAMES = "SELECT ?name FROM wdb:memory { ?x wdb:name ?name } ORDER BY ?name"
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[ServedStore]:
+def served(tmp_path: Path) -> Iterator[RestServer]:
     with running(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
-def ana(served: ServedStore) -> RestClient:
+def ana(served: RestServer) -> RestClient:
     return served.caller("ana")
 
 
@@ -138,7 +138,7 @@ def test_an_update_under_a_key_has_one_effect(ana: RestClient) -> None:
     assert ana("POST", path, content="CLEAR ALL", **how).status_code == 409
 
 
-def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: ServedStore, ana: RestClient) -> None:
+def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: RestServer, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     how: Any = {"headers": {"Content-Type": "application/sparql-update"}}
     ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"tea"']])
@@ -160,7 +160,7 @@ def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: 
     assert ana("POST", "/v1/worlds/pubs/sparql", content=copied, **how).status_code == 409
 
 
-def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: ServedStore, ana: RestClient) -> None:
+def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: RestServer, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     served.db.accounts.define_plan("small", writes_per_minute=2, features=["sparql"])
     served.db.accounts.create_account("acme", plan="small")
@@ -205,7 +205,7 @@ def test_a_query_has_its_dataset_beside_it(ana: RestClient) -> None:
     assert [each["graph"] for each in listed if each["graph"]] == ["<urn:cake>"]
 
 
-def test_only_a_key_that_writes_sends_updates(served: ServedStore, ana: RestClient) -> None:
+def test_only_a_key_that_writes_sends_updates(served: RestServer, ana: RestClient) -> None:
     reader = served.caller("reader", write=False)
     how: Any = {"content": "INSERT DATA { <urn:a> <urn:b> <urn:c> }"}
     how["headers"] = {"Content-Type": "application/sparql-update"}
@@ -215,7 +215,7 @@ def test_only_a_key_that_writes_sends_updates(served: ServedStore, ana: RestClie
     assert asked.json()["boolean"] is True
 
 
-def test_a_plan_without_sparql_is_not_answered(served: ServedStore) -> None:
+def test_a_plan_without_sparql_is_not_answered(served: RestServer) -> None:
     served.db.accounts.define_plan("plain", features=[])
     served.db.accounts.create_account("jon", plan="plain")
     jon = RestClient(served.rest, served.db.accounts.create_key("phone", account="jon").secret)
@@ -239,7 +239,7 @@ def test_a_fork_goes_on_and_is_merged(ana: RestClient) -> None:
     assert ana("POST", f"/v1/worlds/{trip}/merge").status_code == 422
 
 
-def test_a_key_of_one_world_has_its_own_statements_and_forks(served: ServedStore, ana: RestClient) -> None:
+def test_a_key_of_one_world_has_its_own_statements_and_forks(served: RestServer, ana: RestClient) -> None:
     home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
     other = ana.send("POST", "/v1/worlds", name="other")["refs"][0]
     ana.send("POST", f"/v1/worlds/{home}/members", name="trip")
@@ -264,7 +264,7 @@ def test_a_key_of_one_world_has_its_own_statements_and_forks(served: ServedStore
     assert refused.status_code == 404 and other not in refused.text
 
 
-def test_sparql_of_a_key_of_one_world_ends_at_it(served: ServedStore, ana: RestClient) -> None:
+def test_sparql_of_a_key_of_one_world_ends_at_it(served: RestServer, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     home = ana.send("POST", "/v1/worlds", name="home", content="inside")["refs"][0]
     other = ana.send("POST", "/v1/worlds", name="other", content="outside")["refs"][0]
@@ -278,7 +278,7 @@ def test_sparql_of_a_key_of_one_world_ends_at_it(served: ServedStore, ana: RestC
     assert "outside" not in guest("GET", f"/v1/sparql?query={quote(named)}").text
 
 
-def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: ServedStore, ana: RestClient) -> None:
+def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: RestServer, ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     secret = ana.send("POST", "/v1/worlds", name="secret")["refs"][0]
     home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]

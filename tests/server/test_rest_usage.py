@@ -12,12 +12,12 @@ import pytest
 import worlddb
 from tests.server.test_serve import PATIENCE_SECONDS
 from tests.server.test_serve import serving as served_by_process
-from tests.support.rest import RestClient, ServedStore, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, running
 from worlddb import client
 from worlddb.client import wire_records as wire
 
 
-def robot_of(served: ServedStore, **limits: Any) -> RestClient:
+def robot_of(served: RestServer, **limits: Any) -> RestClient:
     """A client with a key that writes to the whole store, under a plan."""
     accounts = served.db.accounts
     accounts.define_plan("small", **limits)

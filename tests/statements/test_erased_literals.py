@@ -428,7 +428,7 @@ def test_a_world_and_its_fork_go_in_one_bundle_of_which_one_has_lost_a_literal(
         assert other.verify(deep=True).findings == ()
         if of_fork:
             other.erase_literal(world, Literal(GONE), reason="request 8")
-        assert traces(tmp_path / "other", [GONE]) == []
+        assert find_traces(tmp_path / "other", [GONE]) == []
 
 
 def test_a_confined_view_is_told_of_erasures_inside_alone(db: Database) -> None:

@@ -50,7 +50,7 @@ class RestClient:
         return answer.json()
 
 
-class ServedStore:
+class RestServer:
     """A store that is served in this process."""
 
     def __init__(self, db: Database, rest: Rest, keys: access_keys.KeyFile) -> None:
@@ -67,13 +67,13 @@ class ServedStore:
 
 
 @contextmanager
-def running(folder: Path, **options: Any) -> Iterator[ServedStore]:
+def running(folder: Path, **options: Any) -> Iterator[RestServer]:
     """A store that is served in this process, without a socket."""
     with worlddb.open(folder / "store", author="operator", durability="group", **options) as db:
         keys = access_keys.KeyFile(folder / "store.keys")
         rest = Rest(ServedStore(db, Gate(db, keys, per_second=10_000), serving.ROUTES))
         try:
-            yield ServedStore(db, rest, keys)
+            yield RestServer(db, rest, keys)
         finally:
             rest.close()
 

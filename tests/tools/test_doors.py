@@ -38,7 +38,7 @@ Say = Callable[..., Told]
 class House:
     """A store, and each door to it."""
 
-    def __init__(self, running: rest.ServedStore, run: Here) -> None:
+    def __init__(self, running: rest.RestServer, run: Here) -> None:
         self.db: Database = running.db
         self.run, self.caller = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")

@@ -299,7 +299,7 @@ def test_each_world_gives_what_it_has_of_a_text_that_its_fork_has_not(tmp_path):
         ([*frames[: second + 1], *frames[first:second], *frames[second + 1 :]], "is given twice"),
         (as_before, "is given twice"),
     ):
-        assert told in refused(written(tmp_path / "bad.bundle", changed)).message
+        assert told in refused(write_frames(tmp_path / "bad.bundle", changed)).message
 
 
 def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeypatch):

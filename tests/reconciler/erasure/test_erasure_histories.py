@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.bundling import contained
+from tests.support.bundling import interior_of
 from tests.support.examples import examples
 from tests.support.faults.answers import answers
 from tests.support.faults.traces import find_traces
@@ -168,9 +168,9 @@ class Side:
         """Each world says what the model says, and a word that none says is in no file."""
         assert {ref: self.readable(ref) for ref in self.said} == self.said
         within = sorted(self.said)[len(words) % len(self.said)]
-        for ref in contained(self.db.view(world=within), within):
+        for ref in interior_of(self.db.view(world=within), within):
             assert self.readable(ref, within=within) == self.said[ref]
-        assert traces(self.db.path, words - set[str]().union(*self.said.values())) == []
+        assert find_traces(self.db.path, words - set[str]().union(*self.said.values())) == []
 
 
 class CopiedHistory:
@@ -225,12 +225,12 @@ class CopiedHistory:
 
     def fork(self, side: Side) -> None:
         ref = self.any_of(side)
-        inside = contained(side.db.view(), ref)
+        inside = interior_of(side.db.view(), ref)
         into = self.draw.choice([each for each in side.said if each not in inside and each not in side.closed] or [""])
         seq = self.draw.choice([None, None, side.db.head().seq])
         done = side.db.fork(ref, seq=seq, into=into or None)
         assert done, done
-        for copy in contained(side.db.view(), done.ref):
+        for copy in interior_of(side.db.view(), done.ref):
             origin = side.db.view().forked_from(copy)
             assert origin is not None and origin.of in inside
             self.written(side, copy, set(side.said[origin.of]))
@@ -249,7 +249,7 @@ class CopiedHistory:
             return
         erased = {each.ref for each in side.db.erasure_receipt(done).worlds}
         assert (ref in erased or ref in side.closed) and erased <= {
-            copy for each in (contained(side.db.view(), ref) if members else [ref]) for copy in side.copies(each)
+            copy for each in (interior_of(side.db.view(), ref) if members else [ref]) for copy in side.copies(each)
         }
         assert members or side.copies(ref) - side.closed <= erased
         for each in erased:
@@ -275,7 +275,7 @@ class CopiedHistory:
         other = next(each for each in self.sides if each is not side)
         ref, file = self.any_of(side), self.folder / "next.bundle"
         side.db.export(ref, file, overwrite=True)
-        inside = contained(side.db.view(), ref)
+        inside = interior_of(side.db.view(), ref)
         assert side.db.import_bundle(file, allow_outside=True).events == 0
         join = self.draw.random() < 0.3
         done = other.db.import_bundle(file, allow_outside=True, join=join)
@@ -306,7 +306,7 @@ class CopiedHistory:
                 self.met[error.code] += 1
                 return
             self.met["merged"] += 1
-            for each in contained(side.db.view(), origin.of):
+            for each in interior_of(side.db.view(), origin.of):
                 told = side.readable(each)
                 assert told.isdisjoint(side.gone[each])
                 assert told >= side.said.get(each, set()), "a merge takes nothing out of the history"
@@ -335,7 +335,7 @@ class CopiedHistory:
         with worlddb.open(into, embedder=None) as made:
             assert made.verify(deep=True).findings == ()
         living = set[str]().union(*side.said.values())
-        assert traces(into, self.words - living) == []
+        assert find_traces(into, self.words - living) == []
 
     def step(self) -> None:
         side = self.draw.choice(self.sides)
