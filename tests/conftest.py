@@ -1,4 +1,4 @@
-"""One root seed a run, the Hypothesis profiles, and which tests are left out.
+"""One root seed for a run, the Hypothesis profiles, and the selection of tests.
 
 A plain run is repeatable: its root seed is fixed and Hypothesis derives its examples from the tests' own
 text. With ``--seed N`` both follow N. A soak run (``-m soak``) draws a fresh seed unless one is given. The
@@ -165,7 +165,7 @@ def root_seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def names_of_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names and types of several lines, and with control characters, are written as earlier releases wrote them."""
+    """Allow names and types with several lines and control characters, as earlier releases did."""
     monkeypatch.setattr(limits, "checked_line", limits.checked_text)
 
 
@@ -218,7 +218,7 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The doctor looks at the store alone: whether libraries load is tried in a process of its own each time."""
+    """The doctor checks only the store; trying library imports in a process takes long."""
     monkeypatch.setattr(installation, "CHECKS", ())
 
 

@@ -1,4 +1,4 @@
-"""Makes bundles for tests, their frames, unchecked files, and what a store shows of one."""
+"""Bundles for tests: their frames, unchecked files, and the visible state of a store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SampleRefs(NamedTuple):
 
 
 def build_sample_store(folder: Path, seed: int = 3) -> SampleRefs:
-    """Make a team with an inner world, a person of two versions, and edges of every fate."""
+    """Make a team with an inner world, a person of two versions, and edges in every state."""
     clock = ManualClock()
     with worlddb.open(folder, author="agent-7", clock=clock, entropy=SeededEntropy(seed)) as db:
         team = db.create("Topic", "Search team", valid_from=day(0)).ref
@@ -70,7 +70,7 @@ def frames_of(path: Path) -> list[fr.AnyFrame]:
 
 
 def write_frames(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) -> Path:
-    """Write a file of these frames with the hashes that belong to them, whatever they say."""
+    """Write a file of these frames with matching hashes, whatever their content."""
     with path.open("wb") as out:
         writer = BundleWriter(out)
         worlds = 0
@@ -83,7 +83,7 @@ def write_frames(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = T
 
 
 def interior_of(view: View, world: str) -> list[str]:
-    """A world and all that it contains, whether or not that is valid at the view's time."""
+    """A world and its interior, valid or not at the view's time."""
     inside = [world]
     for ref in inside:
         inside.extend(member.ref for member in view.children(ref, include_superseded=True) if member.ref not in inside)
@@ -91,7 +91,7 @@ def interior_of(view: View, world: str) -> list[str]:
 
 
 def visible_state(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
-    """What a view shows inside a world, without the commits and ingest times of its store."""
+    """The state that a view shows inside a world, without commits and ingest times."""
 
     def text(version: Any) -> tuple[Any, ...]:
         source = {name: value for name, value in version.source.items() if name != "imported"}

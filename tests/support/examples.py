@@ -1,4 +1,4 @@
-"""How many examples a property is tried on: few in a plain run, many in a soak run, which has all properties again."""
+"""The number of examples of a property: few in a plain run, many in a soak run."""
 
 from typing import Any, Final
 
@@ -9,6 +9,6 @@ AS_MANY: Final = 60
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Settings with so many examples, and sixty times as many where the profile of soak runs is loaded."""
+    """Settings with this many examples, and sixty times as many in the profile of soak runs."""
     is_soak = settings.get_current_profile_name() == "soak"
     return settings(max_examples=count * AS_MANY if is_soak else count, **others)

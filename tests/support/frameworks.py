@@ -1,4 +1,4 @@
-"""Stands in for the models of agent frameworks: it answers by rule from what it is given, and asks nobody.
+"""Stand-ins for the models of agent frameworks, which answer by rule.
 
 A framework's page says ``model``, which is one of these here. It quotes what its instructions know, so that a page on
 which memory did not reach the model prints something else.

@@ -1,4 +1,4 @@
-"""Connects the official MCP client to a process of its own or to a server in this one."""
+"""Connect the official MCP client to a server in another process or in this one."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tests.support.serving import PATIENCE_SECONDS
 
 
 def command(store: Path, *options: str) -> list[str]:
-    """What starts a server on a store."""
+    """The command that starts a server on a store."""
     return [sys.executable, "-m", "worlddb", "--store", str(store), "mcp", *options]
 
 
 def start_server(store: Path) -> Piped:
-    """A server on a store that is spoken to byte for byte, without what starting Python takes."""
+    """Start a server on a store for raw bytes, already loaded."""
     return Piped("worlddb", "--store", store, "mcp", cwd=store.parent)
 
 
 def run_bounded(work: Callable[[], Awaitable[None]], patience_seconds: float = PATIENCE_SECONDS) -> None:
-    """Run it, and fail rather than wait for ever."""
+    """Run a coroutine, and fail rather than wait for ever."""
 
     async def bounded() -> None:
         with anyio.fail_after(patience_seconds):
@@ -42,20 +42,20 @@ LISTS = frozenset(("memory_recall", "memory_list", "memory_as_of"))
 
 
 def with_all_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with which a tool answers with all fields."""
+    """The arguments, with those that make a tool answer with all fields."""
     return {**arguments, "detail": "full"} if name in LISTS else arguments
 
 
 @asynccontextmanager
 async def connect_client(store: Path, *options: str) -> AsyncIterator[Client]:
-    """The official client of a server of its own."""
+    """Connect the official client to a server of its own."""
     program, *arguments = command(store, *options)
     async with Client(stdio_client(StdioServerParameters(command=program, args=arguments))) as client:
         yield client
 
 
 async def answer(client: Client, name: str, /, **arguments: Any) -> Any:
-    """The structured answer of a tool, which is also there as text; of a list, with all fields."""
+    """The structured answer of a tool, checked against its text; a list has all fields."""
     result = await client.call_tool(name, with_all_fields(name, arguments))
     assert not result.is_error, result.content
     (text,) = result.content

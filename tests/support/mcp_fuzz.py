@@ -1,4 +1,4 @@
-"""Draws requests that no client should send; none may write, end or delay the server."""
+"""Draw invalid requests; none may write, end or delay the server."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ BROKEN_WRITES: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def requests(seed: int, number: int) -> Iterator[bytes]:
-    """So many messages, each one line without its end. Their ids are texts."""
+    """This many messages, one line each without its end. Their ids are texts."""
     rng = random.Random(seed)
     for position in range(number):
         kind: Callable[[random.Random, str], bytes] = rng.choice(KINDS)

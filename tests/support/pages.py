@@ -1,4 +1,4 @@
-"""Reads HTML pages strictly and in Chromium, with texts that try to escape their place."""
+"""Read HTML pages strictly and in Chromium, with texts that try to break out of their element."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ has_browser = pytest.mark.skipif(found_browser() is None, reason=NO_BROWSER)
 
 
 def browser() -> str:
-    """Chromium, or no test."""
+    """The path of Chromium; skips the test if there is none."""
     found = found_browser()
     if found is None:
         pytest.skip(NO_BROWSER)

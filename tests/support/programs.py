@@ -1,4 +1,4 @@
-"""Runs the project's programs in processes of their own that begin with the engine loaded.
+"""Run the project's programs in processes that start with the engine loaded.
 
 They are forked from a server that has loaded it: what ``python -m`` takes half a second for is there at once. All else
 is as if it had been started: arguments, folder, environment, streams, signals and exit code. What is about the start
@@ -68,7 +68,7 @@ class Program:
         return self._process.exitcode
 
     def wait(self, timeout: float) -> int:
-        """Wait for its end; its exit code."""
+        """Wait for the end; returns the exit code."""
         self._process.join(timeout)
         code = self._process.exitcode
         if code is None:
@@ -139,7 +139,7 @@ def _run(module: str, words: list[str], cwd: str, environment: dict[str, str], s
 def ran(
     module: str, *words: object, cwd: Path, environment: Environment, stdin: bytes = b"", seconds: float = 240
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run ``python -m MODULE`` to its end, and give what it wrote."""
+    """Run ``python -m MODULE`` to its end; returns its output."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(stdin)
         given.seek(0)

@@ -1,4 +1,4 @@
-"""Makes stores to prove things of, and runs the checker that the documentation prints."""
+"""Stores for proofs, and the checker that the documentation prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = ("refers_to", "implies", "causes", "derived_from")
 
 
 class ByHand:
-    """The documentation's functions, which need no WorldDB and raise for what does not hold."""
+    """The documentation's functions, which need no WorldDB and raise for an invalid proof."""
 
     def __init__(self) -> None:
         names: dict[str, Any] = {}
@@ -64,7 +64,7 @@ def grow(store: Path, seed: int, commits: int) -> None:
 
 
 def everything(db: worlddb.Database, seq: int) -> Iterator[str]:
-    """Every world, and every edge but those of containment, that there was at a commit."""
+    """Every world and every edge, except containment, at a commit."""
     with db._reader.snapshot() as snapshot:
         tables = snapshot.tables
         rows = [tables.node(node) for node in range(tables.progress().next_node)]

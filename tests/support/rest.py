@@ -1,4 +1,4 @@
-"""The REST application of a store in this process, and clients of several keys."""
+"""The REST application of a store in this process, and clients with several keys."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def running(folder: Path, **options: Any) -> Iterator[RestServer]:
 
 
 def check_type(value: Any, kind: Any) -> Any:
-    """An answer as its type has it: no field is missing, and none is there that the type does not name."""
+    """Check that an answer has exactly the fields of its type."""
     found = msgspec.convert(value, kind)
     assert msgspec.json.decode(msgspec.json.encode(found)) == value
     return found

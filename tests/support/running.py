@@ -1,4 +1,4 @@
-"""Runs the command line in this process or another one, on a small store."""
+"""Run the command line, in this or another process, on a small store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAY = 86_400_000_000
 
 
 class Run(NamedTuple):
-    """How a run ended and what it wrote."""
+    """The exit code and output of a run."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP in a process of its own, and what is said to it byte for byte."""
+"""The MCP server over HTTP in another process, and raw requests to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HELLO = {
 
 
 class HttpServer(NamedTuple):
-    """A server that takes requests."""
+    """A running server."""
 
     url: str
     store: Path
@@ -54,13 +54,13 @@ class HttpServer(NamedTuple):
         return told
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Tell it to end; its exit code."""
+        """Ask the server to end; returns its exit code."""
         self.process.send_signal(number)
         return self.process.wait(PATIENCE_SECONDS)
 
 
 class Reply(NamedTuple):
-    """What a request was answered."""
+    """The reply to a request."""
 
     status: int
     head: str
@@ -73,7 +73,7 @@ class Reply(NamedTuple):
 
 @contextmanager
 def serve_http(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[HttpServer]:
-    """A server at a free port; it is ended afterwards, if it was not before."""
+    """Start a server at a free port, and end it afterwards."""
     log = store.with_name(f"{store.name}.stderr")
     words = ("--store", store, "--json", "mcp", "--http", f"{host}:0", *options)
     told, out = os.pipe()
@@ -94,7 +94,7 @@ def serve_http(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[
 
 
 def request(method: str = "POST", body: bytes = b"", path: str = "/mcp", **headers: str) -> bytes:
-    """A request as it goes over the wire; underscores in the names of headers stand for hyphens."""
+    """A raw request; underscores in header names stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     told = {"Host": "HERE", "Connection": "close", "Content-Length": str(len(body))} | HEADERS | named
     lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
@@ -113,7 +113,7 @@ def send(server: HttpServer, raw: bytes) -> Reply:
 
 
 def read_reply(link: socket.socket) -> Reply:
-    """What comes until the other side closes; status 0 if that is nothing."""
+    """Read until the other side closes; status 0 for an empty reply."""
     got = bytearray()
     while True:
         try:

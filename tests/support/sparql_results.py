@@ -1,4 +1,4 @@
-"""Answers of SPARQL compared as its test suites say: by value, blank nodes by where they stand, rows as a bag."""
+"""Compare SPARQL answers as the test suites do: by value, with isomorphic blank nodes, rows as a bag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ZONE: Final = re.compile(r"[+-]00:00$")
 
 
 class Rows(NamedTuple):
-    """The solutions of a query in their order, or what it answers by yes or no."""
+    """The ordered solutions of a query, or its yes or no."""
 
     names: list[str]
     rows: list[dict[str, Any]]
@@ -53,14 +53,14 @@ def _plain(text: str) -> str:
 
 
 def graph(quads: Iterable[Any]) -> ox.Dataset:
-    """A graph whose equality is that of its values, whatever its blank nodes are called."""
+    """A graph that equals others by value, whatever the labels of its blank nodes."""
     found = ox.Dataset(ox.Quad(each.subject, each.predicate, value(each.object)) for each in quads)
     found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return found
 
 
 def read(body: bytes, suffix: str, base: str | None = None) -> Rows:
-    """What a file of results says, by the ending of its name; of a graph the vocabulary of result sets."""
+    """Parse a file of results, by its suffix; a graph in the result-set vocabulary too."""
     if suffix == "csv":
         return _from_csv(body.decode())
     if suffix in ("ttl", "rdf", "nt"):
@@ -73,7 +73,7 @@ def read(body: bytes, suffix: str, base: str | None = None) -> Rows:
 
 
 def is_result_set(file: Path) -> bool:
-    """Whether a file of RDF has the results of a query, and not a graph that is one."""
+    """Whether an RDF file holds the results of a query rather than a graph."""
     return RS.encode() in file.read_bytes()
 
 
@@ -110,7 +110,7 @@ def _from_graph(held: ox.Dataset) -> Rows:
 
 
 def assert_same(found: Rows, expected: Rows, *, ordered: bool, reduced: bool = False) -> None:
-    """See that two answers are the same.
+    """Assert that two answers are the same.
 
     ``ordered``: in the same order too, where the specification gives one: no column has terms of different kinds.
     ``reduced``: a row may be there more than once.

@@ -1,1 +1,1 @@
-"""Helps the fault tests: a scripted run, places to cut it, processes to do it in."""
+"""Fault tests: a scripted run, points to cut it at, and processes to run it in."""

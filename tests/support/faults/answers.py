@@ -1,4 +1,4 @@
-"""Everything that a view answers, as plain values that can be compared."""
+"""All answers of a view, as comparable plain values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUERIES = ("office", "engineering lead", "team sits in Bern", "lamp", "fact")
 
 
 def answers(view: View, *, queries: tuple[str, ...] = QUERIES, exact: bool = True) -> dict[str, Any]:
-    """Everything that a view answers: worlds, edges, hashes, proposals, names and rankings."""
+    """All answers of a view: worlds, edges, hashes, proposals, names and rankings."""
     refs: list[str] = []
     for world in view.find(include_superseded=True):
         refs.append(world.ref)

@@ -18,7 +18,7 @@ _CONTEXT.set_forkserver_preload(["tests.support.faults.preloaded"])
 
 
 class Acknowledged:
-    """A file to which a process appends lines that outlive it, however it ends."""
+    """A file to which a process appends lines that survive the process, however it ends."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -59,10 +59,10 @@ def call(function: Callable[..., None], *arguments: Any) -> int:
 
 
 def pipe() -> tuple[Connection, Connection]:
-    """Two connected ends, one of them to be handed to a process."""
+    """Two connected ends; one of them goes to a process."""
     return _CONTEXT.Pipe()
 
 
 def barrier(parties: int) -> Barrier:
-    """What processes wait at until all of them are there."""
+    """A barrier for processes."""
     return _CONTEXT.Barrier(parties, timeout=PATIENCE_SECONDS)

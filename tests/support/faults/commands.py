@@ -23,7 +23,7 @@ SERVES = {"mcp", "serve"}
 
 
 class Known(NamedTuple):
-    """What a user knew of the store before it was damaged."""
+    """The references that a user knew before the store was damaged."""
 
     whole: Path
     folder: Path
@@ -73,7 +73,7 @@ class Known(NamedTuple):
 
 
 def every_line(store: Path, known: Known) -> list[list[str]]:
-    """The lines for a store, and for commands that have none the examples of their help."""
+    """Command lines for a store, and for other commands the examples of their help."""
     lines = list(known.command_lines(store))
     covered = {line[0] for line in lines} | WITHOUT_A_STORE | SERVES
     for command in COMMANDS:

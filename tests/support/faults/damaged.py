@@ -1,4 +1,4 @@
-"""What can be done with a damaged store, and what is found in it."""
+"""Uses of a damaged store, and the findings."""
 
 from __future__ import annotations
 

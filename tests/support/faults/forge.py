@@ -1,4 +1,4 @@
-"""Changing a closed store behind the engine's back, as a forger or a failing disk would."""
+"""Change a closed store without the engine, as a forger or a failing disk would."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rewrite(store: Path, changes: Iterable[tuple[bytes, bytes | None]]) -> None:
 
 
 def delete(store: Path, which: Callable[[bytes], bool]) -> int:
-    """Delete the pairs whose keys fit; how many those were."""
+    """Delete the pairs whose keys match; returns their number."""
     keys = [key for key, _ in pairs(store) if which(key)]
     rewrite(store, [(key, None) for key in keys])
     return len(keys)
@@ -69,7 +69,7 @@ def seq_of(key: bytes) -> int:
 
 
 def flip_bit(value: bytes, bit: int) -> bytes:
-    """The value with one bit turned over."""
+    """The value with one bit flipped."""
     changed = bytearray(value)
     changed[bit >> 3] ^= 1 << (bit & 7)
     return bytes(changed)

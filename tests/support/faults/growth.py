@@ -19,7 +19,7 @@ EDGES = (*(name for name in EDGE_TYPE_CODES if name != CONTAINS), CONTAINS)
 
 
 class Growth:
-    """Writes random commands; what was refused is counted and leaves nothing."""
+    """Writes random commands; refused ones are counted and change nothing."""
 
     def __init__(self, db: Database, clock: ManualClock, seed: int) -> None:
         self.db = db

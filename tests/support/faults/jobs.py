@@ -1,4 +1,4 @@
-"""What the processes of the fault tests do."""
+"""The work of the processes in fault tests."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def fork_and_use(folder: Path) -> None:
 
 
 def _in_the_fork(db: worlddb.Database, view: worlddb.View, folder: Path) -> int:
-    """How many uses of the store were not refused."""
+    """The number of uses of the store that were not refused."""
     forbidden: list[Callable[[], object]] = [
         db.head,
         db.view,

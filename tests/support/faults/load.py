@@ -1,4 +1,4 @@
-"""Processes that write and read the same store for a while, and what came of it."""
+"""Processes that write and read one store for a while, and their results."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _read_all(db: worlddb.Database, writers: list[Path], *, ranked: bool) -> flo
 
 
 def _read_last(db: worlddb.Database, writer: Path, *, ranked: bool) -> None:
-    """What was acknowledged before a view was made is in it."""
+    """Check that a view has what was acknowledged before it was made."""
     seq, ref, _, name = _last_line(writer).split()
     view = db.view()
     assert view.seq >= int(seq), f"the view is of {view.seq}, but {seq} was acknowledged before"

@@ -1,4 +1,4 @@
-"""Finds a place in memory for tests' files: the speed of a disk is not under test."""
+"""A folder in memory for tests' files, since disk speed is not under test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names where a run can be cut: steps of a write, and seams between its parts."""
+"""Points at which a run can be cut: steps of a write, and calls between its parts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def install(step: Step) -> None:
 
 
 def before(owner: Any, name: str, step: Step) -> Callable[..., Any]:
-    """A seam's function, with a step before it."""
+    """Wrap a function to call a step before it."""
     function, called = getattr(owner, name), f"{owner.__name__.rpartition('.')[2]}.{name}"
 
     @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""What processes begin with that are forked from the server of :mod:`tests.support.faults.children`.
+"""Imports of processes forked from the server of :mod:`tests.support.faults.children`.
 
 The server imports this module once. Without it each of hundreds of processes would load these libraries and the table
 of nicknames again, and its collector would go through, and so copy, all that the server had loaded.

@@ -1,4 +1,4 @@
-"""Makes a store on its own file system and remounts that read-only."""
+"""Make a store on its own file system and remount that read-only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def frozen(place: Path) -> None:
 
 
 def main(place: Path) -> None:
-    """Print a word for each thing that is as it should be."""
+    """Print a word for each check that passes."""
     mount("-t", "tmpfs", "none", str(place))
     print("mounted")
     with worlddb.open(place / "store") as db:

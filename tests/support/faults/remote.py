@@ -1,4 +1,4 @@
-"""Drives a process with its own open store, which can be stopped or killed on the way."""
+"""A process with its own open store, driven from here, that can be stopped or killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worlddb.log.store.log import LmdbLog
 
 
 class Failed(AssertionError):
-    """What was told to a process failed there; ``kind`` is the error's class."""
+    """An error in the other process; ``kind`` is its class."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")
@@ -24,7 +24,7 @@ class Failed(AssertionError):
 
 
 class Remote:
-    """The near end. Each call waits for its answer, a bounded time; :meth:`tell` does not."""
+    """The local side. Each call waits a bounded time for its answer; :meth:`tell` does not."""
 
     def __init__(
         self, folder: Path, *, author: str = "remote", map_bytes: int = 0, timeout_seconds: float = PATIENCE_SECONDS
@@ -47,7 +47,7 @@ class Remote:
         return self._answer()
 
     def answer(self) -> Any:
-        """The answer to what was told earlier."""
+        """The answer to an earlier command."""
         return self._answer()
 
     def has_answered(self, seconds: float) -> bool:
@@ -77,7 +77,7 @@ class Remote:
 
 
 def serve(connection: Connection, folder: Path, author: str, map_bytes: int, timeout_seconds: float) -> None:
-    """The far end."""
+    """The remote side."""
     if map_bytes:
         shared_environment._MAP_BYTES = map_bytes  # type: ignore[misc]
     far = RemoteCommands(worlddb.open(folder, author=author, timeout_seconds=timeout_seconds))
@@ -94,7 +94,7 @@ def serve(connection: Connection, folder: Path, author: str, map_bytes: int, tim
 
 
 class RemoteCommands:
-    """What a process can be told to do."""
+    """The commands that the remote process accepts."""
 
     def __init__(self, db: worlddb.Database) -> None:
         self.db = db

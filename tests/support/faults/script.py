@@ -1,4 +1,4 @@
-"""A run of varied commands that can be cut and restarted, and ends in the same state.
+"""A script of varied commands that can be cut and resumed, and always ends in the same state.
 
 Every write has an idempotency key, and its own clock and randomness: what was committed before the cut answers with
 the receipt that it had, and what was not is decided with the same nonces. Two finished runs therefore end in the same
@@ -20,7 +20,7 @@ Operation = Callable[["Run"], None]
 
 
 class OwnEntropy:
-    """Randomness that begins anew with every write."""
+    """Randomness that restarts with every write."""
 
     def __init__(self) -> None:
         self.begin(0)
@@ -46,7 +46,7 @@ class Run:
         self.db: Database
 
     def whole(self) -> worlddb.Head:
-        """Every operation in turn; where the store stands then."""
+        """Run every operation in order; returns the final state."""
         self.db = worlddb.open(self.folder, author="script", clock=self.clock, entropy=self.entropy)
         with self.db:
             for number, operation in enumerate(OPERATIONS, 1):
@@ -60,7 +60,7 @@ class Run:
         return f"script-{self.number}"
 
     def done(self, receipt: Receipt, *names: str) -> None:
-        """Remember what was written, and acknowledge it."""
+        """Record a write, and acknowledge it."""
         assert receipt, receipt
         self.refs.update(zip(names, receipt.refs, strict=True))
         self.acknowledge(f"{self.number} {receipt.seq} {receipt.root}")

@@ -1,4 +1,4 @@
-"""What is left of a text in the files of a store."""
+"""Traces of a text in the files of a store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LOOKS = 20
 
 
 def find_traces(folder: Path, texts: Iterable[str]) -> list[str]:
-    """Which of the texts stand in any file below a folder, as they are or in small letters, and in which.
+    """The texts found in any file below a folder, as they are or in lower case, and the files.
 
     Processes that have the store open make, rename and delete files meanwhile: one that is gone holds nothing, and as
     long as new ones have come, it looks again at those.

@@ -1,1 +1,1 @@
-"""Stores of every released format, as they were written then."""
+"""Stores of every released format, as written then."""

@@ -1,4 +1,4 @@
-"""Ids and a time for what is written out."""
+"""Ids and a time for golden values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Confined views beside the model without everything outside them."""
+"""Confined views compared with the model without everything outside of them."""

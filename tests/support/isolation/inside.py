@@ -46,7 +46,7 @@ def _spans(version: worlddb.Version) -> list[worlddb.Valid]:
 
 
 class Inside:
-    """One confined view, and what must be seen through it."""
+    """One confined view, and its expected answers."""
 
     def __init__(self, structure: Structure, top: int, seq: int, valid: int) -> None:
         self.structure = structure
@@ -61,7 +61,7 @@ class Inside:
         self.shown_events = 0
 
     def everything(self, *, recall: bool, strangers: int) -> None:
-        """Every read path; so many of the worlds outside are asked for by reference."""
+        """Check every read path, with this many references of worlds outside."""
         assert self.view.world == self.names.refs[self.top]
         for number in self.state.worlds:
             self.compared.world(number)
@@ -379,7 +379,7 @@ def reads_by_reference(view: View) -> Iterator[Callable[[str], Any]]:
 
 
 def refusal_text(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
-    """How a read refuses a reference, with the reference itself taken out."""
+    """The refusal of a reference by a read, without the reference itself."""
     with pytest.raises(worlddb.WorldDBError) as raised:
         read(ref)
     error = raised.value
@@ -388,7 +388,7 @@ def refusal_text(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]
 
 
 def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
-    """A view from each world: of the present, and of an earlier moment that knew it."""
+    """A view from each world: of the present, and of an earlier moment at which it existed."""
     for top in tops:
         yield Inside(structure, top, structure.head, structure.db(1).view().valid)
         made = structure.state.worlds[top].versions[0].seq

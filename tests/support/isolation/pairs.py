@@ -105,7 +105,7 @@ QUESTIONS: Final = ("What does Ada like?", "Rosalind Franklin and Ada Lovelace",
 
 
 class Turns:
-    """Randomness that depends on the turn alone, not on what was drawn before it."""
+    """Randomness that depends on the turn alone, not on earlier draws."""
 
     def __init__(self) -> None:
         self._source = SeededEntropy(0)
@@ -135,7 +135,7 @@ class Store:
         self.notes = 0
 
     def neighbour(self, turn: int) -> None:
-        """One commit of the neighbour, of the size that this store is drawn for."""
+        """Make one commit of the neighbour, of this store's size."""
         self.clock.value = RELEASED_AT + turn * SECOND - SECOND // 2
         self.turns.turn(OTHERS_TURN + turn)
         rng = self._rng
@@ -165,7 +165,7 @@ class Store:
             tx.link(inside, "refers_to", other, home=self.theirs)
 
     def inside(self, turn: int, rng: random.Random) -> str:
-        """One command of the tenant, and what the tenant may be told of its receipt."""
+        """Make one command of the tenant; returns what its receipt may show the tenant."""
         self.clock.value = RELEASED_AT + turn * SECOND
         self.turns.turn(turn)
         return self._told(self._command(rng))
@@ -205,7 +205,7 @@ class Store:
         return repr((receipt.outcome, receipt.events, receipt.refs, proposals, notes))
 
     def answers(self, rng: random.Random) -> Iterator[tuple[str, str]]:
-        """What the tenant is answered now, by every kind of read."""
+        """The tenant's answers now, by every kind of read."""
         view = self.db.view(world=self.mine)
         unified = self.db.view(world=self.mine, unify=True)
         ref, *more = rng.sample(self.refs, min(3, len(self.refs)))
@@ -253,7 +253,7 @@ class Store:
         return told
 
     def reclustered(self, turn: int) -> str:
-        """What a reclustering of the whole store proposes inside."""
+        """The proposals inside by a reclustering of the whole store."""
         self.clock.value = RELEASED_AT + turn * SECOND
         self.db.recluster()
         found = self.db.view(world=self.mine).proposals(status=None)

@@ -1,4 +1,4 @@
-"""One request against the model, on a copy of the state that is kept or thrown away whole."""
+"""One request against the model, on a copy of the state that is kept or dropped as a whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worlddb.log.model.times import FOREVER
 
 
 class Attempt(OfWorlds, OfStatements):
-    """The commands, a method each: what it comes to, as a number."""
+    """The commands as methods, which return their result as a number."""
 
     def run(self, commands: list[Command]) -> None:
         """Decide all commands, or raise :class:`Refuse` or :class:`Bad` at the first that cannot be."""

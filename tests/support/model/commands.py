@@ -14,13 +14,13 @@ class Known(NamedTuple):
 
 
 class Nth(NamedTuple):
-    """What an earlier command of the same batch came to."""
+    """The result of an earlier command of the same batch."""
 
     position: int
 
 
 class Nobody(NamedTuple):
-    """A reference that nothing has."""
+    """A reference without a world."""
 
     text: str = "00000000000000000000000000000bad"
 

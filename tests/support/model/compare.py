@@ -1,4 +1,4 @@
-"""The engine's answers beside the model's: every read of a view, of every world."""
+"""Compare the engine's answers with the model's: every read of a view, of every world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _flat(known: tuple[tuple[int, str], tuple[float, int]]) -> tuple[Any, ...]:
 
 
 class Compared:
-    """One view, and what the model says about it."""
+    """A view, and the model's expectations."""
 
     def __init__(self, view: View, state: State, names: Names, hashes: dict[int, str]) -> None:
         self.view = view
@@ -52,7 +52,7 @@ class Compared:
             self.edge(number)
 
     def unknown(self, later: State) -> None:
-        """What is only made later is not known here."""
+        """Check that later worlds are unknown here."""
         for number in later.worlds.keys() - self.state.worlds.keys():
             with pytest.raises(UnknownReference):
                 self.view.get(self.names.refs[number])

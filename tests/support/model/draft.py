@@ -14,7 +14,7 @@ from worlddb.log.model.times import FOREVER
 
 
 class Bad(Exception):
-    """The model says that the engine raises this error."""
+    """The model expects the engine to raise this error."""
 
     def __init__(self, error: type[InputError]) -> None:
         super().__init__(error.__name__)
@@ -27,7 +27,7 @@ class Note(NamedTuple):
 
 
 class Draft:
-    """The working copy, and what the receipt has to say."""
+    """The working copy of a state, and the expected receipt."""
 
     def __init__(self, state: State, seq: int, now: int, author: str, next_number: int) -> None:
         self.state = state.copy()
@@ -66,7 +66,7 @@ class Draft:
         return self.number(reference, "world")
 
     def end_world(self, number: int, at: int, by: int = -1) -> None:
-        """Let a world hold nothing from a time on, until it is resumed. ``by`` took its place."""
+        """End a world from a time on, until it is resumed. ``by`` replaced it."""
         note_conflicts(self, number, at, FOREVER, by)
         lost = self.lose(number, at, FOREVER)
         if lost and not self.state.worlds[number].held:
@@ -92,7 +92,7 @@ class Draft:
         return line != known.line
 
     def lose(self, number: int, start: int, end: int) -> bool:
-        """Take a window from what a world says; true if it said anything there."""
+        """Take a window from a world's validity; true if it held there."""
         known, line = self.state.worlds[number], self.state.worlds[number].line
         for span in known.held:
             line = lines.with_value(line, max(start, span.start), min(end, span.end), lines.NOTHING)

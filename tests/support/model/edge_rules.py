@@ -19,7 +19,7 @@ TYPES = ("contains", "same_as", "contradicts", *ORDERS, *PLAIN)
 
 
 class Refuse(Exception):
-    """The model says that the reconciler refuses, with this code."""
+    """The model expects the reconciler to refuse with this code."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)

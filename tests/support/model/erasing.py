@@ -1,4 +1,4 @@
-"""Erases texts of worlds from every state of the model that there ever was."""
+"""Erase texts of worlds from every past state of the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def texts_of(state: State, number: int) -> set[str]:
 def erasure_reach(
     state: State, number: int, everywhere: bool, derived: bool, members: Collection[int] | None
 ) -> set[int]:
-    """The worlds that erasing one of them, with those that it is to take along or on its own, erases."""
+    """The worlds that an erasure of one world erases, with those that it takes along."""
     own = {number, *(members or ())}
     texts = set().union(*(texts_of(state, one) for one in own)) if everywhere else set()
     same = {other for other in state.worlds if other not in (ROOT, *own) and texts & texts_of(state, other)}
@@ -125,7 +125,7 @@ def _sums_up(state: State, edge: Edge) -> bool:
 
 
 def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: Collection[int]) -> None:
-    """Take the texts of some worlds out of all states, and say beside each that it was erased.
+    """Remove the texts of some worlds from all states, and mark them as erased.
 
     Those of the edges that are at home in ``homes`` go too.
     """
@@ -158,7 +158,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
 
 
 def strike_literal(states: list[State], number: int, literal: str) -> None:
-    """Take a literal out of what a world states in all states; what else it says, and when, stays."""
+    """Remove a literal from a world's statements in all states; other statements and times stay."""
     for state in states:
         known = state.worlds.get(number)
         if known is not None:

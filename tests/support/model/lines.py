@@ -38,7 +38,7 @@ def at(line: Line, moment: int) -> int:
 
 
 def versions_at(line: Line, moments: Sequence[int]) -> list[int]:
-    """The version that holds at each moment, and 0 where none does."""
+    """The version that holds at each moment, 0 for none."""
     starts = [start for start, _ in line]
     return [max(NOTHING, line[bisect_right(starts, moment) - 1][1]) for moment in moments]
 
@@ -50,7 +50,7 @@ def spans(line: Line) -> list[Span]:
 
 
 def with_value(line: Line, start: int, end: int, what: int) -> Line:
-    """The line with something else in a window."""
+    """The line with another value in a window."""
     moments = sorted({moment for moment, _ in line} | ({start, end} - {FOREVER} if start < end else set()))
     versions_at = [(moment, what if start <= moment < end else at(line, moment)) for moment in moments]
     return tuple(step for number, step in enumerate(versions_at) if not number or versions_at[number - 1][1] != step[1])
@@ -61,7 +61,7 @@ Pieces = tuple[tuple[int, int], ...]
 
 
 def subtract(pieces: Pieces, start: int, end: int) -> Pieces:
-    """What is left of spans when a window is taken away."""
+    """The spans without a window."""
     if start >= end:
         return pieces
     left = [half for one, until in pieces for half in ((one, min(until, start)), (max(one, end), until))]

@@ -1,4 +1,4 @@
-"""What comes before what: the oracle of competing facts."""
+"""The oracle for the order of competing facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads answer, from one state and one valid time."""
+"""The model's answers to reads, from one state and one valid time."""
 
 from __future__ import annotations
 

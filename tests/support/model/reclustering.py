@@ -22,7 +22,7 @@ THRESHOLDS = {"fuzzy": 0.92, "phonetic": 0.9, "embedding": 0.88, "margin": 0.02,
 
 
 def find_matches(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
-    """Whom a world may be, and the evidence for it, with numbers for references."""
+    """The worlds that a world may be identical to, and the evidence, with numbers for references."""
     known = state.worlds[number]
     considered: dict[int, str] = {}
     if number == ROOT or known.ended or known.newest.erasure is not None or known.newest.type == "Summary":
@@ -66,7 +66,7 @@ def is_settled(state: State, one: int, other: int) -> bool:
 def apply_proposals(
     attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], numbers: Mapping[str, int]
 ) -> None:
-    """Let the model stage what the engine staged: (later world, earlier world, evidence as it is shown).
+    """Let the model stage the engine's proposals: (later world, earlier world, shown evidence).
 
     Either of the two may be the one for which the other was found; whom the evidence names tells which.
     """
@@ -87,7 +87,7 @@ def apply_proposals(
 
 
 def missing_proposals(before: State, now: State) -> list[tuple[int, int]]:
-    """Pairs that follow from worlds changed since a state, and that nobody has proposed."""
+    """Pairs that follow from worlds changed since a state, and that were not proposed."""
     fresh = [
         number
         for number, world in now.worlds.items()
@@ -103,7 +103,7 @@ def missing_proposals(before: State, now: State) -> list[tuple[int, int]]:
 
 
 def evidence_in_view(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[str, Any]:
-    """The evidence as a view of a state shows it, with references and names of then."""
+    """The evidence as a view of a state shows it, with its references and names."""
     if not isinstance(evidence.get("considered"), list):
         return evidence
     considered = [

@@ -1,4 +1,4 @@
-"""Runs each write on a store and the model, and compares what both say."""
+"""Run each write on a store and the model, and compare both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Retry(NamedTuple):
 
 
 class Session:
-    """Handles on one store, one an author, and the model of it."""
+    """Handles on one store, one for each author, and its model."""
 
     authors: tuple[str, ...] = AUTHORS
 
@@ -106,7 +106,7 @@ class Session:
     def write(
         self, commands: list[Command], *, batch: bool = False, key: str | None = None, handle: int = 0
     ) -> Receipt | None:
-        """Ask both for one commit; the receipt, or ``None`` if the engine raised as foretold."""
+        """Send one commit to both; the receipt, or ``None`` if the engine raised as predicted."""
         attempt, expected = self.predict(commands, handle)
         other = self.another(handle)
         before = self.db(other).head()
@@ -129,7 +129,7 @@ class Session:
         return receipt
 
     def predict(self, commands: list[Command], handle: int) -> tuple[Attempt, Refuse | Bad | None]:
-        """What the model makes of a request, and what it comes to if it does not come to a commit."""
+        """The model's result for a request, and its error if there is no commit."""
         now = max(self.clock.value, self.times[-1] + 1)
         attempt = Attempt(self.state, self.head + 1, now, self.authors[handle], self.next_number)
         try:
@@ -141,7 +141,7 @@ class Session:
         return attempt, None
 
     def keep(self, attempt: Attempt, commands: list[Command], handle: int) -> None:
-        """Let the model be what the engine has become by a request."""
+        """Update the model to the engine's state after a request."""
         for command in commands:
             self.seen[command.method] += 1
             if command.method == "link":
@@ -175,7 +175,7 @@ class Session:
         return tx.receipt
 
     def given(self, reference: Any, pending: list[Any] | None = None) -> Any:
-        """A reference as the engine is given it."""
+        """A reference in the form for the engine."""
         if isinstance(reference, Nth):
             assert pending is not None
             return pending[reference.position]
@@ -276,7 +276,7 @@ class Session:
     # -- another look at who is who
 
     def look_again(self, handle: int) -> None:
-        """Let a handle recluster, and hold what it proposes against the model."""
+        """Let a handle recluster, and compare its proposals with the model."""
         done = self.db(handle).recluster()
         assert not done.busy and done.pending == 0
         assert done.commits == (1 if done.proposals else 0)
@@ -288,7 +288,7 @@ class Session:
         self.looked = before
 
     def learn_reclustering(self, handle: int) -> None:
-        """Let the model be what the engine has become by a look that has proposed something."""
+        """Update the model after a reclustering that staged proposals."""
         seq, db = self.head + 1, self.db(handle)
         assert db.head().seq == seq
         staged = [each for each in db.view().proposals(status=None) if each.seq == seq]

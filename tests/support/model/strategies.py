@@ -1,4 +1,4 @@
-"""Draws commands with Hypothesis; references are numbers modulo what there is."""
+"""Draw commands with Hypothesis; references are numbers modulo the number of targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TICK = 1_000
 
 
 class Pick(NamedTuple):
-    """A reference to be chosen later: ``kind`` says of what, ``draw`` which one."""
+    """A reference to choose later: ``kind`` is its kind, ``draw`` its number."""
 
     kind: str
     draw: int
@@ -36,13 +36,13 @@ class AnyType(NamedTuple):
 
 
 class CommandTemplate(NamedTuple):
-    """A command that is yet to be told what it is about."""
+    """A command without its targets."""
 
     method: str
     arguments: dict[str, Any]
 
     def to_command(self, state: State, position: int = 0) -> Command:
-        """The command on a state, as the ``position``-th of its batch."""
+        """The command for a state, as the ``position``-th of its batch."""
         arguments = {name: _chosen(value, state, position) for name, value in self.arguments.items()}
         if self.method == "link" and "key" in arguments:
             arguments = _under_its_key(arguments)
@@ -55,7 +55,7 @@ class CommandTemplate(NamedTuple):
         return Command(self.method, arguments)
 
     def is_possible(self, state: State) -> bool:
-        """Whether there is anything yet that it could be about."""
+        """Whether the state has a target for it."""
         kinds = {value.kind for value in self.arguments.values() if isinstance(value, Pick)}
         if "edge's source" in kinds and not _related(state, 0):
             return False
@@ -228,7 +228,7 @@ marks = st.one_of(
 
 
 def reversal_of(given: CommandTemplate) -> CommandTemplate:
-    """What takes an alias, labels, a tag or a pin off again."""
+    """The command that takes back an alias, labels, a tag or a pin."""
     kept = {name: value for name, value in given.arguments.items() if name in ("ref", "aliases", "labels", "tag")}
     return CommandTemplate(f"un{given.method}", kept)
 
@@ -286,7 +286,7 @@ identities = recipe(
 
 
 def repeat_edge(of: str, type_name: Any) -> st.SearchStrategy[CommandTemplate]:
-    """An edge between the ends of another one, or of a proposal, either way round."""
+    """An edge between the ends of another edge or of a proposal, in either direction."""
 
     def turned(drawn: int, back: bool) -> CommandTemplate:
         one, other = Pick(f"{of}'s source", drawn), Pick(f"{of}'s target", drawn)
@@ -298,7 +298,7 @@ def repeat_edge(of: str, type_name: Any) -> st.SearchStrategy[CommandTemplate]:
 
 
 def repeat_membership(drawn: int, valid_from: int, ticks: int) -> CommandTemplate:
-    """Membership of a world in one that contains it, or did, in a window, or from its beginning on."""
+    """A membership in a present or former container, in a window or from its beginning on."""
     ends = {"source": Pick("membership's source", drawn), "target": Pick("membership's target", drawn)}
     until = {"valid_to": valid_from + ticks * TICK} if ticks < 9 else {}
     return CommandTemplate("link", {**ends, "type": "contains", "valid_from": valid_from, **until})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def supersede(on: Draft, edge: Edge) -> None:
-    """End the target, and what it had replaced where it had not begun; of all that are joined then one holds.
+    """End the target and what it replaced before it began; of connected worlds one holds.
 
     One that is said for a while takes that while, and joins nothing.
     """
@@ -35,7 +35,7 @@ def supersede(on: Draft, edge: Edge) -> None:
 
 
 def end_earlier_statements(on: Draft, number: int, new: Edge | None = None) -> None:
-    """See that of the worlds that are joined with one at most one holds at a time: the one that begins last.
+    """Ensure that of connected worlds one holds at a time: the one that begins last.
 
     Two that an edge joins may hold beside each other before that begins. ``new`` is about to be written.
     """
@@ -75,7 +75,7 @@ def end_earlier_statements(on: Draft, number: int, new: Edge | None = None) -> N
 
 
 def connected_worlds(said: list[Edge], number: int) -> set[int]:
-    """A world, and those that some edges join with it, in either direction and at any remove."""
+    """A world, and the worlds that some edges connect with it, in either direction."""
     found, before = {number}, 0
     while len(found) > before:
         before = len(found)
@@ -84,7 +84,7 @@ def connected_worlds(said: list[Edge], number: int) -> set[int]:
 
 
 def valid_spans(on: Draft, number: int) -> list[tuple[int, int]]:
-    """When a world holds at all."""
+    """The spans in which a world holds."""
     return [(span.start, span.end) for span in on.state.worlds[number].held]
 
 
@@ -111,7 +111,7 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
 
 
 def note_touched(on: Draft, number: int, windows: lines.Pieces, ending: Iterable[int] = ()) -> None:
-    """Tell of members that hold in windows in which a world does not, and of what was derived from it."""
+    """Note members that hold in windows in which a world does not, and worlds derived from it."""
     members = [each for each in on.state.members(number) if each not in {*ending}]
     overlaps = {
         each for each, one in product(members, windows) if any(_shared(one, held) for held in valid_spans(on, each))
@@ -126,14 +126,14 @@ def _shared(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def note_derived(on: Draft, number: int, ending: Iterable[int] = ()) -> None:
-    """Tell of what was derived from a world that ends, or says something else."""
+    """Note worlds derived from a world that ends, or changes its text."""
     stale = {edge.source for _, edge in on.state.edges_of("derived_from") if edge.target == number} - {*ending}
     if stale:
         on.note("now_stale", number, *stale)
 
 
 def reopened_ends(on: Draft, number: int) -> list[int]:
-    """What ended where a world begins, of all that ``supersedes`` joins with it."""
+    """Ends at a world's beginning, of all that ``supersedes`` connects with it."""
     if not valid_spans(on, number):
         return []
     begins = min(start for start, _ in valid_spans(on, number))
@@ -142,7 +142,7 @@ def reopened_ends(on: Draft, number: int) -> list[int]:
 
 
 def note_conflicts(on: Draft, number: int, start: int, end: int, by: int) -> None:
-    """Tell of the contradictions that end with one side, but for that with what takes its place."""
+    """Note contradictions that end with one side, except with its replacement."""
     lost = [(max(one, start), min(until, end)) for one, until in valid_spans(on, number)]
     for outgoing in (True, False):
         for _, edge in on.state.edges_of("contradicts"):
@@ -163,7 +163,7 @@ def _joins(edge: Edge) -> bool:
 
 
 def _stands_since(on: Draft, number: int, start: int) -> tuple[int, int]:
-    """From when on something stands where a world would, and what that is."""
+    """The time from which another world stands in its place, and that world."""
     best, waiting, met = (start, number), [number], {number}
     while waiting:
         here = waiting.pop(0)

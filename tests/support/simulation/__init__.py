@@ -1,1 +1,1 @@
-"""Simulates the whole engine: one seed decides who does what when, and what fails."""
+"""Simulate the whole engine: one seed decides all actions and failures."""

@@ -1,4 +1,4 @@
-"""Changes beliefs at the end of a life: what each commit left is what a replay and a later view say of it.
+"""Belief changes at the end of a life: later views and replays must agree with each commit.
 
 The plain model knows no beliefs, so these lives go on where it has compared everything: in a store with all that the
 actors left in it, and with processes and machines that end within the writes as before.
@@ -38,7 +38,7 @@ class _Moment(NamedTuple):
 
 
 class Believer:
-    """Believes, takes back and withdraws, in a store that others have lived in."""
+    """Adds, contracts and withdraws beliefs in a store that others have used."""
 
     def __init__(self, engine: Engine, seed: int, say: Callable[[str], None]) -> None:
         self._engine = engine
@@ -52,7 +52,7 @@ class Believer:
         """What was believed at each commit, when it was the last one."""
 
     def live(self) -> None:
-        """A few changes, a withdrawal and its undoing; then everything is held against what it was."""
+        """Make some changes, a withdrawal and its undoing; then compare everything with its record."""
         self._begin()
         as_it_is = self._keeping()
         for step in range(STEPS):
@@ -70,7 +70,7 @@ class Believer:
         return self._engine.db()
 
     def _told(self, view: View) -> Any:
-        """What is believed and shown, and what tags stand for."""
+        """The beliefs and texts of a view, and the versions of its tags."""
         items = [view.get(ref, include_superseded=True) for ref in self._refs]
         tags = [None if item is None else (item.tags, item.pinned, item.deprecated) for item in items]
         return view.belief_base(), view.retrieval_surface(), tags, view.belief_settings()
@@ -103,13 +103,13 @@ class Believer:
         return moment
 
     def _then(self, before: _Moment, now: _Moment) -> Any:
-        """What is said of a time as of an earlier commit."""
+        """The state at a time, as of an earlier commit."""
         return self._told(self._db.view(seq=before.seq, valid=now.valid))
 
     # -- writing
 
     def _ask(self, name: str, command: Callable[[Database, str], Receipt]) -> Receipt:
-        """A command under a key, with a fault or without; who gets no answer asks again, and it is done once."""
+        """Send a command under a key, with or without a fault; without an answer it is sent again."""
         engine, rng = self._engine, self._rng
         self._asked += 1
         key, before = f"belief {self._asked}", self._note()
@@ -139,7 +139,7 @@ class Believer:
         raise ProcessEnded(point, durable=engine.points.durable, image=image)
 
     def _change(self, name: str) -> None:
-        """One change, which is taken back now and then, or at once if that was its first time."""
+        """Make one change; take it back sometimes, or at once if it was the first of its kind."""
         before = self._note()
         receipt = self._ask(name, self._drawn(name))
         if receipt and receipt.events and self._rng.random() < 0.5:
@@ -176,7 +176,7 @@ class Believer:
         return lambda db, key: db.deprecate(ref, idempotency_key=key)
 
     def _withdraw(self) -> None:
-        """What one author said goes, or all that rests on it too, and comes back as it was."""
+        """Withdraw what one author said, or all that rests on it too, and restore it."""
         before = self._note()
         all_of_it = self._rng.random() < 0.5
         plan = self._db.view().withdrawal(author=_WITHDRAWN, dependents=all_of_it)
@@ -191,7 +191,7 @@ class Believer:
     # -- looking
 
     def _look_back(self) -> None:
-        """Every commit says what it said, and so does a store that was replayed to it."""
+        """Check that every commit still has its recorded state, and so has a replayed store."""
         for moment, left in self._left.items():
             there = self._told(self._db.view(seq=moment.seq, valid=moment.valid))
             assert there == left, f"commit {moment.seq} is told otherwise than when it was the last"

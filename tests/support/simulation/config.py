@@ -54,7 +54,7 @@ _ALWAYS = frozenset({"create", "revise", "link"})
 
 
 class Config(NamedTuple):
-    """What one seed has drawn."""
+    """The settings drawn from one seed."""
 
     turns: int
     writers: int

@@ -1,4 +1,4 @@
-"""Requests as a seeded generator draws them, in the words of the model's recipes."""
+"""Requests drawn by a seeded generator, as templates of the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESTING = ("derived_from", "depends_on", "created_from")
 
 
 class Drawing:
-    """Draws requests by the shares of a configuration."""
+    """Draws requests by the frequencies of a configuration."""
 
     def __init__(self, rng: random.Random, shares: dict[str, int]) -> None:
         self._rng = rng
@@ -41,7 +41,7 @@ class Drawing:
         self._marks = 0
 
     def request(self, state: State, *, batch: bool) -> list[Command]:
-        """Commands on a state; none if what was drawn is about nothing that there is."""
+        """Draw commands for a state; none if the draw has no target there."""
         count = self._rng.randint(0, 4) if batch else 1
         recipes = [self._recipe() for _ in range(count)]
         if batch:
@@ -51,11 +51,11 @@ class Drawing:
         return [recipe.to_command(state, position) for position, recipe in enumerate(recipes)]
 
     def moment(self) -> int:
-        """One of the few moments that everything happens at."""
+        """One of the few times that all actions use."""
         return RELEASED_AT + self._rng.randint(-12, 24) * TICK
 
     def mark(self) -> str:
-        """A word that nobody else says."""
+        """A word that occurs nowhere else."""
         self._marks += 1
         return MARK.format(self._marks)
 
@@ -261,6 +261,6 @@ _METHODS: dict[str, Callable[[Drawing], CommandTemplate]] = {
 
 
 def is_repeated_erasure(commands: list[Command], state: State) -> bool:
-    """True if a command would erase what has no text left, which the model does not cover."""
+    """True if a command erases a world without a text, which the model does not cover."""
     erasures = [command.arguments for command in commands if command.method == "erase"]
     return any(reaches_erased(state, getattr(given["refs"], "number", -1), given.get("members")) for given in erasures)

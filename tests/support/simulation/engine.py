@@ -1,4 +1,4 @@
-"""Drives engine and model through crashes, and keeps them level."""
+"""Drive engine and model through crashes, and keep them in the same state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARK = re.compile(r"mark\d+x")
 
 
 class Request(NamedTuple):
-    """A request and who asks it: by ``handle``, under ``key`` if there is one."""
+    """A request, its ``handle``, and its ``key`` if it has one."""
 
     commands: list[Command]
     batch: bool
@@ -33,14 +33,14 @@ class Request(NamedTuple):
 
 
 class NoAnswer(NamedTuple):
-    """A request that was committed and whose receipt never arrived."""
+    """A committed request whose receipt never arrived."""
 
     asked: Request
     attempt: Attempt
 
 
 class Engine(Session):
-    """A session whose processes can end, and whose machine can stop, in the middle of a write."""
+    """A session whose processes and machine can fail in the middle of a write."""
 
     def __init__(self, top: Path, seed: int, authors: tuple[str, ...], points: Points, seen: Counter[str]) -> None:
         self.authors = authors
@@ -60,7 +60,7 @@ class Engine(Session):
     # -- asking
 
     def submit(self, asked: Request, fault: Fault | None) -> bool:
-        """Ask both for one commit; false if whoever asked never got an answer."""
+        """Send one commit to engine and model; false if no answer arrived."""
         self.points.arm(fault, lambda due, point: self._happen(due, point, asked.handle))
         marks = (
             self._marks() if any(command.method in ("erase", "erase_literal") for command in asked.commands) else set()
@@ -91,7 +91,7 @@ class Engine(Session):
             self.points.disarm()
 
     def ask_again(self, key: str) -> None:
-        """Repeat an unanswered request under its key, which gets the receipt of then."""
+        """Repeat an unanswered request under its key, which returns the first receipt."""
         asked, attempt = self.unanswered.pop(key)
         before = self.head
         receipt = self.ask_repeated(asked.commands, asked.batch, key, asked.handle)
@@ -101,7 +101,7 @@ class Engine(Session):
         self.seen["asked again"] += 1
 
     def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
-        """Only the first time of asking meets the fault: by the second, the model has gone on."""
+        """Only the first attempt meets the fault: by the second, the model has moved on."""
         try:
             return super()._ask(commands, batch, key, handle)
         finally:
@@ -126,7 +126,7 @@ class Engine(Session):
             raise ProcessEnded(point, durable=durable, image=image)
 
     def _after(self, ended: ProcessEnded, asked: Request) -> None:
-        """Start again, and see that what had been committed is there, whole, and nothing else."""
+        """Restart, and check that exactly what was committed is there."""
         self.recover(ended, asked.handle)
         attempt, expected = self.predict(asked.commands, asked.handle)
         is_new = ended.durable and expected is None and attempt.changed
@@ -139,7 +139,7 @@ class Engine(Session):
         self.check_present()
 
     def recover(self, ended: ProcessEnded, handle: int) -> None:
-        """Open again what has ended: one handle, or all of them on the files that a machine left."""
+        """Open what has ended again: one handle, or all of them on the files of a crashed machine."""
         if ended.image is None:
             self.handles[handle].close()
             self.handles[handle] = self.opened(self.authors[handle])
@@ -152,7 +152,7 @@ class Engine(Session):
     # -- erasures
 
     def _marks(self) -> set[str]:
-        """The texts that stand in one place only and are still there."""
+        """The unique texts that still exist."""
         return {mark for state in self.states[-1:] for mark in _MARK.findall(repr(state))}
 
     def _check_gone(self, before: set[str]) -> None:
@@ -163,4 +163,4 @@ class Engine(Session):
 
 
 def _nobody(durable: bool) -> None:
-    """Nobody reads."""
+    """No reader."""

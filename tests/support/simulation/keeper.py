@@ -1,4 +1,4 @@
-"""Keeps the store: rebuilds, reopens, replays, verifies, backs up, and loses an index."""
+"""Maintenance in the simulation: rebuild, reopen, replay, verify, back up, lose an index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Keeper:
         self._replays = 0
 
     def work(self) -> str:
-        """One of the chores; which one."""
+        """Do one of the chores; returns its name."""
         chore = self._rng.choice(self._chores)
         CHORES[chore](self)
         self._engine.seen[chore] += 1
@@ -38,7 +38,7 @@ class Keeper:
         self._engine.check_present()
 
     def _reopen(self) -> None:
-        """All of them end in good order, and come back."""
+        """Close all handles in good order and open them again."""
         self._engine.close()
         self._engine.open()
 
@@ -53,7 +53,7 @@ class Keeper:
         shutil.rmtree(into)
 
     def _back_up(self) -> None:
-        """One backup that is brought up to date again and again."""
+        """Bring one backup up to date, again and again."""
         into = self._engine.top / "backup"
         assert self._db().backup(into).seq == self._engine.head
         self._compare(into, self._engine.head)
@@ -71,7 +71,7 @@ class Keeper:
         assert found.commits == self._engine.head
 
     def _lose_the_indexes(self) -> None:
-        """Deleted while they are in use."""
+        """Delete the indexes while they are in use."""
         shutil.rmtree(self._engine.folder / "indexes", ignore_errors=True)
 
     def _catch_up(self) -> None:
@@ -81,7 +81,7 @@ class Keeper:
         self._db().snapshot(seq=self._rng.randint(1, self._engine.head))
 
     def _look_again(self) -> None:
-        """Who is who, by the work in the background."""
+        """Recluster, as the background thread does."""
         self._engine.look_again(self._rng.randrange(len(self._engine.handles)))
         self._engine.check_present()
 

@@ -1,4 +1,4 @@
-"""The points of a write at which a process ends, a machine stops or another one comes."""
+"""Points of a write at which a process ends, a machine crashes, or another process acts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HELD = frozenset(
 
 
 class Fault(NamedTuple):
-    """What is to happen, and at which point from now on."""
+    """A fault, and the number of points until it happens."""
 
     kind: str
     after: int
 
 
 class ProcessEnded(BaseException):
-    """A process ended. Nothing of the engine catches it, as nothing outlives its process."""
+    """The end of a process; nothing in the engine catches it."""
 
     def __init__(self, point: str, *, durable: bool, image: Path | None) -> None:
         super().__init__(f"ended at {point}")
@@ -42,7 +42,7 @@ class ProcessEnded(BaseException):
 
 
 class Points:
-    """Counts the points that are passed, and lets the fault happen that is waited for."""
+    """Counts passed points, and triggers the awaited fault."""
 
     def __init__(self) -> None:
         self.passed: list[str] = []
@@ -51,12 +51,12 @@ class Points:
         self._happen: Callable[[Fault, str], None] = _nothing
 
     def arm(self, fault: Fault | None, happen: Callable[[Fault, str], None]) -> None:
-        """Wait for a fault: ``happen`` is called with it at its point, once."""
+        """Await a fault: ``happen`` is called once with it, at its point."""
         self.passed = []
         self._fault, self._happen = fault, happen
 
     def disarm(self) -> Fault | None:
-        """Wait no longer; the fault if it has not happened."""
+        """Stop waiting; returns the fault if it has not happened."""
         left, self._fault = self._fault, None
         return left
 
@@ -101,6 +101,6 @@ def _unsynced(opener: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def image_of(folder: Path, into: Path) -> Path:
-    """The files of a store as they are at this instant."""
+    """Copy the files of a store as they are now."""
     shutil.copytree(folder, into)
     return into

@@ -1,4 +1,4 @@
-"""Reads views of random moments and compares every answer with the model's."""
+"""Read views of random moments and compare every answer with the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALL = 1_000
 
 
 class _Kept(NamedTuple):
-    """A view, and the open store that it was made by."""
+    """A view and its open store."""
 
     view: View
     db: Database
@@ -36,7 +36,7 @@ class _Receipt(NamedTuple):
 
 
 class Reader:
-    """Looks at the store through one handle."""
+    """Reads the store through one handle."""
 
     def __init__(self, engine: Engine, rng: random.Random, drawing: Drawing, handle: int) -> None:
         self._engine = engine
@@ -50,7 +50,7 @@ class Reader:
         self._receipts: list[_Receipt] = []
 
     def look(self) -> str:
-        """One look through a new view or a kept one; in words what was looked at."""
+        """Read through a new or a kept view; returns a description."""
         kept = self._rng.choice(self._kept) if self._kept and self._rng.random() < 0.6 else None
         if kept is None:
             view = self._new_view()
@@ -63,7 +63,7 @@ class Reader:
         return f"{look.__name__.strip('_')} at commit {view.seq}, valid {view.valid}"
 
     def look_in_between(self, durable: bool) -> None:
-        """Look in the middle of another's write: nothing uncommitted shows, kept views stay."""
+        """Read in the middle of another's write: nothing uncommitted shows, kept views stay."""
         engine, db = self._engine, self._engine.db(self.handle)
         engine.seen["looks in between"] += 1
         view = db.view(seq=self._rng.randint(1, engine.head)) if durable else db.view()
@@ -76,7 +76,7 @@ class Reader:
             compared.world(number)
 
     def look_at_kept(self) -> None:
-        """All that is kept still answers as it did."""
+        """Check that all kept views still answer as before."""
         for kept in self._kept:
             compared = self._engine.compared(self._still_open(kept))
             compared.world(self._any_world(compared))
@@ -103,7 +103,7 @@ class Reader:
         return view
 
     def _still_open(self, kept: _Kept) -> View:
-        """The same view again if its process or machine was started anew since."""
+        """The same view, opened again if its process or machine restarted."""
         db = self._engine.db(self.handle)
         return kept.view if db is kept.db else db.view(seq=kept.view.seq, valid=kept.view.valid)
 
@@ -160,7 +160,7 @@ class Reader:
         engine.seen["receipts that hold"] += verdict == "holds" and known.text != left.text
 
     def _erasures(self) -> int:
-        """How often texts were erased."""
+        """The number of erasures so far."""
         return self._engine.seen["erase"] + self._engine.seen["erase_literal"]
 
     def _artifacts(self, compared: Compared) -> None:
@@ -168,7 +168,7 @@ class Reader:
             compared.artifacts(number)
 
     def _withdrawal(self, compared: Compared) -> None:
-        """What would be taken back with somebody; nothing is."""
+        """Plan a withdrawal; nothing is changed."""
         said = {version.author for world in compared.state.worlds.values() for version in world.versions}
         telling = [author for author in sorted(said) if compared.reads.withdrawn(author)[1]]
         author = self._rng.choice(telling or sorted(said))

@@ -35,7 +35,7 @@ _POINTS_OF_A_CHORE = 4
 
 
 class Result(NamedTuple):
-    """What a run came to: two runs with one seed are equal in all of it."""
+    """The result of a run; two runs of one seed are equal in all of it."""
 
     seed: int
     seq: int
@@ -47,7 +47,7 @@ class Result(NamedTuple):
 
 
 class SeedFailed(AssertionError):
-    """A seed found something: which one, how to see it again, and what happened last."""
+    """A failed seed: how to repeat it, and its last actions."""
 
     def __init__(self, seed: int, error: BaseException, lines: list[str]) -> None:
         told = "\n  ".join(lines[-_LINES_SHOWN:])
@@ -128,7 +128,7 @@ class _Simulation:
             self.schedule.start(self._setter(), 8 * TICK)
 
     def _end(self) -> None:
-        """Whoever waits for an answer gets it; all is compared, beliefs change, and the store is verified."""
+        """Answer all waiting actors, compare everything, change beliefs, and verify the store."""
         for key in list(self.engine.unanswered):
             self.engine.ask_again(key)
         self.engine.check_present()
@@ -146,7 +146,7 @@ class _Simulation:
     # -- actors
 
     def _writer(self, handle: int) -> Actor:
-        """Decides what to ask, asks a little later, and if nobody answered, later again."""
+        """Decide on a request, send it a little later, and again later if nobody answered."""
         while True:
             batch = self.rng.random() < self.config.batched
             commands = self.drawing.request(self.engine.state, batch=batch)
@@ -179,7 +179,7 @@ class _Simulation:
         self.say(f"the log ends at {self.engine.head}, its root is {self.engine.hashes[-1][0][:12]}")
 
     def _fault(self, asked: Request) -> Fault | None:
-        """Draw the fault that a write meets and after how many points; erasures meet most."""
+        """Draw the fault of a write and its point; erasures get most."""
         erases = any(command.method in ("erase", "erase_literal") for command in asked.commands)
         for kind, share in self.config.faults.items():
             if kind != BACKWARDS and self.rng.random() < (3 * share if erases else share):
@@ -187,7 +187,7 @@ class _Simulation:
         return None
 
     def _crash(self, *kinds: str) -> Fault | None:
-        """Draw the end of a process, or of all, while something other than a write is done."""
+        """Draw the end of one or all processes, during something other than a write."""
         for kind in kinds:
             if self.rng.random() < self.config.faults.get(kind, 0.0):
                 return Fault(kind, self.rng.randrange(_POINTS_OF_A_CHORE))
@@ -211,7 +211,7 @@ class _Simulation:
             yield self.rng.randint(3, 12) * TICK
 
     def _setter(self) -> Actor:
-        """Sets the clock that everybody reads back, and right again."""
+        """Set everybody's clock back, and right again."""
         while True:
             self.schedule.skew = -self.rng.randint(0, 20) * TICK
             self.seen[BACKWARDS] += self.schedule.skew < 0

@@ -1,4 +1,4 @@
-"""Schedules actors in simulated time, in the order of the moments they wait for."""
+"""A scheduler of actors in simulated time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Turn(NamedTuple):
 
 
 class Schedule:
-    """Decides whose turn it is; of those due at one moment, who has waited longest."""
+    """Decides whose turn it is; of those due at one time, the one that waited longest."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -35,7 +35,7 @@ class Schedule:
         heapq.heappush(self._turns, _Turn(self._now + delay, self._order, actor))
 
     def run(self, turns: int) -> None:
-        """So many turns, or fewer if nobody wants one any more."""
+        """Run a number of turns, or fewer if no actor wants one."""
         for _ in range(turns):
             if not self._turns:
                 return

@@ -1,1 +1,1 @@
-"""The rules of the house: functions that yield one line for each broken rule."""
+"""The house rules, as functions that yield one line for each violation."""

@@ -1,4 +1,4 @@
-"""Allows clocks and randomness in one module only; all others are handed the values."""
+"""Clocks and randomness are allowed in one module only; all others get the values."""
 
 from __future__ import annotations
 

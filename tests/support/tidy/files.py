@@ -1,4 +1,4 @@
-"""What a committed file may weigh and mention, whatever its kind."""
+"""Limits on the size and content of committed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who imports whom: the table of rooms, and modules that nobody wants."""
+"""Import rules: the table of rooms, and modules without importers."""
 
 from __future__ import annotations
 

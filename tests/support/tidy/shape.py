@@ -1,4 +1,4 @@
-"""The shape of the text: lengths, and words that say that something is not finished."""
+"""Rules on lengths, and on words that mark unfinished work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists the files that are or could be committed, and the Python sources among them."""
+"""The committed and committable files, and the Python sources among them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a disk is told by a process, and what could be on it if the power failed."""
+"""Recorded disk operations, and the possible contents of the disk after a power failure."""

@@ -1,4 +1,4 @@
-"""Draws crashes of a recorded run, makes what they leave, and checks what must be there."""
+"""Draw crashes of a recorded run, build the resulting disks, and check what must survive."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.support.faults.traces import find_traces
 
 
 class Crash(NamedTuple):
-    """A power failure after so many operations; ``seed`` decides what is left."""
+    """A power failure after a number of operations; ``seed`` decides what survives."""
 
     after: int
     sync: str
     seed: int
 
     def chance(self) -> Survival:
-        """What is left: all that was written, only what is certain, or some part of the rest."""
+        """What survives: everything written, only synced data, or a part of the rest."""
         if self.sync == KILLED:
             return Survival()
         return NothingSurvives() if self.seed % 4 == 0 else SomeSurvives(random.Random(self.seed))
@@ -36,7 +36,7 @@ KILLED = "no sync: the process was killed"
 
 
 def kinds_of_sync(operations: Sequence[Operation]) -> dict[str, list[int]]:
-    """Where each kind of sync point is: what kind of sync, of which file or folder."""
+    """The positions of each kind of sync point: the kind of sync, and of which file or folder."""
     found: dict[str, list[int]] = {}
     for number, operation in enumerate(operations):
         if operation.kind in SYNCS:
@@ -46,7 +46,7 @@ def kinds_of_sync(operations: Sequence[Operation]) -> dict[str, list[int]]:
 
 
 def crashes(operations: Sequence[Operation], count: int, rng: random.Random) -> Iterator[Crash]:
-    """Draw crashes evenly over the kinds of sync points: before, after and on the way."""
+    """Draw crashes evenly over the kinds of sync points: before, after and in between."""
     kinds = sorted(kinds_of_sync(operations).items())
     every = sorted(number for _, numbers in kinds for number in numbers)
     for number in range(count):
@@ -58,7 +58,7 @@ def crashes(operations: Sequence[Operation], count: int, rng: random.Random) -> 
 
 
 def prefixes(operations: Sequence[Operation]) -> list[Crash]:
-    """Kill after each operation: everything done until then is there."""
+    """A kill after each operation: everything before it survives."""
     return [Crash(after, KILLED, 0) for after in range(len(operations) + 1)]
 
 
@@ -95,7 +95,7 @@ def check_crashes(
 
 
 def check(store: Path, acknowledged: Sequence[str], lines: Sequence[str]) -> None:
-    """Check that all acknowledged writes are there, at most one more, and that it opens."""
+    """Check that a store opens with all acknowledged writes and at most one more."""
     with worlddb.open(store, author="reader") as db:
         found = db.head().seq
         reached = [line for line in lines if int(line.split()[1]) <= found]

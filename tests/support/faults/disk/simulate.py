@@ -1,4 +1,4 @@
-"""Simulates a disk that was told part of a trace, and what a power failure leaves of it.
+"""Simulate a disk after part of a trace, and its contents after a power failure.
 
 The rules are the strictest that POSIX allows a file system. Bytes are there for certain once their file was synced, or
 when they were written through; of others any part may be there, in pieces of a page or of a sector, in any order, and
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 @dataclass(eq=False)
 class File:
-    """A file's bytes that are there for certain, and what was done to it since."""
+    """A file's synced bytes, and its later changes."""
 
     synced: bytearray = field(default_factory=bytearray)
     since: list[Piece] = field(default_factory=list)
@@ -46,7 +46,7 @@ Change = list[tuple[str, "File | Folder | None"]]
 
 @dataclass(eq=False)
 class Folder:
-    """A folder's names that are there for certain, and what was done to them since."""
+    """A folder's synced names, and its later changes."""
 
     synced: dict[str, File | Folder] = field(default_factory=dict)
     since: list[Change] = field(default_factory=list)
@@ -67,14 +67,14 @@ class Folder:
 
 
 class Disk:
-    """What was done so far, and what of it is certain."""
+    """All operations so far, and which of them are synced."""
 
     def __init__(self) -> None:
         self.root = Folder()
         self._open: dict[int, File] = {}
 
     def do(self, operation: Operation) -> None:
-        """One more operation."""
+        """Apply one more operation."""
         kind = operation.kind
         if kind is Kind.CREATE:
             self._open[operation.file] = file = File()
@@ -101,7 +101,7 @@ class Disk:
                 file.since.append(Piece(operation.offset, operation.data, kind is Kind.WRITE_THROUGH))
 
     def write_out(self, into: Path, chance: Survival) -> None:
-        """Make the files as they could be."""
+        """Write one possible state of the files."""
         self._write_out(self.root, into, chance)
 
     def _write_out(self, folder: Folder, into: Path, chance: Survival) -> None:
@@ -155,7 +155,7 @@ class Survival:
 
 
 class NothingSurvives(Survival):
-    """Only what is certain is there."""
+    """Only synced data survives."""
 
     def how_many(self, changes: int) -> int:
         return 0
@@ -169,7 +169,7 @@ class NothingSurvives(Survival):
 
 
 class SomeSurvives(Survival):
-    """Any part survives, of each page or sector, by a share drawn for every crash."""
+    """Parts of each page or sector survive, by a share drawn for every crash."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -196,7 +196,7 @@ class SomeSurvives(Survival):
 
 
 def _parts(offset: int, data: bytes, unit: int) -> list[Piece]:
-    """A write in the pieces that a disk writes."""
+    """A write, divided into the pieces that a disk writes."""
     parts: list[Piece] = []
     at = 0
     while at < len(data):
@@ -216,7 +216,7 @@ def _apply(content: bytearray, piece: Piece) -> None:
 
 
 def replay_operations(operations: Sequence[Operation]) -> Disk:
-    """Make a disk that was told these operations."""
+    """Make a disk by replaying these operations."""
     disk = Disk()
     for operation in operations:
         disk.do(operation)

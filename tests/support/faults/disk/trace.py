@@ -1,4 +1,4 @@
-"""Records what a process does to files by a preloaded library, and reads the trace."""
+"""Record a process's file operations by a preloaded library, and read the trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORDING_SECONDS = 120
 
 
 class Kind(IntEnum):
-    """What was done; the numbers are those of ``recorder.c``."""
+    """The kind of an operation; the numbers are those of ``recorder.c``."""
 
     CREATE = 1
     WRITE = 2
@@ -53,7 +53,7 @@ class Operation(NamedTuple):
 
 
 def unavailable_reason() -> str:
-    """Say why nothing can be recorded on this machine; empty if it can."""
+    """Why this machine cannot record; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "a library is preloaded by LD_PRELOAD, which is known to work on Linux"
     return "" if shutil.which("cc") else "there is no C compiler (cc) to make the recording library with"

@@ -1,4 +1,4 @@
-"""Runs the script of the crash tests while it is recorded."""
+"""Run the script of the crash tests under the recorder."""
 
 from __future__ import annotations
 
