@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from tests.support.faults import forge
 from tests.support.faults.memory import folder_in_memory, memory_with_room
 from tests.support.faults.script import Run
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 from worlddb.log.model import limits
 from worlddb.reconciler.diagnostics import installation
 
@@ -170,29 +170,29 @@ def names_of_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallRefs]:
     """The small store, for tests that only read it."""
     folder = tmp_path_factory.mktemp("cli") / "memory"
     return folder, small_store(folder)
 
 
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
+def small(made: tuple[Path, SmallRefs]) -> SmallRefs:
     """The references in it, and in its copies."""
     return made[1]
 
 
 @pytest.fixture
-def reading(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
+def reading(capsys: pytest.CaptureFixture[str], made: tuple[Path, SmallRefs]) -> LocalRunner:
     """Runs commands that change nothing on the small store."""
-    return Here(capsys, made[0])
+    return LocalRunner(capsys, made[0])
 
 
 @pytest.fixture
-def writing(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_path: Path) -> Here:
+def writing(capsys: pytest.CaptureFixture[str], made: tuple[Path, SmallRefs], tmp_path: Path) -> LocalRunner:
     """Runs commands on a copy of the small store, which the test may change."""
     shutil.copytree(made[0], tmp_path / "memory")
-    return Here(capsys, tmp_path / "memory")
+    return LocalRunner(capsys, tmp_path / "memory")
 
 
 @pytest.fixture(scope="session")

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         db.create("Team", "Search")
-    return Here(capsys, tmp_path / "store")
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_a_key_is_made_shown_once_and_ended(run: Here) -> None:
+def test_a_key_is_made_shown_once_and_ended(run: LocalRunner) -> None:
     run("plans", "set", "free", "--requests-per-minute", "60", "--features", "vectors,sparql")
     run("accounts", "add", "ana", "--plan", "free")
     how = ("--account", "ana", "--world", "Search", "--write", "--user", "ana", "--expires-at", "2100-01-01")
@@ -38,7 +38,7 @@ def test_a_key_is_made_shown_once_and_ended(run: Here) -> None:
     assert plain.out.startswith("worlddb_") and "only time" in plain.err
 
 
-def test_an_account_is_made_changed_and_closed(run: Here) -> None:
+def test_an_account_is_made_changed_and_closed(run: LocalRunner) -> None:
     assert run("accounts", "list").out.startswith("there are no accounts")
     assert run("plans", "list").out.startswith("there are no plans")
     assert "has no limits" in run("accounts", "add", "ana").out
@@ -67,12 +67,12 @@ def test_an_account_is_made_changed_and_closed(run: Here) -> None:
         "plans list --worlds 3",
     ],
 )
-def test_arguments_of_another_action_are_refused_and_write_nothing(run: Here, line: str) -> None:
+def test_arguments_of_another_action_are_refused_and_write_nothing(run: LocalRunner, line: str) -> None:
     before = run.json("head")
     ended = run(*line.split())
     assert (ended.code, ended.error) == (2, "usage") and "Write it as: worlddb " in ended.err
     assert run.json("head") == before
 
 
-def test_help_says_which_keys_are_which(run: Here) -> None:
+def test_help_says_which_keys_are_which(run: LocalRunner) -> None:
     assert "`worlddb key`" in run("keys", "--help").out and "`keys`" in run("key", "--help").out

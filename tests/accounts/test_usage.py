@@ -17,7 +17,7 @@ import pytest
 import worlddb
 from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, start, wait_for_exit
 from tests.support.faults.jobs import count_until_killed
-from tests.support.running import DAY, Here
+from tests.support.running import DAY, LocalRunner
 from worlddb import Database, InputError, LimitExceeded, ManualClock, PlanLimit, UnknownReference
 from worlddb.accounts import usage_meter
 from worlddb.log.accounts import usage_file
@@ -258,7 +258,7 @@ def test_wrong_arguments_are_refused(db: Database, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_command_line_shows_it(capsys: pytest.CaptureFixture[str], db: Database) -> None:
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     assert run("usage").out.startswith("nothing was asked")
     db.accounts.create_key("laptop")
     db.accounts.meter.count(db.accounts.key("laptop").id, bytes_in=1_234)

@@ -8,17 +8,17 @@ import pytest
 
 import worlddb
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 API = "kref://atlas/api/wire.decision"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: Here) -> None:
+def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: LocalRunner) -> None:
     made = run.json("kref", API, "--content", "Use REST", "--valid-from", "2026-01-01", "--why", "decided")
     assert run.json("kref", API, "--content", "Use gRPC", "--valid-from", "2026-02-01")["ref"] == made["ref"]
     assert run.json("kref", API)["world"]["content"] == "Use gRPC"
@@ -57,14 +57,14 @@ def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: Here) -
     ],
 )
 def test_what_is_wrong_is_told_with_what_to_do(
-    run: Here, line: tuple[str, ...], code: int, error: str, told: str
+    run: LocalRunner, line: tuple[str, ...], code: int, error: str, told: str
 ) -> None:
     run("kref", API, "--content", "Use REST")
     found = run(*line)
     assert (found.code, found.error) == (code, error) and told in found.err
 
 
-def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: Here) -> None:
+def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None, author="ann") as db:
         report, summary, plan, _ = (db.create("Fact", name) for name in ("report", "summary", "plan", "other"))
         db.link(summary, "derived_from", report)
@@ -91,7 +91,7 @@ def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: He
     assert run.json("path", "report", "plan", "--direction", "out", code=1)["edges"] is None
 
 
-def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: Here) -> None:
+def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         one, other = db.create("Fact", "one", content="as it was"), db.create("Fact", "other")
         since = db.head().seq + 1
@@ -130,7 +130,7 @@ def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: Here) -
         assert {entry.name for entry in db.log(since, ref=one)} == {""} and find_traces(db.path, ["Published7"]) == []
 
 
-def test_preferences_are_recorded_and_listed(run: Here) -> None:
+def test_preferences_are_recorded_and_listed(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         db.create("Entity", "Ana")
         db.create("Topic", "SaaS")
@@ -149,7 +149,7 @@ def test_preferences_are_recorded_and_listed(run: Here) -> None:
     assert run("prefer", "Ana", "avoids", "SaaS", "--confidence", "2").error == "input"
 
 
-def test_what_is_withdrawn_comes_back_by_what_the_command_says_and_is_listed_as_believed(run: Here) -> None:
+def test_what_is_withdrawn_comes_back_by_what_the_command_says_and_is_listed_as_believed(run: LocalRunner) -> None:
     run("create", "Document", "handbook")
     run("create", "Fact", "vacation", "--content", "30 days", "--world", "handbook")
     assert "vacation" in run("beliefs", "handbook").out and "30 days" in run("beliefs", "vacation").out
@@ -163,7 +163,7 @@ def test_what_is_withdrawn_comes_back_by_what_the_command_says_and_is_listed_as_
     assert "Nothing is believed" in run("beliefs", "root", "--valid", "1999-01-01").out
 
 
-def test_what_is_rolled_back_to_already_is_not_written_again(run: Here) -> None:
+def test_what_is_rolled_back_to_already_is_not_written_again(run: LocalRunner) -> None:
     run("create", "Fact", "colour", "--content", "blue")
     run("believe", "colour", "summary=red")
     assert run.json("rollback", "colour", "1")["events"] > 0
@@ -175,7 +175,7 @@ def test_what_is_rolled_back_to_already_is_not_written_again(run: Here) -> None:
     )
 
 
-def test_what_counts_as_believed_is_set_and_listed(run: Here) -> None:
+def test_what_counts_as_believed_is_set_and_listed(run: LocalRunner) -> None:
     run("create", "Fact", "colour", "--content", "blue")
     given = ("--tag", "decided", "--single", "status", "--compare", "Decision=recency", "--why", "ours")
     assert run.json("belief-settings", *given)["events"] == 3
@@ -193,7 +193,7 @@ def test_what_counts_as_believed_is_set_and_listed(run: Here) -> None:
         assert run("belief-settings", *wrong).error == error
 
 
-def test_options_that_would_do_nothing_are_told_and_types_that_nobody_knows(run: Here) -> None:
+def test_options_that_would_do_nothing_are_told_and_types_that_nobody_knows(run: LocalRunner) -> None:
     run("create", "Fact", "colour", "--content", "blue")
     assert run("vocabulary", "--why", "x").error == run("guard", "--why", "x").error == "usage"
     for line in (("impact", "colour", "--type", "causse"), ("states", "colour", "--type", "causse")):

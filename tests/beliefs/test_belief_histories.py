@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock, SeededEntropy, View
 from worlddb.log.store.log import TABLES_FROM
 from worlddb.tools.mcp import catalogue
@@ -277,11 +277,11 @@ def test_a_comparison_names_and_a_store_as_it_might_have_been_lacks_what_one_com
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_beliefs_change_on_the_command_line(run: Here) -> None:
+def test_beliefs_change_on_the_command_line(run: LocalRunner) -> None:
     ref = run.json("create", "Fact", "colour", "--content", "blue")["ref"]
     run("create", "Note", "why", "--content", "he said so")
     run("link", "why", "derived_from", "colour")

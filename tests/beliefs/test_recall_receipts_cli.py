@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_a_receipt_is_kept_checked_and_proved_on_the_command_line(run: Here, tmp_path: Path) -> None:
+def test_a_receipt_is_kept_checked_and_proved_on_the_command_line(run: LocalRunner, tmp_path: Path) -> None:
     run("create", "Fact", "kettle", "--content", "Mara wants the blue kettle", "--author", "ada")
     kept, proofs, head = tmp_path / "kept", tmp_path / "proofs", tmp_path / "head"
     told = run.json("recall", "which kettle?", "--author", "ada", "--receipt", kept)
@@ -34,7 +34,7 @@ def test_a_receipt_is_kept_checked_and_proved_on_the_command_line(run: Here, tmp
     assert run.json("check-recall", kept, *asked, code=1)["verdict"] == "altered"
 
 
-def test_what_does_not_go_together_is_refused(run: Here, tmp_path: Path) -> None:
+def test_what_does_not_go_together_is_refused(run: LocalRunner, tmp_path: Path) -> None:
     run("create", "Fact", "kettle", "--content", "Mara wants the blue kettle")
     kept = tmp_path / "kept"
     assert run("recall", "kettle", "--receipt", kept).code == 0
@@ -45,7 +45,7 @@ def test_what_does_not_go_together_is_refused(run: Here, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", ["read_only_backup", "hypothetical_store"])
 def test_a_receipt_that_cannot_be_kept_is_not_left_either(
-    run: Here, capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+    run: LocalRunner, capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
 ) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         made = db.create("Fact", "kettle", content="the blue kettle", ttl=9_000)
@@ -53,7 +53,7 @@ def test_a_receipt_that_cannot_be_kept_is_not_left_either(
             db.backup(tmp_path / "copy")
         else:
             db.replay(tmp_path / "copy", without=[made.seq])
-    copy, kept = Here(capsys, tmp_path / "copy"), tmp_path / "kept"
+    copy, kept = LocalRunner(capsys, tmp_path / "copy"), tmp_path / "kept"
     found = copy("recall", "kettle", "--receipt", kept, "--keep-receipt")
     assert found.error == kind and not kept.exists()
     assert copy("recall", "kettle", "--receipt", kept).code == 0

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 def test_a_relation_is_declared_linked_and_told_in_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(tmp_path / "store", author="ann") as db:
         for kind, name in (("Person", "Alex"), ("City", "York"), ("City", "London")):
             db.create(kind, name)
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     assert run("relation", "lives_in", "--succession", "--inverse", "home_of", "--why", "moves").code == 0
     assert run("relation", "lives_in", "--acyclic").code == 3
     assert run("relation", "lives_in", "--remove", "--acyclic").code == 2
@@ -38,7 +38,7 @@ def test_a_relation_is_declared_linked_and_told_in_states(tmp_path: Path, capsys
 def test_a_vocabulary_is_closed_listed_and_opened_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(tmp_path / "store", author="ann") as db:
         db.create("Topic", "desk")
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     assert "Every vocabulary is open." in run("vocabulary").out
     assert run("vocabulary", "desk", "--profile", "arbiter", "--why", "closed").code == 0
     told = run("vocabulary", "desk").out

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Consolidated, Database, InputError, LimitExceeded, ManualClock, Member, ModelUnavailable
 
 NOW = 1_800_000_000_000_000
@@ -222,7 +222,7 @@ def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_
 def test_the_command_line_puts_summaries_in_the_place_of_hits_where_it_is_told_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     with worlddb.open(run.store, author="ada", embedder=None) as db:
         trip, facts = topic(db)
         db.consolidate(min_age=0)

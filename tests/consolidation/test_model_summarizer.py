@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, EndpointSummarizer, InputError, LimitExceeded, Member, ModelUnavailable
 from worlddb.log.model import clock
 
@@ -165,7 +165,7 @@ def test_the_command_line_asks_a_model_and_says_what_it_cost(
     server: Scripted, db: Database, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLDDB_SUMMARIZER_KEY", "secret-key")
-    here = Here(capsys, db.path)
+    here = LocalRunner(capsys, db.path)
     asked = ("consolidate", "--min-age", "0", "--summarizer", f"m@{server.url}")
     dry = here.json(*asked, "--dry-run")
     assert len(dry["summaries"]) == 2 and dry["asked"] == {"calls": 0, "tokens": 0} and not server.asked

@@ -17,7 +17,7 @@ from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.bundling import build_sample_store
 from tests.support.faults import forge
 from tests.support.faults.damaged import verify_or_error
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import ManualClock
 from worlddb.log.model import codec
 from worlddb.log.model.codec import chain_hash, events_hash
@@ -303,7 +303,7 @@ def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(
         assert "commit 4 of another history by 'ada'" in remark and "Nothing proves" in remark
         remarked = [each for each in worlddb.diagnose(then).symptoms if each.code == "erasure_unproven"]
         assert [(each.what, each.wrong, "commit 4" in each.where) for each in remarked] == [(remark, False, True)]
-    told = Here(capsys, then)("show", ref)
+    told = LocalRunner(capsys, then)("show", ref)
     assert "request 7" in told.out and "nothing proves" in told.out
     # What somebody adds afterwards is damage, however well it fits.
     lineage, place = missing_text(then)
@@ -320,13 +320,13 @@ def test_the_command_lists_what_it_took_into_the_log_and_what_stays_outside(
 ) -> None:
     then, _ = older_copy(tmp_path)
     shutil.copytree(then, tmp_path / "twin")
-    shown = Here(capsys, then)("upgrade")
+    shown = LocalRunner(capsys, then)("upgrade")
     assert shown.code == 0 and "erased by ada in commit 4" in shown.out and "request 7" in shown.out
-    told = Here(capsys, tmp_path / "twin").json("upgrade")
+    told = LocalRunner(capsys, tmp_path / "twin").json("upgrade")
     assert [(each["seq"], each["author"], each["reasons"]) for each in told["listed"]] == [(4, "ada", ["request 7"])]
     lineage, place = missing_text(then)
     forge.rewrite(then, record(lineage, [place], through=place[0]).items())
-    again = Here(capsys, then)("upgrade")
+    again = LocalRunner(capsys, then)("upgrade")
     assert again.code == 0 and "1 record beside the log cannot be listed" in again.out + again.err
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import worlddb
 from tests.consolidation.test_consolidate import NOW, SECOND, Drawn, Killed, Points, Ticking
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import (
     AssessedMemory,
     Assessment,
@@ -563,7 +563,7 @@ def test_the_command_line_says_what_a_run_wrote_and_what_takes_it_back(
 ) -> None:
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         one, *_ = facts(db, *["The same thing, said over and over again."] * 3)
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     dry = run("dream", "--dry-run", "--max-ratio", "0.9")
     assert "nothing was written" in dry.out and "undo" not in dry.out
     told = run("dream", "--max-ratio", "0.9").out

@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from tests.consolidation.test_model_summarizer import Scripted, openai, server
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, EndpointAssessor, InputError
 
 __all__ = ["server"]
@@ -88,7 +88,7 @@ def test_the_command_line_judges_exits_with_one_if_the_breaker_tripped_and_says_
 ) -> None:
     server.script = [(200, judging(*[{"deprecate": True, "reason": "old"}] * 3))]
     monkeypatch.setenv("WORLDDB_ASSESSOR_KEY", "secret-key")
-    here = Here(capsys, db.path)
+    here = LocalRunner(capsys, db.path)
     before = db.head()
     asked = ("dream", "--assessor", f"m@{server.url}", "--max-ratio", "0.4")
     dry = here(*asked, "--dry-run")

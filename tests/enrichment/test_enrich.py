@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.consolidation.test_model_summarizer import Scripted as Server
 from tests.consolidation.test_model_summarizer import openai, server
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import (
     ContextEnricher,
     Database,
@@ -370,7 +370,7 @@ def test_a_text_of_which_nothing_was_inferred_counts_as_saying_it_all(tmp_path: 
 def test_the_command_enriches_and_says_what_it_did(
     tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     assert "6 texts would be enriched" in run("enrich", "--dry-run", "--type", "Turn").out
     assert "texts enriched" in run("enrich", "--limit", 2).out
     assert len(run.json("enrich")["segments"]) == len(resolved(db)) - 2

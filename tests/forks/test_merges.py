@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, InputError, World
 
 
@@ -75,7 +75,7 @@ def test_a_conflict_says_what_the_sides_have_where_they_are_not_alike(
     ]
     assert sides == [f"{text} (from {since})" for text in texts]
 
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     told = run("merge", "cheaper")
     assert told.code == 1 and f"conflict {found.id}  text of hotel" in told.out
     assert all(

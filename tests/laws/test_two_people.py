@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.running import Here, elsewhere
+from tests.support.running import LocalRunner, run_process
 from worlddb.tools.mcp.catalogue import OPERATOR_TOOLS, TOOLS
 from worlddb.tools.mcp.session import Call, Session
 
@@ -170,7 +170,7 @@ class Library(Surface):
 
 
 class Commands(Surface):
-    def __init__(self, store: Path, ids: dict[tuple[str, str], str], run: Here) -> None:
+    def __init__(self, store: Path, ids: dict[tuple[str, str], str], run: LocalRunner) -> None:
         super().__init__(store, ids)
         self.run = run
 
@@ -187,7 +187,7 @@ class Commands(Surface):
             more = ("--replaces", known) if step.does == "replaces" else ()
             words = ("remember", step.text, "--user", step.user, "--about", step.user, *since, *more)
             if step.day == 28:
-                done = elsewhere("--store", self.store, *words, "--json", cwd=self.store.parent)
+                done = run_process("--store", self.store, *words, "--json", cwd=self.store.parent)
                 assert done.code == 0, done
                 return str(done.json["ref"])
             told = self.run.json(*words)
@@ -262,7 +262,7 @@ class Served(Surface):
 class InTurn(Surface):
     """Each step and each question by another of the three."""
 
-    def __init__(self, store: Path, ids: dict[tuple[str, str], str], run: Here) -> None:
+    def __init__(self, store: Path, ids: dict[tuple[str, str], str], run: LocalRunner) -> None:
         super().__init__(store, ids)
         self._all = (Library(store, ids), Commands(store, ids, run), Served(store, ids))
         self._calls = 0
@@ -289,7 +289,7 @@ class InTurn(Surface):
         self._next().forget(user)
 
 
-MAKE: Final[dict[str, Callable[[Path, dict[tuple[str, str], str], Here], Surface]]] = {
+MAKE: Final[dict[str, Callable[[Path, dict[tuple[str, str], str], LocalRunner], Surface]]] = {
     "library": lambda store, ids, run: Library(store, ids),
     "command line": Commands,
     "MCP": lambda store, ids, run: Served(store, ids),
@@ -302,7 +302,7 @@ def surface(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Surface]:
     monkeypatch.setattr("worlddb.tools.cli.base.stores.embedder_of", lambda args: None)
-    yield MAKE[request.param](tmp_path / "store", {}, Here(capsys, tmp_path / "store"))
+    yield MAKE[request.param](tmp_path / "store", {}, LocalRunner(capsys, tmp_path / "store"))
 
 
 def lived(surface: Surface) -> dict[int, int]:

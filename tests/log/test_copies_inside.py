@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here, small_store
+from tests.support.running import LocalRunner, small_store
 from worlddb import DamagedStore, InputError
 
 
@@ -39,7 +39,7 @@ def test_a_store_whose_data_file_is_gone_is_damaged_and_not_nowhere(
         with pytest.raises(DamagedStore, match=r"data\.mdb is gone") as raised:
             worlddb.open(store, create=create)
         assert raised.value.remedy == "Restore the store from a backup"
-    run = Here(capsys, store)
+    run = LocalRunner(capsys, store)
     assert (run("show", "x").code, run("show", "x").error) == (4, "damaged_store")
     assert run("create", "Note", "n").code == 4
     assert not (store / "data.mdb").exists()

@@ -11,7 +11,7 @@ import pytest
 import worlddb
 from tests.support.faults import forge
 from tests.support.faults.damaged import verify_or_error
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb.log.model.codec import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
 from worlddb.projections.tables.apply.log_marks import LogTree
@@ -152,11 +152,11 @@ def test_a_damaged_log_is_a_finding_beside_a_head_too(store: Path) -> None:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], store: Path) -> Here:
-    return Here(capsys, store)
+def run(capsys: pytest.CaptureFixture[str], store: Path) -> LocalRunner:
+    return LocalRunner(capsys, store)
 
 
-def test_a_head_is_printed_kept_signed_and_held_against_the_store(run: Here, tmp_path: Path) -> None:
+def test_a_head_is_printed_kept_signed_and_held_against_the_store(run: LocalRunner, tmp_path: Path) -> None:
     key, head = tmp_path / "ada.key", tmp_path / "monday.head"
     made = run("keygen", "example.com/ada", "--out", key)
     assert made.code == 0 and made.out.startswith("example.com/ada+")
@@ -175,7 +175,7 @@ def test_a_head_is_printed_kept_signed_and_held_against_the_store(run: Here, tmp
     assert "the head cannot be trusted" in run("verify", "--head", head, "--key", OTHER.verifier).out
 
 
-def test_the_json_of_a_head_is_taken_as_a_head(run: Here, tmp_path: Path) -> None:
+def test_the_json_of_a_head_is_taken_as_a_head(run: LocalRunner, tmp_path: Path) -> None:
     document = run.json("head", "--ingested", "7")
     assert document.keys() >= {"seq", "chain", "root", "tree", "store", "checkpoint", "ingested_at"}
     assert document["seq"] == 7
@@ -184,7 +184,7 @@ def test_the_json_of_a_head_is_taken_as_a_head(run: Here, tmp_path: Path) -> Non
     assert run("verify", "--head", tmp_path / "head.json").code == 0
 
 
-def test_a_rewritten_and_a_shortened_store_end_in_no(run: Here, whole: Path, tmp_path: Path) -> None:
+def test_a_rewritten_and_a_shortened_store_end_in_no(run: LocalRunner, whole: Path, tmp_path: Path) -> None:
     (tmp_path / "head").write_text(run("head").out)
     forge.forged_history(whole, tmp_path / "forged", "engineering lead", "engineering fool")
     run("replay", "--until", "9", "--into", tmp_path / "short")
@@ -192,7 +192,7 @@ def test_a_rewritten_and_a_shortened_store_end_in_no(run: Here, whole: Path, tmp
         ("forged", "one was rewritten", "the log was rewritten"),
         ("short", "it was cut short", "the log is shorter"),
     ):
-        elsewhere = Here(run._capsys, tmp_path / name)
+        elsewhere = LocalRunner(run._capsys, tmp_path / name)
         assert elsewhere("verify", "--deep").code == 0
         told = elsewhere("verify", "--head", tmp_path / "head")
         assert told.code == 1 and problem in told.out and verdict in told.out
@@ -200,7 +200,7 @@ def test_a_rewritten_and_a_shortened_store_end_in_no(run: Here, whole: Path, tmp
 
 
 def test_a_head_that_cannot_be_trusted_or_is_of_another_store_says_nothing_of_this_one(
-    run: Here, whole: Path, tmp_path: Path
+    run: LocalRunner, whole: Path, tmp_path: Path
 ) -> None:
     with worlddb.open(whole, author="x") as db:
         signed = db.checkpoint(sign_with=[KEY.signing])
@@ -216,7 +216,7 @@ def test_a_head_that_cannot_be_trusted_or_is_of_another_store_says_nothing_of_th
         assert "damaged" not in each.out and "first bad commit" not in each.out and "Restore" not in each.out
 
 
-def test_files_that_are_no_heads_or_keys_are_told_apart_from_damage(run: Here, tmp_path: Path) -> None:
+def test_files_that_are_no_heads_or_keys_are_told_apart_from_damage(run: LocalRunner, tmp_path: Path) -> None:
     bad = {
         "empty": (b"", "malformed_file"),
         "noise": (bytes(range(256)), "malformed_file"),

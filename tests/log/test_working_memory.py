@@ -11,7 +11,7 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.log.working import message_buffers
 from worlddb.tools.mcp import catalogue
@@ -272,7 +272,7 @@ def test_wrong_values_are_typed_errors(db: Database) -> None:
 
 def test_the_command_line_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(tmp_path / "store", embedder=None):
-        run = Here(capsys, tmp_path / "store")
+        run = LocalRunner(capsys, tmp_path / "store")
     assert run.json("working", "add", "the deploy is at noon", "--session", "s1")["messages"] == 1
     assert [each["content"] for each in run.json("working", "get", "--session", "s1")["messages"]] == [
         "the deploy is at noon"
@@ -297,7 +297,7 @@ def test_a_user_of_whom_only_buffers_know_is_forgotten_too(
     assert (receipt.events, [note.code for note in receipt.notes], db.head()) == (0, ["buffers_cleared"], head)
     assert worlddb.memory(db, user="bob").forget_user(reason="request 10").events == 0
     assert not in_files(db.path, "of ana") and not in_files(db.path, "of bob") and in_files(db.path, "of eve")
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     assert "to be removed: 1 message" in run("forget-user", "eve", "--dry-run").out
     assert said(db, user="eve")
     assert run.json("forget-user", "eve", "--reason", "request 11")["messages"] == 1

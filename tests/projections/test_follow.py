@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 import worlddb
-from tests.support.running import Here, elsewhere, small_store
+from tests.support.running import LocalRunner, run_process, small_store
 from worlddb import InputError, UnknownReference
 from worlddb.query.history import journal
 
@@ -79,7 +79,7 @@ def test_the_commit_of_another_process_wakes_a_follower(tmp_path):
         told = db.follow(patience_seconds=PATIENCE)
         lines = tmp_path / "talk.jsonl"
         lines.write_text('{"speaker": "Ann", "text": "hello"}\n')
-        assert elsewhere("--store", db.path, "ingest", lines, cwd=tmp_path).code == 0
+        assert run_process("--store", db.path, "ingest", lines, cwd=tmp_path).code == 0
         assert next(told).author == "local"
 
 
@@ -99,6 +99,6 @@ def test_a_wrong_argument_is_told_when_following_begins(wrong, tmp_path):
 
 def test_the_command_line_follows_as_well(tmp_path, capsys):
     small_store(tmp_path / "memory")
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     assert run("log", "--follow", "--patience", "0", "--json", "--from", "1").out == run("log", "--json").out
     assert run("log", "--follow", "--to", "3").code == 2

@@ -8,7 +8,7 @@ import pytest
 
 import worlddb
 from tests.support.model.stores import new_store
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import AmbiguousReference, InputError, UnknownReference
 
 
@@ -95,7 +95,7 @@ def test_the_command_line_lists_the_worlds_of_one_name_with_their_places(
         team = db.create("Topic", "Search team")
         db.create("Planet", "Mercury", world=team)
         db.create("Metal", "Mercury")
-    ran = Here(capsys, tmp_path / "store")("show", "Mercury")
+    ran = LocalRunner(capsys, tmp_path / "store")("show", "Mercury")
     assert ran.code == 2
     assert "Planet  Mercury  in Search team" in ran.err
     assert "Metal  Mercury" in ran.err

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.rest import RestClient, RestServer, running
+from tests.support.rest import RestClient, RestServer, serve_store
 from worlddb import ManualClock
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import answer_cache, serving
@@ -44,7 +44,7 @@ class Forgetful(AnswerCache):
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[RestServer]:
-    with running(tmp_path, embedder=None) as found:
+    with serve_store(tmp_path, embedder=None) as found:
         found.rest._answers = Counting()
         yield found
 
@@ -58,7 +58,7 @@ def hits(served: RestServer) -> int:
 def test_an_answer_is_that_of_a_new_read_at_every_time_and_after_every_write(tmp_path: Path, seed: int) -> None:
     """Random worlds that begin, end, expire, contain and contradict, and a clock that goes on by steps."""
     draw, clock = random.Random(seed), ManualClock(START)
-    with running(tmp_path, embedder=None, clock=clock) as served:
+    with serve_store(tmp_path, embedder=None, clock=clock) as served:
         served.rest._answers = counting = Counting()
         anew = Rest(ServedStore(served.db, Gate(served.db, served.keys, 10_000), serving.ROUTES))
         anew._answers = Forgetful()
@@ -337,7 +337,7 @@ def _at_once(served: RestServer, key: str, target: str, method: str = "GET", **h
 
 
 def test_what_is_answered_at_once_is_answered_as_by_a_task(tmp_path: Path) -> None:
-    with running(tmp_path, embedder=None, clock=ManualClock(START)) as served:
+    with serve_store(tmp_path, embedder=None, clock=ManualClock(START)) as served:
         _compare(served)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import worlddb
 from tests.server.test_serve import Server, serving
-from tests.support.rest import running
+from tests.support.rest import serve_store
 from worlddb import client
 from worlddb.client import Client, client_calls
 
@@ -132,7 +132,7 @@ def test_a_search_in_sparql_that_no_model_could_help_says_why_in_the_librarys_wo
     query = "SELECT ?x FROM <https://worlddb.dev/ns#search?text=stove> { ?x wdb:score ?score ; wdb:nmae ?n }"
     asked: list[client.SparqlBytes] = []
     model = Model()
-    with running(tmp_path, embedder=model) as served:
+    with serve_store(tmp_path, embedder=model) as served:
         served.db.create("Fact", "stove", content="The stove is hot.")
         served.db.embed()
         model.is_there = False

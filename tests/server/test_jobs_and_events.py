@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from tests.server.test_serve import PATIENCE_SECONDS, serving
-from tests.support.rest import RestClient, RestServer, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb.client import wire_records as wire
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
-    with running(tmp_path_factory.mktemp("jobs")) as found:
+    with serve_store(tmp_path_factory.mktemp("jobs")) as found:
         yield found
 
 
@@ -52,7 +52,7 @@ def test_a_bundle_goes_from_one_store_to_another(ana: RestClient, tmp_path: Path
     job = ended(ana, ana("POST", "/v1/bundles", json={"world": "garden"}))
     assert job.status == "done" and job.file is not None, job
     bundle = ana("GET", job.file).content
-    with running(tmp_path) as other:
+    with serve_store(tmp_path) as other:
         bob = other.caller("bob")
         taken = ended(bob, bob("POST", "/v1/bundles/import", content=bundle))
         assert taken.status == "done", taken

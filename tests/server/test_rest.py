@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.rest import BASE, RestClient, RestServer, check_type, running
+from tests.support.rest import BASE, RestClient, RestServer, check_type, serve_store
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
@@ -26,7 +26,7 @@ from worlddb.tools.server import client_store, interface_page, request_types, re
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
-    with running(tmp_path_factory.mktemp("rest")) as found:
+    with serve_store(tmp_path_factory.mktemp("rest")) as found:
         yield found
 
 
@@ -424,7 +424,7 @@ def test_the_first_requests_of_a_key_share_what_they_work_at(tmp_path: Path, mon
         return client_store.ClientStore(*given)
 
     monkeypatch.setattr(rest, "ClientStore", slowly)
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         made.clear()
         key = {"Authorization": f"Bearer {served.keys.add(served.db.head().store_id, 'many', None, write=True)}"}
 
@@ -603,7 +603,7 @@ def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_c
 
 def test_the_name_of_a_world_is_never_that_of_somebody_inside_another_one(tmp_path: Path) -> None:
     """Theo's PIN was written into the entry of him in Dora's world, who read it; and erasing her erased it."""
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         ana.send("POST", "/v1/worlds/dora/memories", text="Theo is my brother.", about=["Theo"], name="Zoe")
         ana.send("POST", "/v1/worlds/eve/memories", text="Theo is my uncle.", about=["Theo"])
@@ -626,7 +626,7 @@ def test_the_name_of_a_world_is_never_that_of_somebody_inside_another_one(tmp_pa
 
 
 def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         told = ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
         assert told["notes"] == ["Nothing was written for user:pete before (capitals count)"]
@@ -643,7 +643,7 @@ def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None
 
 def test_the_name_of_the_root_is_no_place_to_write(tmp_path: Path) -> None:
     """A user called root read what everybody had said, and was erased with all of it."""
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         ana.send("POST", "/v1/worlds/dora/memories", text="Lea is my sister.")
         root = ana.get("/v1/worlds/root")["ref"]
@@ -670,7 +670,7 @@ def test_the_name_of_the_root_is_no_place_to_write(tmp_path: Path) -> None:
 
 def test_a_first_write_that_is_refused_makes_no_world(tmp_path: Path) -> None:
     """It left an empty one, which its name then had."""
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         ana("POST", "/v1/worlds/there/memories", json={"text": "One."}, headers={"Idempotency-Key": "k"})
         before = served.db.head()
@@ -700,7 +700,7 @@ def test_a_first_write_that_is_refused_makes_no_world(tmp_path: Path) -> None:
 
 def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) -> None:
     """Under the key of another new world the answer was for ever that its reference was unknown."""
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         for at, (path, body) in enumerate(
             (
@@ -724,7 +724,7 @@ def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) 
 
 def test_what_is_said_to_the_whole_store_ends_and_names_nothing_of_a_user(tmp_path: Path) -> None:
     """A memory at the root replaced, contradicted and repeated what lay in the worlds of users."""
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         ana = served.caller("ana")
         said: dict[str, Any] = {"text": "Theo lives in Lisbon.", "about": ["Theo"], "name": "home"}
         dora = ana.send("POST", "/v1/worlds/dora/memories", **said)["receipt"]["refs"][0]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.rest import RestClient, check_type, running
+from tests.support.rest import RestClient, check_type, serve_store
 from worlddb.client import wire_records as wire
 
 
 def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
         plan = check_type(owner.send("PUT", "/v1/plans/small", writes_per_minute=2, recall_k=3), wire.Plan)
@@ -47,7 +47,7 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
 
 
 def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         served.db.accounts.define_plan("words", features=["sparql"])
         served.db.accounts.define_plan("all", features=["sparql", "vectors"])

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.support.rest import RestClient, running
+from tests.support.rest import RestClient, serve_store
 from worlddb.tools.server import serving
 
 OUTSIDE = "zyzzyva"
@@ -24,7 +24,7 @@ def test_no_read_of_one_world_depends_on_what_lies_outside(tmp_path: Path) -> No
     for busy in (False, True):
         folder = tmp_path / str(busy)
         folder.mkdir()
-        with running(folder) as served:
+        with serve_store(folder) as served:
             owner = served.caller("owner")
             inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
             outside = owner.send("POST", "/v1/worlds", name=OUTSIDE, content=OUTSIDE)["refs"][0]
@@ -71,7 +71,7 @@ def _asked(caller: RestClient, path: str, known: dict[str, str]) -> tuple[str, i
 
 
 def test_no_answer_says_how_many_requests_others_send(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         guest = served.caller("guest", owner.send("POST", "/v1/worlds", name="inside")["refs"][0])
         ids = [guest("GET", "/v1/limits").headers["x-request-id"] for _ in range(12)]
@@ -85,7 +85,7 @@ def test_usage_of_one_world_does_not_depend_on_what_others_ask(tmp_path: Path) -
     for others in (0, 30):
         folder = tmp_path / str(others)
         folder.mkdir()
-        with running(folder) as served:
+        with serve_store(folder) as served:
             owner = served.caller("owner")
             inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
             guest = served.caller("guest", inside)
@@ -99,7 +99,7 @@ def test_usage_of_one_world_does_not_depend_on_what_others_ask(tmp_path: Path) -
 
 
 def test_a_key_of_one_world_writes_inside_of_it_alone(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
         outside = owner.send("POST", "/v1/worlds", name=OUTSIDE)["refs"][0]
@@ -144,7 +144,7 @@ ASKED = (
 def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_seed: int, asked: str) -> None:
     """Processor time of whole requests; what a worker of SPARQL takes is that of its own process."""
     rng = random.Random(root_seed)
-    with running(tmp_path, embedder=None) as served:
+    with serve_store(tmp_path, embedder=None) as served:
         mine, theirs = (served.db.create("Tenant", name).ref for name in ("mine", "theirs"))
         with served.db.batch() as tx:
             for tenant, whose in ((mine, "mine"), (theirs, "theirs")):

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 import pytest
 
-from tests.support.rest import RestClient, RestServer, running
+from tests.support.rest import RestClient, RestServer, serve_store
 from worlddb.client import wire_records as wire
 
 REQUESTS = 400
@@ -63,7 +63,7 @@ SKIPPED = ("/v1/events", "/v1/verify", "/v1/bundles", "/v1/bundles/import")
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
-    with running(tmp_path_factory.mktemp("fuzz")) as found:
+    with serve_store(tmp_path_factory.mktemp("fuzz")) as found:
         yield found
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import pytest
 
-from tests.support.rest import RestClient, RestServer, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb.client import wire_records as wire
 
 A, SERVES = "<https://a.example/luna>", "<https://a.example/serves>"
@@ -19,7 +19,7 @@ NAMES = "SELECT ?name FROM wdb:memory { ?x wdb:name ?name } ORDER BY ?name"
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[RestServer]:
-    with running(tmp_path) as found:
+    with serve_store(tmp_path) as found:
         yield found
 
 

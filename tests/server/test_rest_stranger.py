@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from tests.server.test_jobs_and_events import ended
 from tests.server.test_serve import serving
-from tests.support.rest import RestClient, running
+from tests.support.rest import RestClient, serve_store
 from worlddb.reconciler.commands import outcome
 from worlddb.tools.server import problems
 
@@ -32,7 +32,7 @@ RDF = {
 
 @pytest.fixture(scope="module")
 def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestClient]:
-    with running(tmp_path_factory.mktemp("stranger")) as served:
+    with serve_store(tmp_path_factory.mktemp("stranger")) as served:
         caller = served.caller("ana")
         sent = caller("POST", "/v1/worlds/cafes/statements", content=TURTLE, headers={"Content-Type": "text/turtle"})
         assert sent.status_code == 201

@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.server.test_serve import PATIENCE_SECONDS
 from tests.server.test_serve import serving as served_by_process
-from tests.support.rest import RestClient, RestServer, check_type, running
+from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb import client
 from worlddb.client import wire_records as wire
 
@@ -26,7 +26,7 @@ def robot_of(served: RestServer, **limits: Any) -> RestClient:
 
 
 def test_a_key_sees_its_own_usage_and_an_admin_that_of_all(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
         guest, robot = served.caller("guest", inside), robot_of(served)
@@ -49,7 +49,7 @@ def test_a_key_sees_its_own_usage_and_an_admin_that_of_all(tmp_path: Path) -> No
 
 
 def test_a_key_learns_of_no_other_key(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
         guest, robot = served.caller("guest", inside), robot_of(served)
@@ -68,7 +68,7 @@ def test_a_key_learns_of_no_other_key(tmp_path: Path) -> None:
 
 
 def test_worlds_and_bytes_are_used_up_and_a_failed_write_uses_nothing(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         robot = robot_of(served, worlds=4, bytes_stored=2_000)
         robot.send("POST", "/v1/worlds", name="one", key="one")
         assert robot("POST", "/v1/worlds", json={"name": "one", "key": "one"}).json()["events"] == 0
@@ -97,7 +97,7 @@ def test_worlds_and_bytes_are_used_up_and_a_failed_write_uses_nothing(tmp_path: 
 
 
 def test_a_retry_of_what_was_written_is_answered_when_all_is_used_up(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         robot = robot_of(served, worlds=3, bytes_stored=400)
         path, body = "/v1/worlds/home/memories", {"text": "x" * 200}
         first, again = (robot("POST", path, json=body, headers={"Idempotency-Key": "one"}) for _ in range(2))
@@ -113,7 +113,7 @@ def test_a_key_of_one_world_is_not_told_what_the_account_used_up_elsewhere(tmp_p
     for used in (1, 3):
         folder = tmp_path / str(used)
         folder.mkdir()
-        with running(folder) as served:
+        with serve_store(folder) as served:
             robot = robot_of(served, worlds=3)
             inside = served.db.create("Team", "inside")
             secret = served.db.accounts.create_key("guest", account="acme", world=inside, right="write").secret
@@ -129,7 +129,7 @@ def test_a_key_of_one_world_is_not_told_what_the_account_used_up_elsewhere(tmp_p
 
 
 def test_a_fork_counts_all_that_it_makes(tmp_path: Path) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         robot = robot_of(served, worlds=8)
         robot.send("POST", "/v1/worlds", name="trip")
         for number in range(2):
@@ -146,7 +146,7 @@ def test_a_fork_counts_all_that_it_makes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("query", [False, True])
 def test_a_request_with_too_many_bytes_is_refused_before_it_is_read(tmp_path: Path, query: bool) -> None:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         robot = robot_of(served, bytes_per_request=200)
         robot.send("POST", "/v1/worlds", name="one")
         before = served.db.head()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.support.rest import RestClient, running
+from tests.support.rest import RestClient, serve_store
 from worlddb import ManualClock
 
 pytest.importorskip("pyoxigraph")
@@ -134,7 +134,7 @@ def _told(folder: Path, *, busy: bool) -> list[Any]:
     """What a key of one world is told where more, or less, is outside."""
     folder.mkdir()
     clock = ManualClock(1_760_000_000_000_000)
-    with running(folder, clock=clock, embedder=None) as served:
+    with serve_store(folder, clock=clock, embedder=None) as served:
         owner = served.caller("owner")
         inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
         member = owner.send("POST", f"/v1/worlds/{inside}/members", name="Mara", content="paid Jon")["refs"][0]

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.support.rest import RestClient, running
+from tests.support.rest import RestClient, serve_store
 
 pytest.importorskip("pyoxigraph")
 
@@ -22,7 +22,7 @@ COPIED = f"INSERT {{ GRAPH <urn:copy> {{ ?s ?p ?o }} }} WHERE {{ {BOTH} }}"
 
 @pytest.fixture
 def ana(tmp_path: Path) -> Iterator[RestClient]:
-    with running(tmp_path) as served:
+    with serve_store(tmp_path) as served:
         caller = served.caller("ana")
         stated = [["<urn:s>", "<urn:p>", f'"{name}"', f"<urn:{name}>"] for name in ("one", "two", "three")]
         caller.send("POST", "/v1/worlds/cafes/statements", statements=stated)

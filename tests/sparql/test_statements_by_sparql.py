@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Iri
 from worlddb.query.sparql import datasets, sparql_workers
 
@@ -362,6 +362,6 @@ def test_a_name_of_ours_that_is_none_is_told_with_what_comes_near(
         OPTIONAL { ?w <https://worlddb.dev/ns#edge/contains> ?m . ?e a wdb:Edge ; wdb:edgeType ?t ; wdb:why ?y } }
         # wdb:x"""
     assert view.sparql(right).note == ""
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     assert "note: line 2, column 6: wdb:nmae" in run("sparql", wrong).err
     assert "wdb:name" in run.json("sparql", wrong)["note"]

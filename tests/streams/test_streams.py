@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, EntityPath, InputError, Recall, Streams, UnknownReference, rerank
 
 BEGIN = "2026-01-01"
@@ -140,7 +140,7 @@ def test_each_hit_says_what_was_inferred_of_it_where_a_client_is_to_choose(tmp_p
 
 
 def test_the_command_line_tells_ways_as_lines(office: Office, capsys: pytest.CaptureFixture[str]) -> None:
-    run = Here(capsys, office.db.path)
+    run = LocalRunner(capsys, office.db.path)
     asked = ("recall", "auth-service", "--valid", "2026-02-10", "--paths", 2)
     assert "path: auth-service depends on user-db, for its sessions (since 2026-01-05)" in run(*asked).out
     told = run.json(*asked, "--hit-paths", 1)["paths"]
@@ -323,7 +323,7 @@ def test_what_is_weighed_and_left_out_is_checked(kinds: Database) -> None:
 def test_the_command_weighs_types_leaves_siblings_out_and_reads_words(
     kinds: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, kinds.path)
+    run = LocalRunner(capsys, kinds.path)
     found = run.json("recall", "the thremostat", "--fuzzy", "--siblings", "1", "--type-weight", "Note=2")
     assert found["search_mode"] == "hybrid" and "was read as" in found["note"]
     assert [hit["type"] for hit in found["hits"]].count("Turn") == 1 and found["hits"][0]["type"] == "Note"

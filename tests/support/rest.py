@@ -67,7 +67,7 @@ class RestServer:
 
 
 @contextmanager
-def running(folder: Path, **options: Any) -> Iterator[RestServer]:
+def serve_store(folder: Path, **options: Any) -> Iterator[RestServer]:
     """A store that is served in this process, without a socket."""
     with worlddb.open(folder / "store", author="operator", durability="group", **options) as db:
         keys = access_keys.KeyFile(folder / "store.keys")

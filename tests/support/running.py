@@ -43,7 +43,7 @@ class Run(NamedTuple):
         return self.err[len("error[") :].partition("]")[0]
 
 
-class Here:
+class LocalRunner:
     """Runs commands in this process, on one store unless they name another."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], store: Path) -> None:
@@ -64,7 +64,7 @@ class Here:
         return run.json
 
 
-def elsewhere(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Run:
+def run_process(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Run:
     """Run ``python -m worlddb`` as a process of its own, with variables for Python as a program that starts."""
     hidden = ("WORLDDB_STORE", "WORLDDB_TRACEBACK")
     env = {name: value for name, value in os.environ.items() if name not in hidden} | environment
@@ -77,7 +77,7 @@ def elsewhere(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> 
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-class Small(NamedTuple):
+class SmallRefs(NamedTuple):
     """The references in the small store."""
 
     team: str
@@ -90,7 +90,7 @@ class Small(NamedTuple):
     proposal: str
 
 
-def small_store(folder: Path) -> Small:
+def small_store(folder: Path) -> SmallRefs:
     """Make a store of eleven commits, one a day from 2026-11-21: one of each common case.
 
     | commit | what |
@@ -129,4 +129,4 @@ def small_store(folder: Path) -> Small:
         next_day()
         twin = db.create("Entity", "sarah chen", world=team)
         assert twin.seq == 11
-        return Small(team, sarah, lisbon, porto, yes, no, twin.ref, twin.proposals[0])
+        return SmallRefs(team, sarah, lisbon, porto, yes, no, twin.ref, twin.proposals[0])

@@ -9,7 +9,7 @@ from time import process_time
 
 import pytest
 
-from tests.support.running import Here, Run, elsewhere
+from tests.support.running import LocalRunner, Run, run_process
 from worlddb.tools.cli.main import main
 from worlddb.tools.cli.serve import demo_command
 from worlddb.tools.demo import STEPS
@@ -22,12 +22,12 @@ MAX_SECONDS = 20
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     """The stores of a run in a process of its own, and what it printed into a pipe."""
     folder = tmp_path_factory.mktemp("demo")
-    return folder / "kept", elsewhere("demo", "--keep", "kept", cwd=folder)
+    return folder / "kept", run_process("demo", "--keep", "kept", cwd=folder)
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return elsewhere("demo", "--json", cwd=tmp_path_factory.mktemp("demo"))
+    return run_process("demo", "--json", cwd=tmp_path_factory.mktemp("demo"))
 
 
 def test_the_story_is_told_in_time_and_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
@@ -80,19 +80,19 @@ def test_the_document_holds_what_every_step_came_to(told):
 
 def test_what_the_demo_keeps_is_what_it_told_and_the_commands_it_ends_with_work(kept, capsys):
     folder, run = kept
-    memory = Here(capsys, folder / "memory")
+    memory = LocalRunner(capsys, folder / "memory")
     assert memory.json("head")["root"] in run.out
     assert memory.json("verify", "--deep")["ok"] is True
     assert memory("diff", folder / "memory", folder / "altered").code == 1
-    assert Here(capsys, folder / "forged")("verify").code == 1
-    assert Here(capsys, folder / "then").json("head")["seq"] < memory.json("head")["seq"]
+    assert LocalRunner(capsys, folder / "forged")("verify").code == 1
+    assert LocalRunner(capsys, folder / "then").json("head")["seq"] < memory.json("head")["seq"]
     suggested = [line.strip() for line in run.out.splitlines() if line.startswith("  worlddb ")]
     assert len(suggested) == 5
     import shlex
 
     for line in suggested:
         words = shlex.split(line)[1:]
-        ended = elsewhere(*words, cwd=folder.parent)
+        ended = run_process(*words, cwd=folder.parent)
         assert ended.code == (1 if "diff" in words or "verify" in words else 0), line
         assert ended.out
 
@@ -115,7 +115,7 @@ def test_what_is_proposed_is_called_as_the_demo_was_where_its_name_alone_finds_n
 
 def test_a_directory_that_is_not_empty_is_not_played_in(kept, tmp_path, capsys):
     (tmp_path / "letter.txt").write_text("dear")
-    run = Here(capsys, tmp_path / "unused")
+    run = LocalRunner(capsys, tmp_path / "unused")
     for taken in (tmp_path, tmp_path / "letter.txt", kept[0]):
         refused = run("demo", "--keep", taken, "--json")
         assert (refused.code, refused.error) == (2, "place_taken")
@@ -128,7 +128,7 @@ def test_a_step_that_breaks_its_promise_is_the_answer_no(tmp_path, monkeypatch, 
     import worlddb
 
     monkeypatch.setattr(worlddb.Database, "replay", lambda self, into, **_: _not_replayed(self.path, Path(into)))
-    run = Here(capsys, tmp_path / "unused")("demo", "--json")
+    run = LocalRunner(capsys, tmp_path / "unused")("demo", "--json")
     assert run.code == 1
     assert [step["ok"] for step in run.json["steps"]].count(False) == 1
 

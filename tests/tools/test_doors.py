@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.support import rest
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
 from worlddb.statements import retries
@@ -38,7 +38,7 @@ Say = Callable[..., Told]
 class House:
     """A store, and each door to it."""
 
-    def __init__(self, running: rest.RestServer, run: Here) -> None:
+    def __init__(self, running: rest.RestServer, run: LocalRunner) -> None:
         self.db: Database = running.db
         self.run, self.caller = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")
@@ -90,8 +90,8 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]:
-    with rest.running(tmp_path, clock=ManualClock(NOON), embedder=None) as running:
-        yield House(running, Here(capsys, tmp_path / "store"))
+    with rest.serve_store(tmp_path, clock=ManualClock(NOON), embedder=None) as running:
+        yield House(running, LocalRunner(capsys, tmp_path / "store"))
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.support.pages import HOSTILE, read, seen_in_browser
-from tests.support.running import DAY, Here, Small, small_store
+from tests.support.running import DAY, LocalRunner, SmallRefs, small_store
 from worlddb import FOREVER, Learned, ManualClock, Valid
 from worlddb.tools.reports.report_parts import visible
 from worlddb.tools.reports.timeline_report import MAX_VERSIONS, picture, render, spread
@@ -210,7 +210,9 @@ def test_what_was_erased_is_said_to_be(tmp_path: Path) -> None:
 # -- the command
 
 
-def test_the_command_writes_the_page_whole_or_not_at_all(reading: Here, small: Small, tmp_path: Path) -> None:
+def test_the_command_writes_the_page_whole_or_not_at_all(
+    reading: LocalRunner, small: SmallRefs, tmp_path: Path
+) -> None:
     file = tmp_path / "sarah.html"
     told = reading.json("timeline", "Search team", "--out", file)
     assert (told["versions"], told["bytes"]) == (1, file.stat().st_size)

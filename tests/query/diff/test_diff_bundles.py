@@ -21,7 +21,7 @@ from tests.support.model import strategies as draw
 from tests.support.model.session import Session
 from tests.support.model.state import ROOT
 from tests.support.model.stores import day, new_store
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import InputError, ManualClock, SeededEntropy, UnknownReference
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
@@ -317,7 +317,7 @@ def test_the_command_compares_a_store_with_a_bundle(
     shutil.copytree(made.store, tmp_path / "store")
     with worlddb.open(tmp_path / "store", author="ann") as db:
         db.revise(made.told.sarah, content="CEO", valid_from=day(60), why="the board said so")
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     assert run("diff", made.store, made.bundle).out.startswith("equal")
     told = run("diff", made.bundle, tmp_path / "store", "--html", tmp_path / "report.html", "--world", "Search team")
     assert told.code == 1

@@ -11,23 +11,23 @@ import pytest
 
 import worlddb
 from tests.support.proving import changes
-from tests.support.running import Here, Small
+from tests.support.running import LocalRunner, SmallRefs
 
 
 @pytest.fixture
-def run(reading: Here) -> Here:
+def run(reading: LocalRunner) -> LocalRunner:
     return reading
 
 
 @pytest.fixture
-def head(run: Here, tmp_path: Path) -> Path:
+def head(run: LocalRunner, tmp_path: Path) -> Path:
     file = tmp_path / "now.head"
     file.write_text(run("head").out, encoding="utf-8")
     return file
 
 
 def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
-    run: Here, head: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: LocalRunner, head: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.proof"
     name = next(world["name"] for world in run.json("children")["children"])
@@ -36,7 +36,7 @@ def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
     again = run("prove", name, "--out", file)
     assert (again.code, again.error) == (2, "input") and "--overwrite" in again.err
     assert run("prove", name, "--with-text", "--out", file, "--overwrite").code == 0
-    nowhere = Here(capsys, tmp_path / "nowhere")
+    nowhere = LocalRunner(capsys, tmp_path / "nowhere")
     found = nowhere("check-proof", file, "--head", head)
     assert found.code == 0 and found.out.startswith("holds  at commit 11 of 11, version ")
     assert name in found.out and "signatures were not checked" in found.out
@@ -48,7 +48,7 @@ def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
 def test_a_proof_that_was_to_show_an_erased_text_says_that_it_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here, file = Here(capsys, tmp_path / "memory"), tmp_path / "p"
+    here, file = LocalRunner(capsys, tmp_path / "memory"), tmp_path / "p"
     with worlddb.open(tmp_path / "memory", author="ada") as db:
         kept, gone = (db.create("Note", name, content="text").ref for name in ("kept", "gone"))
         assert db.erase(gone, reason="asked for")
@@ -62,7 +62,7 @@ def test_a_proof_that_was_to_show_an_erased_text_says_that_it_does_not(
 def test_the_times_of_a_checked_claim_are_dates_and_the_author_is_that_of_the_commit_it_is_as_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here, file, head = Here(capsys, tmp_path / "memory"), tmp_path / "p", tmp_path / "head"
+    here, file, head = LocalRunner(capsys, tmp_path / "memory"), tmp_path / "p", tmp_path / "head"
     with worlddb.open(tmp_path / "memory", author="ada") as db:
         one, other = (db.create("Note", name).ref for name in ("one", "other"))
     with worlddb.open(tmp_path / "memory", author="ben") as db:
@@ -77,7 +77,7 @@ def test_the_times_of_a_checked_claim_are_dates_and_the_author_is_that_of_the_co
 
 
 def test_a_proof_printed_as_text_or_as_json_is_the_same_proof(
-    run: Here, head: Path, small: Small, tmp_path: Path
+    run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path
 ) -> None:
     plain, told = run("prove", small.porto), run.json("prove", small.porto)
     assert told["ok"] is True and told["proof"] == json.loads(plain.out)
@@ -86,7 +86,9 @@ def test_a_proof_printed_as_text_or_as_json_is_the_same_proof(
         assert run.json("check-proof", tmp_path / "p", "--head", head)["ok"]
 
 
-def test_a_proof_of_the_past_an_edge_and_a_prefix(run: Here, head: Path, small: Small, tmp_path: Path) -> None:
+def test_a_proof_of_the_past_an_edge_and_a_prefix(
+    run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path
+) -> None:
     edge = next(entry for entry in run("log", "--json").lines if entry["data"].get("type") == "supersedes")["refs"][0]
     (tmp_path / "old.head").write_text(run("head", "--ingested", "8").out, encoding="utf-8")
     for argv in (["prove", small.lisbon, "--ingested", "6"], ["prove", edge], ["prove", "--consistency", "8"]):
@@ -101,7 +103,7 @@ def test_a_proof_of_the_past_an_edge_and_a_prefix(run: Here, head: Path, small: 
     assert (told["ok"], told["claim"]) == (False, {})
 
 
-def test_a_head_of_another_store_and_a_missing_signature_are_a_no(run: Here, head: Path, tmp_path: Path) -> None:
+def test_a_head_of_another_store_and_a_missing_signature_are_a_no(run: LocalRunner, head: Path, tmp_path: Path) -> None:
     run("prove", "--consistency", "3", "--out", tmp_path / "p")
     with worlddb.open(tmp_path / "other") as db:
         (tmp_path / "other.head").write_text(db.checkpoint(), encoding="utf-8")
@@ -117,7 +119,7 @@ def test_a_head_of_another_store_and_a_missing_signature_are_a_no(run: Here, hea
 
 
 def test_files_that_are_no_proofs_or_cut_short_are_told_as_such(
-    run: Here, head: Path, small: Small, tmp_path: Path
+    run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path
 ) -> None:
     whole = run("prove", small.porto).out
     for name, text in (("empty", ""), ("cut", whole[:-40]), ("half", whole[: len(whole) // 2]), ("noise", "\x00\x01")):
@@ -134,7 +136,7 @@ def test_files_that_are_no_proofs_or_cut_short_are_told_as_such(
     assert run("check-proof", tmp_path / "large", "--head", head).error == "limit_exceeded"
 
 
-def test_what_cannot_be_proved_is_told(run: Here, head: Path, small: Small, tmp_path: Path) -> None:
+def test_what_cannot_be_proved_is_told(run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path) -> None:
     for argv, code, error in (
         (["prove"], 2, "usage"),
         (["prove", small.porto, "--consistency", "3"], 2, "usage"),
@@ -156,7 +158,9 @@ def test_what_cannot_be_proved_is_told(run: Here, head: Path, small: Small, tmp_
     assert run("prove", small.porto, "--head", tmp_path / "copy.head").code == 0
 
 
-def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Here, head: Path, tmp_path: Path) -> None:
+def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(
+    run: LocalRunner, head: Path, tmp_path: Path
+) -> None:
     old, proof, key = tmp_path / "old.head", tmp_path / "p", tmp_path / "w.key"
     verifier = run("keygen", "example.com/witness", "--out", key).out
     old.write_text(run("head", "--ingested", "8").out, encoding="utf-8")
@@ -183,7 +187,7 @@ def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Her
 
 
 def test_nothing_that_is_told_beside_a_proof_can_be_altered(
-    run: Here, head: Path, small: Small, tmp_path: Path
+    run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path
 ) -> None:
     """The answer of `prove --json` is read back, and all but one member of it was passed over."""
     edge = next(entry for entry in run("log", "--json").lines if entry["data"].get("type") == "supersedes")["refs"][0]
@@ -200,7 +204,7 @@ def test_nothing_that_is_told_beside_a_proof_can_be_altered(
     assert refused > 30
 
 
-def test_nothing_that_is_told_beside_a_head_can_be_altered(run: Here, small: Small) -> None:
+def test_nothing_that_is_told_beside_a_head_can_be_altered(run: LocalRunner, small: SmallRefs) -> None:
     genuine = run.json("head")
     with worlddb.open(run.store, create=False) as db:
         proof, last = db.prove(small.porto), db.head().seq
@@ -228,7 +232,7 @@ def ends(proof: str, head: str) -> str:
         return error.code
 
 
-def test_a_member_that_comes_twice_is_no_proof(run: Here, head: Path, small: Small) -> None:
+def test_a_member_that_comes_twice_is_no_proof(run: LocalRunner, head: Path, small: SmallRefs) -> None:
     with worlddb.open(run.store, create=False) as db:
         proof = db.prove(small.porto)
     twice = proof.replace('{"proof"', '{"seq":1,"proof"', 1)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import worlddb
 from tests.query.diff.test_diff_moments import lived
 from tests.support.examples import examples
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> tuple[Path, Small]:
+def made(tmp_path: Path) -> tuple[Path, SmallRefs]:
     return tmp_path / "memory", small_store(tmp_path / "memory")
 
 
@@ -23,7 +23,7 @@ def fields(found: worlddb.Blame) -> dict[str, tuple[str, int, str]]:
     return {field.field: (field.value, field.seq, field.why) for field in found.fields}
 
 
-def test_each_field_names_the_commit_that_gave_it_its_value(made: tuple[Path, Small]) -> None:
+def test_each_field_names_the_commit_that_gave_it_its_value(made: tuple[Path, SmallRefs]) -> None:
     folder, small = made
     with worlddb.open(folder) as db:
         found = db.view().blame(small.sarah)
@@ -42,7 +42,7 @@ def test_each_field_names_the_commit_that_gave_it_its_value(made: tuple[Path, Sm
 
 
 def test_what_a_later_commit_closed_is_blamed_on_it_and_what_it_was_before_on_the_earlier_one(
-    made: tuple[Path, Small],
+    made: tuple[Path, SmallRefs],
 ) -> None:
     folder, small = made
     with worlddb.open(folder, author="ann") as db:
@@ -56,7 +56,7 @@ def test_what_a_later_commit_closed_is_blamed_on_it_and_what_it_was_before_on_th
         assert fields(db.view().blame(small.porto))["valid_to"][0].startswith("20")
 
 
-def test_edges_are_blamed_in_both_directions_with_their_reasons(made: tuple[Path, Small]) -> None:
+def test_edges_are_blamed_in_both_directions_with_their_reasons(made: tuple[Path, SmallRefs]) -> None:
     folder, small = made
     with worlddb.open(folder, author="ann") as db:
         for ref, name in ((small.yes, small.no), (small.no, small.yes)):
@@ -70,7 +70,7 @@ def test_edges_are_blamed_in_both_directions_with_their_reasons(made: tuple[Path
         assert [old.ref for old in db.view(seq=10).blame(small.yes).edges] == [edge.ref]
 
 
-def test_a_confined_view_blames_nothing_outside_of_its_world(made: tuple[Path, Small]) -> None:
+def test_a_confined_view_blames_nothing_outside_of_its_world(made: tuple[Path, SmallRefs]) -> None:
     folder, small = made
     with worlddb.open(folder, author="ann") as db:
         elsewhere = db.create("Topic", "Elsewhere")
@@ -87,7 +87,7 @@ def test_a_confined_view_blames_nothing_outside_of_its_world(made: tuple[Path, S
             assert "secret" not in told and "Elsewhere" not in told and "guide" not in told
 
 
-def test_an_unknown_world_is_a_typed_error(made: tuple[Path, Small]) -> None:
+def test_an_unknown_world_is_a_typed_error(made: tuple[Path, SmallRefs]) -> None:
     folder, small = made
     with worlddb.open(folder) as db:
         with pytest.raises(worlddb.UnknownReference):
@@ -141,9 +141,11 @@ def _told(db: worlddb.Database, ref: str, seq: int, field: worlddb.BlamedField) 
     )
 
 
-def test_the_command_tells_what_the_library_does(made: tuple[Path, Small], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_what_the_library_does(
+    made: tuple[Path, SmallRefs], capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, small = made
-    run = Here(capsys, folder)
+    run = LocalRunner(capsys, folder)
     document = run.json("blame", "Sarah", "--ingested", "4")
     assert document["version"] == 2
     by_field = {field["field"]: field for field in document["fields"]}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, InputError
 from worlddb.query.recall.candidates import LENT_BY_EDGE, MAX_EDGES
 from worlddb.query.recall.scoring import RRF_CONSTANT
@@ -140,7 +140,7 @@ def test_a_number_of_hits_that_is_none_is_refused(joined: Joined, count: Any) ->
 def test_the_command_line_takes_the_numbers_that_the_library_takes(
     joined: Joined, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, asked = Here(capsys, joined.db.path), ("recall", ASKED, "--limit", 5)
+    run, asked = LocalRunner(capsys, joined.db.path), ("recall", ASKED, "--limit", 5)
     plain, none = run.json(*asked), run.json(*asked, "--neighbours", 0)
     assert none["hits"] == plain["hits"]
     one = {hit["ref"] for hit in run.json(*asked, "--neighbours", 1)["hits"]}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.support.model.stores import new_store
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.projections.tables.reads import asof
 from worlddb.query.question.question_dates import Span, nearness, parse_times
@@ -187,7 +187,7 @@ def test_nearness_is_one_inside_and_falls_outside(start: int, length: int, at: i
 def test_the_command_line_takes_when_a_question_is_asked_and_shows_what_it_is_ranked_by(
     db: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     told = run.json("recall", "Who was ill in March?", "--asked", "2024-04-02")
     assert [span["from"][:7] for span in told["times"]] == ["2024-03"]
     earlier = run.json("recall", "Who was ill in March?", "--asked", "2024-02-02")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Turn
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
@@ -211,7 +211,7 @@ def test_every_surface_takes_the_least_confidence(db: Database, capsys: pytest.C
     with pytest.raises(msgspec.ValidationError):
         tool_arguments.Recall.parse({"query": "tea", "min_confidence": "much"})
     db.close()
-    told = Here(capsys, db.path).json("recall", question, "--min-confidence", str(least))
+    told = LocalRunner(capsys, db.path).json("recall", question, "--min-confidence", str(least))
     assert [hit["content"] for hit in told["hits"]] == [SAID[0]]
     assert told["hits"][0]["confidence"] == least and 0 < told["confidence"] < 1
 
@@ -245,7 +245,7 @@ def test_the_command_line_and_the_server_say_both(db: Database, capsys: pytest.C
     assert any("perhaps nothing here is about that" in note for note in notes)
     assert any("nothing was asked" in note for note in call(Session(db), "memory_recall", query=" ?")["notes"])
     db.close()
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     assert "note: perhaps nothing here is about that" in run("recall", UNRELATED[0]).out.replace("\n", " ")
     assert run.json("recall", UNRELATED[0])["weak"] is True
     empty = run("recall", "")

@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from tests.support.bundling import SampleRefs, build_sample_store, frames_of, write_frames
 from tests.support.model.stores import new_store
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import InputError, InvalidBundle, LimitExceeded, UnprovedBundle
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
@@ -210,7 +210,7 @@ def test_what_cannot_be_proved_is_not_exported(made: Made, tmp_path: Path, monke
 
 
 def test_the_commands_make_and_check_the_proof(made: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run = Here(capsys, made.store)
+    run = LocalRunner(capsys, made.store)
     head, bundle = tmp_path / "now.head", tmp_path / "team.bundle"
     head.write_text(run("head").out, "utf-8")
     seq = run.json("head")["seq"]
@@ -219,7 +219,7 @@ def test_the_commands_make_and_check_the_proof(made: Made, capsys: pytest.Captur
     assert (told.code, "proved  the head stands for this world hash" in told.out) == (0, True)
     assert "checked against none" in run("import", bundle, "--check").out
     assert run.json("import", bundle, "--check", "--head", head)["proved"] is True
-    there = Here(capsys, tmp_path / "there")
+    there = LocalRunner(capsys, tmp_path / "there")
     wrong = tmp_path / "wrong.head"
     wrong.write_text(run("head", "--ingested", seq - 1).out, "utf-8")
     refused = there("import", bundle, "--head", wrong)

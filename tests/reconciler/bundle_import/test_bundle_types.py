@@ -10,7 +10,7 @@ import worlddb
 from tests.support.bundling import frames_of, write_frames
 from tests.support.model.ontology import Showing, Tagged
 from tests.support.model.stores import refusal
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import InvalidBundle
 from worlddb.log.model import bundle as fr
 
@@ -162,7 +162,7 @@ def test_a_registration_that_no_edge_needs_or_that_is_malformed_is_refused(bundl
 def test_the_check_of_a_bundle_shows_the_types(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, tmp_path / "nowhere")
+    run = LocalRunner(capsys, tmp_path / "nowhere")
     assert "edge type doubts, version 3, digest " in run("import", bundle, "--check").out
     told = run.json("import", bundle, "--check")["bundle"]["edge_types"]
     assert {(each["name"], each["version"]) for each in told} == {("knows", 1), ("knows", 2), ("doubts", 3)}

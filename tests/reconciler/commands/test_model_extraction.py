@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, EndpointExtractor
 from worlddb.log.model import clock
 
@@ -198,7 +198,7 @@ def test_the_command_asks_a_model_and_takes_its_key_from_the_environment(
 ) -> None:
     monkeypatch.setenv("WORLDDB_EXTRACTOR_KEY", "sk-2")
     (tmp_path / "talk.jsonl").write_text("".join(json.dumps(each) + "\n" for each in SAID))
-    run, model = Here(capsys, tmp_path / "s"), f"m@http://127.0.0.1:{server.server_address[1]}/v1"
+    run, model = LocalRunner(capsys, tmp_path / "s"), f"m@http://127.0.0.1:{server.server_address[1]}/v1"
     assert run.json("ingest", tmp_path / "talk.jsonl", "--extract", model)["events"] > 8
     assert server.asked[0][1] == "Bearer sk-2"
     with worlddb.open(tmp_path / "s", embedder=None) as db:

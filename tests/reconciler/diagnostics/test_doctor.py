@@ -14,7 +14,7 @@ import worlddb
 from tests.reconciler.replay.test_upgrade import age
 from tests.support.faults import forge
 from tests.support.faults.remote import Remote
-from tests.support.running import DAY, Here, Small
+from tests.support.running import DAY, LocalRunner, SmallRefs
 from worlddb import ManualClock, PlainHandler, Symptom, offline
 from worlddb.log.model.clock import pause
 from worlddb.log.store import lock, scratch, shared_environment
@@ -29,7 +29,7 @@ from worlddb.tools.cli.main import main
 
 
 @pytest.fixture(scope="module")
-def prepared(made: tuple[Path, Small], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(made: tuple[Path, SmallRefs], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small store with its indexes level and its vectors made."""
     folder = tmp_path_factory.mktemp("doctor") / "memory"
     shutil.copytree(made[0], folder)
@@ -104,7 +104,7 @@ def test_the_command_ends_with_1_if_something_is_wrong_and_explains_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(offline, "SystemClock", lambda: LATER)
-    run = Here(capsys, store)
+    run = LocalRunner(capsys, store)
     assert run("doctor").code == 0
     assert run.json("doctor")["ok"] is True
     os.truncate(store / "data.mdb", 5 * 4096)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database
 from worlddb.query.records.records import explain_match
@@ -64,7 +64,7 @@ def test_the_command_line_and_the_server_say_it_and_json_has_both_forms(
     (pair,) = call(Session(db), "memory_proposals")["proposals"]
     assert pair["because"] == words
     db.close()
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     assert f"because   {words}" in run("proposals").out.replace("\n" + 14 * " ", " ")
     (shown,) = run.json("proposals")["proposals"]
     assert (shown["because"], shown["evidence"]["tier"]) == (words, "phonetic")

@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.support.faults.remote import Remote
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.importers.test_importers_locomo import published
 
 PERSON = "Caroline"
@@ -30,7 +30,7 @@ def test_every_trace_of_a_persons_words_is_gone_and_who_had_the_store_open_goes_
 ) -> None:
     file, memory = tmp_path / "conv-26.json", tmp_path / "memory"
     file.write_text(json.dumps([record]), "utf-8")
-    run = Here(capsys, memory)
+    run = LocalRunner(capsys, memory)
     run.json("ingest", file)
     spoken = [turn for name, turns in record["conversation"].items() if _is_session(name) for turn in turns]
     hers = [turn["text"] for turn in spoken if turn["speaker"] == PERSON]

@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
 from worlddb.log.store.environment import Environment
@@ -297,7 +297,7 @@ def test_the_command_forgets_a_user_with_a_receipt(
     two: Two, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     two.db.close()
-    run = Here(capsys, two.db.path)
+    run = LocalRunner(capsys, two.db.path)
     told = run("forget-user", "ana", "--dry-run")
     assert told.code == 0 and "inside" in told.out and "Acme" in told.out and "others refer to them" in told.out
     planned = run.json("forget-user", "ana", "--dry-run")
@@ -345,7 +345,7 @@ def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> 
 def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(tmp_path / "store") as db:
         db.create("Fact", "Day", content="on Friday", world=db.create("Topic", "Knee"))
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     for words in (("--dry-run",), ("--reason", "r", "--yes")):
         asked = run("erase", "Knee", *words)
         assert (asked.code, asked.error) == (2, "members_not_said")

@@ -19,7 +19,7 @@ from tests.support.faults.jobs import race, write_and_find
 from tests.support.faults.points import SCRUB_STEPS
 from tests.support.faults.remote import Remote
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import UnavailableError
 from worlddb.projections.indexes.text_index import index_lock
 from worlddb.tools.cli.main import main
@@ -221,7 +221,7 @@ def test_verify_calls_an_unfinished_erasure_no_damage(tmp_path: Path, capsys: py
         world = db.create("Note", "name", content="the okapi is shy")
         (store / ".scrub").write_text("in the way")
         assert db.erase(world, reason="request 1")
-        run = Here(capsys, store)
+        run = LocalRunner(capsys, store)
         told = run("verify")
         assert told.code == 1 and "not finished" in told.out and f"--store '{store}' stats" in told.out
         assert "damaged  " not in told.out and "Restore" not in told.out + told.err

@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from tests.support.proving import changes
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, ErasureReceipt, InputError
 
 NOTHING: list[Any] = [{}, [], 3, None]
@@ -246,7 +246,7 @@ def test_a_receipt_that_was_altered_does_not_hold_on_the_command_line(
 ) -> None:
     with db:
         db.export(None, tmp_path / "all.bundle")
-    run, kept = Here(capsys, db.path), tmp_path / "receipt.json"
+    run, kept = LocalRunner(capsys, db.path), tmp_path / "receipt.json"
     receipt = run.json("erase", "A", "--reason", "request 1", "--yes")["receipt"]
     for document, code in (
         (receipt, 0),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Extraction, Finding, Node, Turn
 from worlddb.log.model import errors
@@ -199,7 +199,7 @@ def test_a_secret_is_in_no_answer_of_a_tool_or_command(db: Database, capsys: pyt
     with pytest.raises(worlddb.RefusedError) as refused:
         call(Session(db), "memory_write", user_id="ana", text=f"the token is {TOKEN}")
     assert TOKEN not in f"{refused.value!r}{refused.value.details}"
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     written = run("create", "Note", "n", "--content", TOKEN)
     assert written.code == 3 and "GitHub token" in written.err and TOKEN not in written.out + written.err
     assert run.json("guard", "--credentials", "warn")["holds"]["credentials"] == "warn"

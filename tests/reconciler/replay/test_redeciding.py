@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.examples import examples
 from tests.support.faults.growth import Growth
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 from worlddb import HandledEdge, HandlerContext, Insert, ManualClock, PlainHandler, SeededEntropy, Thresholds
 
 FEW_OR_MORE = pytest.mark.parametrize("histories", [6, pytest.param(12, marks=pytest.mark.soak)])
@@ -198,12 +198,14 @@ def test_a_text_that_nothing_came_of_and_that_was_not_kept_is_said(tmp_path: Pat
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
     small_store(tmp_path / "store")
-    return Here(capsys, tmp_path / "store")
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_the_command_line_lists_what_would_differ(run: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_lists_what_would_differ(
+    run: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run.json("redecide") == {"first": 2, "last": 11, "same": 10, "differing": [], "undecidable": []}
     assert "0 commits would be decided differently, 10 come out the same" in run("redecide").out
     assert run.json("redecide", "--from", "4", "--until", "6")["same"] == 3
@@ -218,7 +220,7 @@ def test_the_command_line_lists_what_would_differ(run: Here, tmp_path: Path, mon
 
     with worlddb.open(run.store, edge_types=[Likes()]) as db:
         db.register(Likes())
-        known: Small = Small(*(world.ref for world in db.view().find(type="Topic")), *[""] * 7)
+        known: SmallRefs = SmallRefs(*(world.ref for world in db.view().find(type="Topic")), *[""] * 7)
         liked = db.link(db.create("Person", "Ann"), "likes", known.team)
     assert [each["code"] for each in run.json("redecide")["undecidable"]] == ["handler"]
     (told,) = run.json("redecide", "--handler", "rules:Likes", code=1)["differing"]
@@ -240,7 +242,7 @@ def test_the_command_line_lists_what_would_differ(run: Here, tmp_path: Path, mon
         (("--until", "99"), "input"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told(run: Here, words: tuple[str, ...], code: str) -> None:
+def test_what_cannot_be_asked_for_is_told(run: LocalRunner, words: tuple[str, ...], code: str) -> None:
     wrong = run("redecide", *words)
     assert (wrong.code, wrong.error) == (2, code)
 

@@ -10,7 +10,7 @@ import pytest
 import worlddb
 from tests.reconciler.replay.test_backup import Interrupted, fill
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
 from worlddb.log.store import copies, environment
 from worlddb.reconciler.backup import commit_copier
@@ -240,17 +240,17 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     backed: tuple[Path, Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, backup, _ = backed
-    run = Here(capsys, store)
+    run = LocalRunner(capsys, store)
     root = run.json("head")["root"]
     assert run.json("backup", backup) == {"seq": 8, "root": root, "commits": 1, "into": str(backup)}
     assert "it was up to date" in run("backup", backup).out
     made = run.json("restore", backup, "--into", tmp_path / "new", "--erasures-from", store)
     assert made == {"seq": 8, "root": root, "erasures": 0, "into": str(tmp_path / "new")}
-    there = Here(capsys, backup)
+    there = LocalRunner(capsys, backup)
     assert (there("bookmark", "x").code, there("bookmark", "x").error) == (4, "read_only_backup")
     again = run("restore", backup, "--into", tmp_path / "new")
     assert (again.code, again.error) == (2, "place_taken")
-    other = Here(capsys, tmp_path / "new")
+    other = LocalRunner(capsys, tmp_path / "new")
     other("bookmark", "mine")
     parted = run("backup", tmp_path / "new")
     assert (parted.code, parted.error) == (4, "backup_mismatch")

@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from tests.support.faults.growth import Growth
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, InputError, ManualClock, ReadOnlyBackup, Symptom
 from worlddb.log.model.codec import Header
 from worlddb.log.store import environment
@@ -303,7 +303,7 @@ def test_a_snapshot_cannot_be_written_to_and_none_is_made_of_what_is_not_there(d
 
 
 def test_the_command_takes_a_moment(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    run = Here(capsys, db.path)
+    run = LocalRunner(capsys, db.path)
     made = run.json("snapshot", "--at", "7")
     assert (made["seq"], made["root"]) == (7, db.view(seq=7).hash())
     assert made["bytes"] > 0

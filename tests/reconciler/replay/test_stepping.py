@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
+def small(tmp_path: Path) -> SmallRefs:
     return small_store(tmp_path / "store")
 
 
 @pytest.fixture
-def run(small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(small: SmallRefs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
 def test_each_step_has_the_receipt_that_the_write_gave_and_its_events(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_each_step_has_the_receipt_that_the_write_gave_and_its_events(tmp_path: 
             list(db.steps(-1))
 
 
-def test_in_a_pipe_all_steps_are_printed(run: Here, small: Small) -> None:
+def test_in_a_pipe_all_steps_are_printed(run: LocalRunner, small: SmallRefs) -> None:
     shown = run("replay", "--step").out
     assert shown.count("root        ") == 11
     assert "asked       revise" in shown
@@ -63,7 +63,9 @@ def test_in_a_pipe_all_steps_are_printed(run: Here, small: Small) -> None:
 
 
 @pytest.mark.parametrize(("keys", "commits"), [(["\n", "\n", "q\n"], 3), (["q\n"], 1), ([""], 1)])
-def test_a_person_asks_for_each_step(run: Here, monkeypatch: pytest.MonkeyPatch, keys: list[str], commits: int) -> None:
+def test_a_person_asks_for_each_step(
+    run: LocalRunner, monkeypatch: pytest.MonkeyPatch, keys: list[str], commits: int
+) -> None:
     class Person:
         def isatty(self) -> bool:
             return True
@@ -79,7 +81,7 @@ def test_a_person_asks_for_each_step(run: Here, monkeypatch: pytest.MonkeyPatch,
     assert not keys
 
 
-def test_a_replay_that_neither_shows_nor_writes_is_refused(run: Here) -> None:
+def test_a_replay_that_neither_shows_nor_writes_is_refused(run: LocalRunner) -> None:
     for words in (("--until", "3"), ("--into", "x"), ("--step", "--into", "x"), ()):
         wrong = run("replay", *words)
         assert (wrong.code, wrong.error) == (2, "usage")

@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.reconciler.replay.test_redeciding import Employs
 from tests.support.faults.growth import Growth
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 from worlddb import Database, HypotheticalStore, InputError, ManualClock, Replayed, SeededEntropy
 
 HISTORIES = 8
@@ -73,11 +73,13 @@ def test_random_histories_without_some_commits_hold_and_differ_only_where_a_diff
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
+def small(tmp_path: Path) -> SmallRefs:
     return small_store(tmp_path / "store")
 
 
-def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(small: Small, tmp_path: Path) -> None:
+def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
+    small: SmallRefs, tmp_path: Path
+) -> None:
     with opened(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[3, 5])
         assert came_to(made) == {3: "left_out", 4: "refused", 5: "left_out", 7: "refused", 11: "committed"}
@@ -96,7 +98,7 @@ def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(s
         assert "commit 3 made it" in log[2][2]
 
 
-def test_without_the_last_commit_a_store_is_as_it_was_before_it(small: Small, tmp_path: Path) -> None:
+def test_without_the_last_commit_a_store_is_as_it_was_before_it(small: SmallRefs, tmp_path: Path) -> None:
     with opened(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[11])
         assert made.root == db.view(seq=10).hash() and came_to(made) == {11: "left_out"}
@@ -289,7 +291,7 @@ def _batch(db: Database) -> None:
         tx.create("Topic", "X")
 
 
-def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: Small, tmp_path: Path) -> None:
+def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: SmallRefs, tmp_path: Path) -> None:
     with opened(tmp_path / "store") as db:
         db.replay(tmp_path / "what-if", without=[5])
         original, checkpoint = db.head(), db.checkpoint(seq=11)
@@ -339,16 +341,16 @@ def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: Small, tmp_
         {"without_author": 7},
     ],
 )
-def test_what_cannot_be_left_out_is_an_error(small: Small, tmp_path: Path, asked: dict[str, Any]) -> None:
+def test_what_cannot_be_left_out_is_an_error(small: SmallRefs, tmp_path: Path, asked: dict[str, Any]) -> None:
     with opened(tmp_path / "store") as db, pytest.raises(InputError):
         db.replay(tmp_path / "what-if", **asked)
     assert not (tmp_path / "what-if").exists()
 
 
 def test_the_command_line_makes_one_and_tells_what_came_of_it(
-    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallRefs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     made = run.json("replay", "--without", "3,5", "--until", "10", "--into", tmp_path / "one")
     assert (made["seq"], made["parted"], made["same"], made["hypothetical"]) == (10, 2, 4, True)
     assert [(each["seq"], each["now"]) for each in made["differing"]] == [
@@ -361,7 +363,7 @@ def test_the_command_line_makes_one_and_tells_what_came_of_it(
     assert run("replay", "--without-author", "nobody", "--into", tmp_path / "x").error == "input"
     for words in (("--without", "3"), ("--without", "x", "--into", "y"), ("--without", "3", "--step")):
         assert run("replay", *words).error == "usage"
-    other = Here(capsys, tmp_path / "two")
+    other = LocalRunner(capsys, tmp_path / "two")
     head = other.json("head")
     assert (head["checkpoint"], head["supposes"]) == (None, "the history up to commit 11 without commits 3, 5")
     assert "hypothetical" in other("head").out and "hypothetical" in other("stats").out

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here, elsewhere
+from tests.support.running import LocalRunner, run_process
 from worlddb.log.model.errors import WriterBusy
 from worlddb.tools.cli import main as main_module
 from worlddb.tools.cli.base import stores
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 @pytest.fixture
-def run(reading: Here) -> Here:
+def run(reading: LocalRunner) -> LocalRunner:
     return reading
 
 
@@ -155,18 +155,18 @@ def test_global_options_stand_before_or_after_the_command(run, made, capsys):
 
 def test_the_store_is_the_one_given_else_the_environments_else_the_default(made, tmp_path):
     folder, _ = made
-    assert elsewhere("head", "--json", cwd=tmp_path, WORLDDB_STORE=str(folder)).json["seq"] == 11
-    missing = elsewhere("head", "--store", "other", cwd=tmp_path, WORLDDB_STORE=str(folder))
+    assert run_process("head", "--json", cwd=tmp_path, WORLDDB_STORE=str(folder)).json["seq"] == 11
+    missing = run_process("head", "--store", "other", cwd=tmp_path, WORLDDB_STORE=str(folder))
     assert (missing.code, missing.error) == (2, "not_a_store")
-    assert "worlddb-store" in elsewhere("head", cwd=tmp_path).err
+    assert "worlddb-store" in run_process("head", cwd=tmp_path).err
     shutil.copytree(folder, tmp_path / "worlddb-store")
-    assert elsewhere("head", "--json", cwd=tmp_path).json["seq"] == 11
+    assert run_process("head", "--json", cwd=tmp_path).json["seq"] == 11
 
 
 @pytest.mark.parametrize("argv", READS, ids=lambda argv: argv[0])
 def test_a_command_on_a_store_that_is_not_there_makes_none(argv, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = Here(capsys, tmp_path / "nothing")(*argv, "--json")
+    run = LocalRunner(capsys, tmp_path / "nothing")(*argv, "--json")
     assert (run.code, run.error) == (2, "not_a_store")
     assert run.json["error"]["code"] == "not_a_store"
     assert "worlddb ingest FILE" in run.json["error"]["remedy"]
@@ -176,7 +176,7 @@ def test_a_command_on_a_store_that_is_not_there_makes_none(argv, tmp_path, capsy
 def test_a_directory_that_is_no_store_is_left_alone(tmp_path, capsys):
     (tmp_path / "letter.txt").write_text("dear")
     for argv in (["head"], ["children"], ["verify"]):
-        run = Here(capsys, tmp_path)(*argv)
+        run = LocalRunner(capsys, tmp_path)(*argv)
         assert (run.code, run.error) == (2, "not_a_store")
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
@@ -246,7 +246,7 @@ def test_a_damaged_store_exits_with_4_and_verify_with_1(made, tmp_path, capsys):
     stored = data.read_bytes()
     assert b"supersedes" in stored and b"\xa6linked" in stored
     data.write_bytes(stored.replace(b"\xa6linked", b"\xa6linkez"))
-    run = Here(capsys, copy)
+    run = LocalRunner(capsys, copy)
     assert run("log").code == 4
     verified = run("verify", "--json")
     assert verified.code == 1
@@ -260,7 +260,7 @@ def test_a_store_that_does_not_even_open_is_still_answered_by_verify(made, tmp_p
     shutil.copytree(made[0], copy)
     data = copy / "data.mdb"
     data.write_bytes(data.read_bytes()[:20_000])
-    run = Here(capsys, copy)
+    run = LocalRunner(capsys, copy)
     assert run("head").code == 4
     verified = run("verify", "--json")
     assert (verified.code, verified.json["ok"]) == (1, False)
@@ -310,7 +310,7 @@ def test_an_error_of_the_system_is_told_in_a_line(run, monkeypatch):
 
 
 def test_the_installed_command_and_the_module_say_their_version(tmp_path):
-    assert elsewhere("--version", cwd=tmp_path).out == f"worlddb {worlddb.__version__}\n"
+    assert run_process("--version", cwd=tmp_path).out == f"worlddb {worlddb.__version__}\n"
     script = shutil.which("worlddb", path=str(Path(sys.executable).parent))
     assert script is not None
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)

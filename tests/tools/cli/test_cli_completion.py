@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb.tools.cli.completion import SHELLS
 from worlddb.tools.cli.main import COMMANDS
 
@@ -23,7 +23,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 @pytest.fixture
-def script(reading: Here, tmp_path: Path) -> Path:
+def script(reading: LocalRunner, tmp_path: Path) -> Path:
     file = tmp_path / "completion.bash"
     file.write_text(reading("completion", "bash").out, "utf-8")
     return file
@@ -82,7 +82,7 @@ def test_files_and_folders_are_completed_where_an_argument_is_one(script: Path) 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_is_one_that_its_shell_can_read(shell: str, reading: Here, tmp_path: Path) -> None:
+def test_a_script_is_one_that_its_shell_can_read(shell: str, reading: LocalRunner, tmp_path: Path) -> None:
     document = reading.json("completion", shell)
     assert document == {"shell": shell, "script": reading("completion", shell).out}
     assert all(command.name in document["script"] for command in COMMANDS)

@@ -10,20 +10,20 @@ import pytest
 
 import worlddb
 from tests.support.faults.traces import find_traces
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
+def small(tmp_path: Path) -> SmallRefs:
     return small_store(tmp_path / "store")
 
 
 @pytest.fixture
-def run(tmp_path: Path, small: Small, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(tmp_path: Path, small: SmallRefs, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp_path: Path) -> None:
+def test_erase_prints_a_receipt_that_can_be_checked(run: LocalRunner, small: SmallRefs, tmp_path: Path) -> None:
     done = run.json("erase", small.lisbon, "--reason", "request 7", "--author", "desk", "--forbid", "--yes")
     receipt = done["receipt"]
     assert (done["outcome"], done["finished"], done["refs"]) == ("committed", True, [small.lisbon])
@@ -40,12 +40,12 @@ def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp
     assert "does not hold" in run("check-receipt", tmp_path / "receipt.json").out
 
 
-def test_no_more_of_a_receipt_is_read_than_one_may_have(run: Here) -> None:
+def test_no_more_of_a_receipt_is_read_than_one_may_have(run: LocalRunner) -> None:
     """A file without end filled the memory before."""
     assert run("check-receipt", "/dev/zero").error == "limit_exceeded"
 
 
-def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, small: Small) -> None:
+def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: LocalRunner, small: SmallRefs) -> None:
     with worlddb.open(run.store) as db:
         db.create("Note", "Minutes", content="Sarah Chen spoke first.")
     told = run("erase", small.sarah, "--dry-run")
@@ -71,7 +71,7 @@ def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, s
 
 
 def test_somebody_at_a_terminal_is_asked(
-    run: Here, small: Small, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: LocalRunner, small: SmallRefs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Person:
         def __init__(self, says: str) -> None:
@@ -94,7 +94,9 @@ def test_somebody_at_a_terminal_is_asked(
     assert "cannot be undone" not in run("erase", small.no, "--reason", "request 7", "--yes", "--quiet").err
 
 
-def test_an_erasure_that_nobody_confirms_is_refused(run: Here, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_that_nobody_confirms_is_refused(
+    run: LocalRunner, small: SmallRefs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = run.json("head")
     for asked in ((), ("--json",)):
         refused = run("erase", small.yes, "--reason", "request 7", *asked)
@@ -104,7 +106,9 @@ def test_an_erasure_that_nobody_confirms_is_refused(run: Here, small: Small, mon
     assert run.json("head") == before
 
 
-def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, small: Small, tmp_path: Path) -> None:
+def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(
+    run: LocalRunner, small: SmallRefs, tmp_path: Path
+) -> None:
     for asked in ((), ("--yes",), ("--json",)):
         assert run("erase", small.yes, *asked).error == "usage"
     assert run("erase", small.yes, "--reason", " ", "--yes").error == "invalid_text"
@@ -118,7 +122,7 @@ def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, sma
     assert run.json("head")["seq"] == 11
 
 
-def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small) -> None:
+def test_an_erasure_whose_bytes_are_still_there_says_so(run: LocalRunner, small: SmallRefs) -> None:
     (run.store / ".scrub").write_text("in the way")
     done = run("erase", small.yes, "--reason", "request 7", "--yes")
     assert done.code == 5 and "not out of the files" in done.out
@@ -128,7 +132,9 @@ def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small)
     assert find_traces(run.store, ["Dogs are allowed"]) == []
 
 
-def test_a_receipt_is_written_into_a_new_file_and_checked_later(run: Here, small: Small, tmp_path: Path) -> None:
+def test_a_receipt_is_written_into_a_new_file_and_checked_later(
+    run: LocalRunner, small: SmallRefs, tmp_path: Path
+) -> None:
     kept, again = tmp_path / "7.json", tmp_path / "8.json"
     done = run("erase", small.lisbon, "--reason", "request 7", "--yes", "--receipt", kept)
     assert done.code == 0 and f"check-receipt {shlex.quote(str(kept))}" in done.out
@@ -146,7 +152,7 @@ def test_a_receipt_is_written_into_a_new_file_and_checked_later(run: Here, small
     assert run.json("head")["seq"] == before["seq"]
 
 
-def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: Here, small: Small) -> None:
+def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: LocalRunner, small: SmallRefs) -> None:
     with worlddb.open(run.store) as db:
         first = db.create("Person", "Ann Lee", content="the former one", valid_from="2020-01-01").ref
         db.retire(first, at="2021-01-01")
@@ -158,7 +164,7 @@ def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: Here, s
 
 
 def test_who_spoke_and_who_was_mentioned_under_one_name_are_told_apart_and_go_together_if_asked(
-    run: Here, tmp_path: Path
+    run: LocalRunner, tmp_path: Path
 ) -> None:
     chat = tmp_path / "chat.jsonl"
     turns = [("Leah", "Hello, I lead it now."), ("Tom", "We should ask Leah about it.")]
@@ -182,7 +188,7 @@ def test_who_spoke_and_who_was_mentioned_under_one_name_are_told_apart_and_go_to
     assert run("erase", "Leah", "--all", "--dry-run").error == "unknown_reference"
 
 
-def test_all_of_a_name_is_not_all_of_the_references_that_begin_so(run: Here, small: Small) -> None:
+def test_all_of_a_name_is_not_all_of_the_references_that_begin_so(run: LocalRunner, small: SmallRefs) -> None:
     with worlddb.open(run.store, entropy=worlddb.SeededEntropy(7)) as db:
         with db.batch() as tx:
             for number in range(1000):
@@ -194,7 +200,7 @@ def test_all_of_a_name_is_not_all_of_the_references_that_begin_so(run: Here, sma
     assert run("erase", common, "--all", "--dry-run").error == "ambiguous_reference"
 
 
-def test_what_may_not_be_written_again_is_said_before_and_after(run: Here, small: Small) -> None:
+def test_what_may_not_be_written_again_is_said_before_and_after(run: LocalRunner, small: SmallRefs) -> None:
     with worlddb.open(run.store) as db:
         bare = db.create("Person", "Zoltan Fekete").ref
         told = db.create("Fact", "the key", content="The key lies under the mat.").ref
@@ -210,13 +216,15 @@ def test_what_may_not_be_written_again_is_said_before_and_after(run: Here, small
         assert db.create("Fact", "the key")
 
 
-def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works(run: Here, small: Small, tmp_path):
+def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works(
+    run: LocalRunner, small: SmallRefs, tmp_path
+):
     (tmp_path / "receipt.json").write_text("{}")
     told = run("erase", small.lisbon, "--reason", "x", "--yes", "--receipt", tmp_path / "receipt.json")
     assert told.code == 2 and "Choose another name" in told.err and "--overwrite" not in told.err
 
 
-def test_who_is_or_may_be_the_same_person_is_named_and_stays(run: Here, small: Small) -> None:
+def test_who_is_or_may_be_the_same_person_is_named_and_stays(run: LocalRunner, small: SmallRefs) -> None:
     run.json("create", "Person", "Ilse Grünwald", "--content", "keeps the mill")
     staged = run.json("create", "Person", "Ilse Gruenwald", "--content", "signed the permit", "--resolve", "all")
     other = staged["ref"]
@@ -227,7 +235,9 @@ def test_who_is_or_may_be_the_same_person_is_named_and_stays(run: Here, small: S
     assert "because   of what was erased" in run("proposals", "--status", "all").out
 
 
-def test_erase_tells_what_was_made_of_the_texts_and_leaves_it_if_that_is_said(run: Here, small: Small) -> None:
+def test_erase_tells_what_was_made_of_the_texts_and_leaves_it_if_that_is_said(
+    run: LocalRunner, small: SmallRefs
+) -> None:
     with worlddb.open(run.store) as db:
         digest = db.create("Summary", "Digest", content="where the office is").ref
         db.link(digest, "derived_from", small.lisbon)

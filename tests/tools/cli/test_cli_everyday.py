@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_a_command_makes_an_empty_store_and_leaves_one_that_is_there(run: Here) -> None:
+def test_a_command_makes_an_empty_store_and_leaves_one_that_is_there(run: LocalRunner) -> None:
     made = run.json("init")
     assert (made["seq"], made["empty"]) == (1, True) and run.json("head")["root"] == made["root"]
     run("create", "Topic", "Tea")
@@ -23,7 +23,7 @@ def test_a_command_makes_an_empty_store_and_leaves_one_that_is_there(run: Here) 
     assert (again["seq"], again["empty"]) == (2, False) and "a store already" in run("init").out
 
 
-def test_a_path_of_names_leads_to_what_is_inside(run: Here) -> None:
+def test_a_path_of_names_leads_to_what_is_inside(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         for team in ("Search team", "Hiring"):
             world = db.create("Topic", team)
@@ -39,7 +39,7 @@ def test_a_path_of_names_leads_to_what_is_inside(run: Here) -> None:
         assert run("show", nothing).error == "unknown_reference", nothing
 
 
-def test_an_export_takes_the_file_beside_the_world(run: Here, tmp_path: Path) -> None:
+def test_an_export_takes_the_file_beside_the_world(run: LocalRunner, tmp_path: Path) -> None:
     run("create", "Topic", "Tea")
     written = run.json("export", "Tea", tmp_path / "tea.bundle")
     assert written["out"] == str(tmp_path / "tea.bundle") and written["worlds"] == 1
@@ -47,7 +47,7 @@ def test_an_export_takes_the_file_beside_the_world(run: Here, tmp_path: Path) ->
     assert run("export", "Tea", tmp_path / "tea.bundle").error == "input", "it is there"
 
 
-def test_a_history_of_somebody_has_what_is_about_them(run: Here) -> None:
+def test_a_history_of_somebody_has_what_is_about_them(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         dave = db.create("Entity", "Dave")
         for year, text in (("2025", "Dave bought a boat."), ("2024", "Dave lives in Faro.")):
@@ -61,7 +61,7 @@ def test_a_history_of_somebody_has_what_is_about_them(run: Here) -> None:
     assert run.json("history", told["about"][0]["ref"])["about"] == []
 
 
-def test_all_contradictions_are_listed_without_a_reference(run: Here) -> None:
+def test_all_contradictions_are_listed_without_a_reference(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         team = db.create("Topic", "Team")
         one, other, third = (db.create("Fact", "", content=text, world=team) for text in ("tea", "coffee", "water"))
@@ -77,7 +77,7 @@ def test_all_contradictions_are_listed_without_a_reference(run: Here) -> None:
     assert "coffee" in run("conflicts").out and "nothing contradicts" in run("conflicts", "--ingested", "2").out
 
 
-def test_stats_say_how_many_texts_have_vectors(run: Here) -> None:
+def test_stats_say_how_many_texts_have_vectors(run: LocalRunner) -> None:
     with worlddb.open(run.store) as db:
         db.create("Fact", "", content="tea")
         assert db.stats()["vectors"] == [] and "none: texts are found" in run("stats").out

@@ -7,11 +7,11 @@ import shutil
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(writing: Here) -> Here:
+def run(writing: LocalRunner) -> LocalRunner:
     return writing
 
 
@@ -55,7 +55,7 @@ def test_a_bundle_is_not_written_to_a_terminal_or_over_something_else(run, tmp_p
 def test_an_import_says_what_came_and_the_second_one_that_nothing_did(run, small, tmp_path, capsys):
     file = tmp_path / "team.bundle.zst"
     sent = run.json("export", "Search team", "--out", file)
-    other = Here(capsys, tmp_path / "other")
+    other = LocalRunner(capsys, tmp_path / "other")
     told = other.json("import", file, "--why", "moved", "--author", "importer")
     assert (told["ref"], told["world_hash"], told["bundle"]["hash"]) == (small.team, sent["hash"], sent["hash"])
     assert (told["bundle"]["seq"], told["bundle"]["store"]) == (sent["seq"], sent["store"])
@@ -77,7 +77,7 @@ def test_an_import_says_what_came_and_the_second_one_that_nothing_did(run, small
 def test_a_bundle_can_be_checked_without_a_store(run, tmp_path, capsys):
     file = tmp_path / "team.bundle"
     sent = run.json("export", "--out", file)
-    nowhere = Here(capsys, tmp_path / "nowhere")
+    nowhere = LocalRunner(capsys, tmp_path / "nowhere")
     told = nowhere.json("import", file, "--check")
     assert (told["ok"], told["bundle"]["bundle"], told["bundle"]["hash"]) == (True, sent["bundle"], sent["hash"])
     assert nowhere("import", file, "--check").out.startswith("holds  ")
@@ -119,7 +119,7 @@ def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys)
     if harm in harmed:
         file.write_bytes(harmed[harm])
     for argv in (["import", file], ["import", file, "--check"]):
-        refused = Here(capsys, tmp_path / "new")(*argv, "--json")
+        refused = LocalRunner(capsys, tmp_path / "new")(*argv, "--json")
         assert (refused.code, refused.error) == (2, "input" if harm == "missing" else "invalid_bundle")
         assert refused.json["error"]["remedy"]
     assert ("worlddb ingest" in refused.err) == (harm == "empty")
@@ -155,7 +155,7 @@ def test_what_was_exported_and_is_taken_in_the_wrong_way_is_told_the_right_one(e
     lines, bundle = tmp_path / f"all.jsonl{ending}", tmp_path / f"all.bundle{ending}"
     assert run("export", "--format", "jsonl", "--out", lines).code == 0
     assert run("export", "--out", bundle).code == 0
-    other = Here(capsys, tmp_path / "other")
+    other = LocalRunner(capsys, tmp_path / "other")
     for words in (("ingest", lines), ("ingest", lines, "--format", "jsonl"), ("import", lines)):
         told = other(*words)
         assert told.code == 2 and "an export" in told.err and "worlddb export --out FILE" in told.err, words
@@ -176,7 +176,7 @@ def test_a_conversation_that_speaks_of_exports_is_still_one(run, tmp_path, capsy
 def test_a_copy_that_has_not_erased_what_was_erased_here_is_not_joined(run, small, tmp_path, capsys):
     file, back = tmp_path / "team.bundle", tmp_path / "back.bundle"
     run("export", "Search team", "--out", file)
-    other = Here(capsys, tmp_path / "other")
+    other = LocalRunner(capsys, tmp_path / "other")
     other("import", file)
     other("export", small.team, "--out", back)
     run("erase", small.sarah, "--reason", "request 7", "--yes")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import Small
+from tests.support.running import SmallRefs
 from worlddb.tools.cli.process import INTERRUPTED, INTERRUPTED_WORDS
 
 RUN = """
@@ -61,18 +61,18 @@ def interrupted(store: Path, module: str, *words: str, afterwards: str = "") -> 
     ],
 )
 def test_an_interruption_while_something_is_imported_ends_without_a_traceback(
-    module: str, made: tuple[Path, Small]
+    module: str, made: tuple[Path, SmallRefs]
 ) -> None:
     done = interrupted(made[0], module, "recall", "office", "--exact")
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", INTERRUPTED_WORDS)
 
 
-def test_an_interruption_when_the_command_is_over_ends_without_a_traceback(made: tuple[Path, Small]) -> None:
+def test_an_interruption_when_the_command_is_over_ends_without_a_traceback(made: tuple[Path, SmallRefs]) -> None:
     done = interrupted(made[0], "", "head", "--json", afterwards="os.kill(os.getpid(), signal.SIGINT)")
     assert (done.returncode, done.stderr) == (INTERRUPTED, INTERRUPTED_WORDS)
 
 
-def test_a_process_that_was_told_to_ignore_interruptions_goes_on(made: tuple[Path, Small]) -> None:
+def test_a_process_that_was_told_to_ignore_interruptions_goes_on(made: tuple[Path, SmallRefs]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     done = interrupted(made[0], "lmdb", "head", "--json")
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here, Small
+from tests.support.running import LocalRunner, SmallRefs
 from worlddb.tools.demo.story import forge
 
 TURNS = [
@@ -22,7 +22,7 @@ TURNS = [
 
 
 @pytest.fixture
-def run(writing: Here) -> Here:
+def run(writing: LocalRunner) -> LocalRunner:
     return writing
 
 
@@ -38,7 +38,7 @@ def written(path: Path, turns: list[dict[str, Any]]) -> Path:
 
 
 def test_an_import_makes_the_store_and_is_one_import_however_often_it_is_run(tmp_path, talk, capsys):
-    run = Here(capsys, tmp_path / "new")
+    run = LocalRunner(capsys, tmp_path / "new")
     first = run.json("ingest", talk, "--author", "importer")
     assert first.keys() >= {"events", "commits", "worlds", "seq", "root"}
     assert (first["commits"], first["worlds"], first["turns"], first["embedded"], first["seq"]) == (3, 3, 3, 3, 4)
@@ -52,7 +52,7 @@ def test_an_import_makes_the_store_and_is_one_import_however_often_it_is_run(tmp
 
 
 def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a_name(tmp_path, capsys):
-    run = Here(capsys, tmp_path / "new store")
+    run = LocalRunner(capsys, tmp_path / "new store")
     (tmp_path / "b").mkdir()
     one = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}])
     other = written(tmp_path / "b" / "chat.jsonl", [{"text": "The bridge is closed."}])
@@ -70,7 +70,7 @@ def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a
 @pytest.mark.parametrize("own", [{}, {"at": "2026-01-01T10:00:00Z"}], ids=str)
 def test_an_export_that_grew_undoes_no_correction_and_says_so(tmp_path, capsys, own):
     """The turn was revised back to what the file says."""
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     turns = [{"text": "The gate is red.", **own}, {"text": "Noted."}]
     run("ingest", written(tmp_path / "chat.jsonl", turns))
     gate = run.json("recall", "gate")["hits"][0]
@@ -86,7 +86,7 @@ def test_an_export_that_grew_undoes_no_correction_and_says_so(tmp_path, capsys, 
 
 
 def test_an_import_after_an_erasure_says_what_it_left_out(tmp_path, capsys):
-    run = Here(capsys, tmp_path / "new")
+    run = LocalRunner(capsys, tmp_path / "new")
     talk = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}, {"text": "The bridge is closed."}])
     run.json("ingest", talk)
     (hit, *_) = run.json("recall", "tea")["hits"]
@@ -99,7 +99,7 @@ def test_an_import_after_an_erasure_says_what_it_left_out(tmp_path, capsys):
 
 
 def test_an_unknown_field_is_an_error_unless_it_is_to_be_kept(tmp_path, capsys):
-    run = Here(capsys, tmp_path / "new")
+    run = LocalRunner(capsys, tmp_path / "new")
     talk = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four.", "when": "2024-05-08"}])
     refused = run("ingest", talk)
     assert refused.error == "malformed_file" and "line 1, at `$.when`" in refused.err
@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_read_leaves_no_store_behind(name, content, code, 
     bad = tmp_path / name
     if content is not None:
         bad.write_bytes(content)
-    refused = Here(capsys, tmp_path / "new")("ingest", talk, bad, "--json")
+    refused = LocalRunner(capsys, tmp_path / "new")("ingest", talk, bad, "--json")
     assert (refused.code, refused.error) == (2, code)
     assert name in refused.json["error"]["message"]
     assert not (tmp_path / "new").exists()
@@ -178,7 +178,7 @@ def test_a_replay_is_the_store_as_it_was(until, run, tmp_path, capsys):
     assert made.keys() >= {"seq", "root", "matches_recorded"}
     assert (made["seq"], made["matches_recorded"]) == (6, True)
     assert made["root"] == run.json("hash", "--ingested", "6")["root"]
-    then = Here(capsys, tmp_path / "then")
+    then = LocalRunner(capsys, tmp_path / "then")
     assert then.json("head")["seq"] == 6
     assert then.json("verify", "--deep")["ok"] is True
     question = ["recall", "where is the office?", "--exact", "--valid", "2024-06-01"]
@@ -199,7 +199,7 @@ def test_a_replay_that_does_not_match_is_the_answer_no(run, tmp_path, monkeypatc
     assert "not the root recorded then" in run("replay", "--until", "3", "--into", tmp_path / "then").out
 
 
-def changed_copy(run: Here, small: Small) -> Path:
+def changed_copy(run: LocalRunner, small: SmallRefs) -> Path:
     copy = run.store.parent / "copy"
     shutil.copytree(run.store, copy)
     with worlddb.open(copy, author="mallory") as db:
@@ -286,7 +286,7 @@ def test_a_deep_difference_is_told_without_recursion(tmp_path, capsys):
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     with worlddb.open(tmp_path / "b") as db:
         db.revise(db.view().find(name="level 1499")[0], content="changed")
-    told = Here(capsys, tmp_path / "a")("diff", tmp_path / "a", tmp_path / "b")
+    told = LocalRunner(capsys, tmp_path / "a")("diff", tmp_path / "a", tmp_path / "b")
     assert told.code == 1
     assert "in 1,501 worlds" in told.out
     assert "level 1499  World  revised" in told.out

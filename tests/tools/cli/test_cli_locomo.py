@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.tools.importers.test_importers_locomo import published
 
 TURNS = 419
@@ -29,7 +29,7 @@ def conversation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_four_uses_on_a_real_conversation(conversation, tmp_path, capsys):
     memory = tmp_path / "memory"
-    run = Here(capsys, memory)
+    run = LocalRunner(capsys, memory)
 
     # 1. Ingest and recall.
     done = run.json("ingest", conversation)

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 HOME = ("--user", "ana", "--about", "Ana")
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def test_a_user_moves_and_the_command_line_says_where_to(run: Here) -> None:
+def test_a_user_moves_and_the_command_line_says_where_to(run: LocalRunner) -> None:
     lisbon = run.json("remember", "Ana lives in Lisbon.", *HOME, "--since", "2024-01-01")
     assert lisbon["notes"] == ["Nothing was written for user:ana before (capitals count)"]
     porto = run.json("remember", "Ana lives in Porto.", *HOME, "--since", "2025-01-01", "--source", "mail=7")
@@ -38,7 +38,7 @@ def test_a_user_moves_and_the_command_line_says_where_to(run: Here) -> None:
         assert found[0].source["mail"] == "7"
 
 
-def test_what_is_tried_in_a_fork_of_a_user_is_no_memory_of_theirs(run: Here, tmp_path: Path) -> None:
+def test_what_is_tried_in_a_fork_of_a_user_is_no_memory_of_theirs(run: LocalRunner, tmp_path: Path) -> None:
     run.json("remember", "Ana lives in Lisbon.", *HOME)
     fork = run.json("fork", "user:ana", "--name", "what if")["refs"][0]
     run.json("create", "Fact", "", "--content", "Ana sells her boat.", "--world", fork)
@@ -50,7 +50,7 @@ def test_what_is_tried_in_a_fork_of_a_user_is_no_memory_of_theirs(run: Here, tmp
     assert "boat" not in (tmp_path / "ana.jsonl").read_text()
 
 
-def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) -> None:
+def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: LocalRunner) -> None:
     home = run.json("remember", "Ana lives in Lisbon.", *HOME)["ref"]
     run.json("tag", home, "told")
     run.json("revise", home, "--content", "Ana lives in Porto.")
@@ -69,7 +69,7 @@ def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) 
         assert run("recall", "Porto", option, entry).out.startswith(f"Nothing in ana ({entry[:12]}) answers that.")
 
 
-def test_what_is_replaced_or_contradicted_or_concluded_is_linked(run: Here) -> None:
+def test_what_is_replaced_or_contradicted_or_concluded_is_linked(run: LocalRunner) -> None:
     old = run.json("remember", "The rate is 3 %.", "--since", "2024-01-01")["ref"]
     new = run.json("remember", "The rate is 4 %.", "--replaces", old, "--since", "2025-01-01", "--why", "the letter")
     other = run.json("remember", "The rate is 5 %.", "--contradicts", new["ref"], "--type", "Claim", "--name", "rumour")
@@ -82,7 +82,7 @@ def test_what_is_replaced_or_contradicted_or_concluded_is_linked(run: Here) -> N
     assert run.json("show", "rumour")["type"] == "Claim"
 
 
-def test_every_read_takes_a_user_and_shows_nothing_of_another(run: Here) -> None:
+def test_every_read_takes_a_user_and_shows_nothing_of_another(run: LocalRunner) -> None:
     run.json("remember", "Ana likes tea.", "--user", "ana")
     run.json("remember", "Ben likes tea.", "--user", "ben")
     for command in (["recall", "tea"], ["children"], ["query", "--type", "Fact"]):
@@ -112,14 +112,14 @@ def test_every_read_takes_a_user_and_shows_nothing_of_another(run: Here) -> None
         (["recall", "rain", "--trust-weight", "much"], "'much' is not a number; write it as"),
     ],
 )
-def test_a_memory_that_is_refused_makes_no_memory(run: Here, words: list[str], said: str) -> None:
+def test_a_memory_that_is_refused_makes_no_memory(run: LocalRunner, words: list[str], said: str) -> None:
     run.json("init")
     told = run(*words)
     assert told.code in (1, 2) and said in told.err
     assert run.json("stats")["counts"]["worlds"] == 1
 
 
-def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: Here, tmp_path: Path) -> None:
+def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: LocalRunner, tmp_path: Path) -> None:
     """Nothing of theirs was found by ``context``, ``profile`` and the library, and a second user of the name began."""
     run.json("remember", "Hal lives in Bonn.", "--user", "hal", "--about", "Hal")
     run.json("export", "--out", str(tmp_path / "all.bundle"))
@@ -152,7 +152,7 @@ def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: Here, t
         assert worlddb.memory(db, user="hal").recall("Bonn").note, "what lies in an archive is nobody's here"
 
 
-def test_a_user_with_two_worlds_is_told_how_to_join_them_by_commands_that_do(run: Here, tmp_path: Path) -> None:
+def test_a_user_with_two_worlds_is_told_how_to_join_them_by_commands_that_do(run: LocalRunner, tmp_path: Path) -> None:
     """`export --user` said "Name one of these", and nothing said how one becomes of two."""
     run.json("remember", "Ana lives in Lisbon.", *HOME)
     run.json("export", "--user", "ana", "--out", str(tmp_path / "ana.bundle"))
@@ -173,7 +173,7 @@ def test_a_user_with_two_worlds_is_told_how_to_join_them_by_commands_that_do(run
     assert {hit["content"] for hit in found} >= {"Ana lives in Lisbon.", "Ana lives in Porto.", "Ana has a dog."}
 
 
-def test_files_of_a_user_who_came_in_a_bundle_go_into_the_world_that_came(run: Here, tmp_path: Path) -> None:
+def test_files_of_a_user_who_came_in_a_bundle_go_into_the_world_that_came(run: LocalRunner, tmp_path: Path) -> None:
     run.json("remember", "Ana lives in Lisbon.", *HOME)
     run.json("export", "--user", "ana", "--out", str(tmp_path / "ana.bundle"))
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "I adopted a cat."}]', "utf-8")
@@ -185,7 +185,7 @@ def test_files_of_a_user_who_came_in_a_bundle_go_into_the_world_that_came(run: H
     assert "cat" in run.json("context", "what did Ana adopt?", "--user", "ana")["context"]
 
 
-def test_messages_that_came_in_a_bundle_are_not_written_again(run: Here, tmp_path: Path) -> None:
+def test_messages_that_came_in_a_bundle_are_not_written_again(run: LocalRunner, tmp_path: Path) -> None:
     """Keys do not travel: each message with an id or a time was there twice."""
     chat = [
         {"role": "user", "content": "I play the oboe.", "timestamp": "2026-10-01T09:00:00Z"},
@@ -206,7 +206,7 @@ def test_messages_that_came_in_a_bundle_are_not_written_again(run: Here, tmp_pat
         assert mem.add([{**chat[0], "content": "I play the flute."}]).repeated == 0, "of that time, and another text"
 
 
-def test_a_file_that_is_refused_leaves_no_user_behind(run: Here, tmp_path: Path) -> None:
+def test_a_file_that_is_refused_leaves_no_user_behind(run: LocalRunner, tmp_path: Path) -> None:
     """A misspelt user had a world from then on, and nothing said any more that nothing was written for them."""
     run.json("remember", "Hal lives in Bonn.", "--user", "hal")
     broken, chat = tmp_path / "broken.json", tmp_path / "chat.json"
@@ -222,7 +222,7 @@ def test_a_file_that_is_refused_leaves_no_user_behind(run: Here, tmp_path: Path)
     assert (list(profile["kinds"]), profile["messages"]) == (["Fact"], 1), "a conversation says nothing itself"
 
 
-def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_path: Path) -> None:
+def test_an_export_and_an_import_of_conversations_take_a_user(run: LocalRunner, tmp_path: Path) -> None:
     """``export hal`` wrote the entity of the name alone, and ``ingest --into hal`` filled it, in silence."""
     run.json("remember", "Hal lives in Bonn.", "--user", "hal", "--about", "hal")
     whole = run.json("export", "--user", "hal", "--out", str(tmp_path / "a.bundle"))
@@ -247,7 +247,7 @@ def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_pat
     assert "canoe" in run.json("context", "who has a canoe?", "--user", "ida")["context"]
 
 
-def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> None:
+def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: LocalRunner) -> None:
     run.json("remember", "Hal lives in Bonn.", "--user", "hal")
     with worlddb.memory(run.store, user="hall") as mem:
         assert (
@@ -258,7 +258,7 @@ def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> N
         assert mem.profile().note == ""
 
 
-def test_a_name_alone_reaches_into_no_users_world_where_something_is_written(run: Here) -> None:
+def test_a_name_alone_reaches_into_no_users_world_where_something_is_written(run: LocalRunner) -> None:
     """``revise Home`` changed the home of whichever user alone had one, and ``erase Home`` erased it."""
     run.json("remember", "Ana's home is by the river.", "--user", "ana", "--about", "Home")
     home = run.json("show", "Home")["ref"]
@@ -295,7 +295,7 @@ def test_a_name_alone_reaches_into_no_users_world_where_something_is_written(run
     assert said.code == 2 and home[:12] in said.err and own[:12] in said.err and "--all" in said.err
 
 
-def test_a_statement_that_is_sent_again_under_its_key_is_one(run: Here) -> None:
+def test_a_statement_that_is_sent_again_under_its_key_is_one(run: LocalRunner) -> None:
     said = ("remember", "Ana swims.", "--user", "ana", "--idempotency-key", "k")
     first, head = run.json(*said), run.json("head")
     again = run.json(*said)

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Query
 
 
 @pytest.fixture
-def run(reading: Here) -> Here:
+def run(reading: LocalRunner) -> LocalRunner:
     return reading
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb.tools.cli.base.stores import parse_moment
 
 
 @pytest.fixture
-def run(reading: Here) -> Here:
+def run(reading: LocalRunner) -> LocalRunner:
     return reading
 
 
@@ -118,7 +118,7 @@ def test_a_large_world_is_shown_in_part(tmp_path, capsys):
         person = tx.create("Entity", "Ada", world=topic)
         for number in range(20):
             tx.link(tx.create("Note", f"note {number}", world=topic), "refers_to", person)
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     assert "and more members: worlddb children" in run("show", "Everything").out
     assert "and 8 more edges" in run("show", "Ada").out
     assert len(run.json("show", "Ada")["edges"]) == 20
@@ -165,7 +165,7 @@ def test_a_prefix_of_several_worlds_lists_them(tmp_path, capsys):
     with worlddb.open(tmp_path / "memory") as db:
         refs = [world.ref for world in db.view().children()]
     shared = {ref[:4] for ref in refs if sum(other.startswith(ref[:4]) for other in refs) > 1}
-    run = Here(capsys, tmp_path / "memory")("show", sorted(shared)[0], "--json")
+    run = LocalRunner(capsys, tmp_path / "memory")("show", sorted(shared)[0], "--json")
     assert (run.code, run.error) == (2, "ambiguous_reference")
     assert len(run.json["error"]["details"]["candidates"]) >= 2
 
@@ -286,7 +286,7 @@ def test_the_library_reads_no_further_than_the_log_goes(made):
 def test_a_lane_that_was_not_asked_is_told_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         db.create("Fact", "Tomatoes", content="six plants")
-    run = Here(capsys, tmp_path / "store")
+    run = LocalRunner(capsys, tmp_path / "store")
     silent = run("recall", "vegetables", "--lanes", "vector")
     assert "Nothing in this view answers that." in silent.out
     assert "note: the lane vector was not asked: no text has been embedded yet" in silent.out
@@ -301,7 +301,7 @@ def test_a_world_is_named_by_the_key_that_it_was_written_under(
         ref = db.create("Note", "one", content="two", key="crm/7").ref
         called = db.create("Note", "key:9", resolve=False).ref
         db.create("Note", "another", key="9")
-    here = Here(capsys, tmp_path / "store")
+    here = LocalRunner(capsys, tmp_path / "store")
     assert here.json("show", "key:crm/7")["ref"] == ref
     assert here.json("show", "key:9")["ref"] == called, "a name comes first"
     assert here("show", "key:8").code == 1 and here("show", "key:").code == 1
@@ -316,7 +316,7 @@ def test_a_name_of_an_entity_and_of_notes_shows_the_entity_and_says_so(tmp_path,
         bob = db.create("Person", "Bob", content="the plumber", resolve=False).ref
         db.create("Note", "Eve", resolve=False)
         db.create("Note", "Eve", resolve=False)
-    here = Here(capsys, tmp_path / "store")
+    here = LocalRunner(capsys, tmp_path / "store")
     for command in ("show", "history"):
         told = here(command, "bob")
         assert told.code == 0 and "the plumber" in told.out and note[:8] in told.err

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 pytest.importorskip("pyoxigraph")
 
 CAKE = "<https://a.example/luna> <https://a.example/serves> 'cake' ."
 
 
-def test_a_file_goes_in_and_comes_out_as_of_any_moment(writing: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_goes_in_and_comes_out_as_of_any_moment(writing: LocalRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     writing("create", "Topic", "cafes")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CAKE.encode())))
     assert writing("state", "cafes", "-").code == 2, "nothing says the format"
@@ -36,7 +36,7 @@ def test_a_file_goes_in_and_comes_out_as_of_any_moment(writing: Here, monkeypatc
     assert "nothing was to be changed" in writing("unstate", "cafes", "--all").out
 
 
-def test_a_wrong_line_is_named_and_writes_nothing(writing: Here) -> None:
+def test_a_wrong_line_is_named_and_writes_nothing(writing: LocalRunner) -> None:
     writing("create", "Topic", "cafes")
     before = writing.json("head")
     (writing.store.parent / "wrong.ttl").write_text(f"{CAKE}\n<https://a.example/luna> serves 'tea' .\n")
@@ -45,7 +45,7 @@ def test_a_wrong_line_is_named_and_writes_nothing(writing: Here) -> None:
     assert writing.json("head") == before
 
 
-def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: Here, tmp_path: Path) -> None:
+def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: LocalRunner, tmp_path: Path) -> None:
     writing("create", "Topic", "cafes")
     (tmp_path / "told.ttl").write_text(f"{CAKE}\n<https://a.example/luna> <https://a.example/serves> 'tea' .")
     writing("state", "cafes", str(tmp_path / "told.ttl"))

@@ -19,7 +19,7 @@ import pytest
 
 import worlddb
 from tests.support.programs import Program
-from tests.support.running import Here, Small, elsewhere, small_store
+from tests.support.running import LocalRunner, SmallRefs, run_process, small_store
 from tests.support.tidy.tree import ROOT
 from worlddb.tools.cli.base.page import visible, visible_json
 from worlddb.tools.cli.base.wire import one_line
@@ -31,7 +31,7 @@ def soak(*given: object) -> Any:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallRefs]:
     folder = tmp_path_factory.mktemp("cli") / "memory"
     return folder, small_store(folder)
 
@@ -91,7 +91,7 @@ def test_a_write_whose_answer_nobody_gets_says_that_it_is_done(tmp_path, into, s
     assert done.returncode == 6 and told.startswith("error[answer_not_printed]: `create` has written up to commit 2")
     assert "Exception ignored" not in told and "Traceback" not in told
     (command,) = re.findall("`worlddb (.+)`", told)
-    shown = elsewhere(*shlex.split(command), cwd=tmp_path)
+    shown = run_process(*shlex.split(command), cwd=tmp_path)
     assert shown.code == 0 and "heard" in shown.out
     # How a process ends whose last words go nowhere is up to Python.
     started = [] if into == "full" else None
@@ -120,8 +120,8 @@ def test_a_key_whose_secret_nobody_got_is_to_be_ended_and_made_again(tmp_path):
     assert told.startswith("error[answer_not_printed]") and "secret of the key is lost" in told
     shown, end = re.findall("`worlddb (.+?)`", told)
     assert "log --from" in shown
-    assert elsewhere(*shlex.split(end), cwd=tmp_path).code == 0
-    assert elsewhere(*add, cwd=tmp_path).code == 0
+    assert run_process(*shlex.split(end), cwd=tmp_path).code == 0
+    assert run_process(*add, cwd=tmp_path).code == 0
     assert "secret of" not in unheard("--store", store, "create", "Note", "n", into="full").stderr.decode()
 
 
@@ -140,7 +140,7 @@ def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_p
         assert done.returncode == 6, done
         (command,) = re.findall("`worlddb (.+)`", done.stderr.decode())
         assert command.endswith(seen)
-        assert elsewhere(*shlex.split(command), cwd=tmp_path).code == 0
+        assert run_process(*shlex.split(command), cwd=tmp_path).code == 0
     assert unheard(*store, "retire", "root").returncode == 3
     assert unheard(*store, "show", "Search team").returncode == 128 + signal.SIGPIPE
 
@@ -200,16 +200,16 @@ def test_no_file_of_a_store_gets_the_number_of_a_stream_that_was_closed(made):
 
 def test_a_pipe_gets_plain_text_and_a_stream_without_unicode_gets_escapes(made, tmp_path):
     folder, small = made
-    plain = elsewhere("children", "Search team", "--store", folder, cwd=tmp_path, FORCE_COLOR="1")
+    plain = run_process("children", "Search team", "--store", folder, cwd=tmp_path, FORCE_COLOR="1")
     assert plain.code == 0
     assert "\x1b" not in plain.out
     assert small.sarah[:12] in plain.out
     with worlddb.open(tmp_path / "other") as db:
         db.create("Note", "Graça", content="ção")
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
-    shown = elsewhere("show", "Graça", "--store", "other", cwd=tmp_path, **ascii_only)
+    shown = run_process("show", "Graça", "--store", "other", cwd=tmp_path, **ascii_only)
     assert (shown.code, "Gra\\xe7a" in shown.out) == (0, True)
-    as_json = elsewhere("show", "Graça", "--json", "--store", "other", cwd=tmp_path, **ascii_only)
+    as_json = run_process("show", "Graça", "--json", "--store", "other", cwd=tmp_path, **ascii_only)
     assert as_json.out.isascii()
     assert as_json.json["content"] == "ção"
 
@@ -247,7 +247,7 @@ def test_a_terminal_gets_colours(argv, made, tmp_path):
 def test_remembered_text_cannot_steer_a_terminal(tmp_path, capsys):
     with worlddb.open(tmp_path / "memory") as db:
         db.create("Note", "trap\x1b[2J", content="one\x07\r\x9b31m two\u202e\nthree")
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     for argv in (["children"], ["recall", "three"], ["log"], ["history", "trap\x1b[2J"], ["show", "trap\x1b[2J"]):
         shown = run(*argv)
         assert shown.code == 0
@@ -288,7 +288,7 @@ def test_no_command_prints_what_hides_or_steers(tmp_path, capsys):
         db.bookmark(f"mark{HIDING}", why=trap)
         db.ingest([{"text": trap, "speaker": trap, "session": trap}], conversation=trap)
         db.trust("low", author=trap)
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     lines = [["children"], ["children", top], ["recall", "fox"], ["recall", "fox", "--explain"], ["log"], ["bookmark"]]
     lines += [[what, note] for what in ("show", "history", "blame", "timeline", "prove", "hash")]
     lines += [["show", top], ["show", edge], ["show", trap], ["show", f"nobody{HIDING}"], ["proposals"], ["stats"]]
@@ -317,7 +317,7 @@ def test_no_name_begins_a_line_that_could_pass_for_one_of_ours(tmp_path, capsys)
         db.revise(note, content=f"{trap} wolf", why=trap)
         db.bookmark(trap, why=trap)
         db.trust("low", author=trap)
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     lines = [["children"], ["children", top], ["recall", "fox"], ["log"], ["bookmark"], ["show", top], ["show", edge]]
     lines += [[what, note] for what in ("show", "history", "blame", "timeline", "hash")] + [["proposals"], ["trusts"]]
     lines += [["show", trap], ["diff", str(tmp_path / "memory"), "--at-a", "3"], ["erase", note, "--dry-run"]]

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 import worlddb
-from tests.support.running import Here, Small
+from tests.support.running import LocalRunner, SmallRefs
 from worlddb.tools.cli.main import COMMANDS, main
 
 WIDTH = 30
@@ -56,7 +56,7 @@ READS = (
 
 @pytest.mark.parametrize("words", READS)
 def test_a_narrow_terminal_is_kept_to_and_without_colours_there_are_none(
-    words: str, made: tuple[Path, Small], terminal: pytest.MonkeyPatch
+    words: str, made: tuple[Path, SmallRefs], terminal: pytest.MonkeyPatch
 ) -> None:
     lines = words.replace("Sarah", made[1].sarah).split()
     shown = on(terminal, "stdout", "--store", made[0], *lines)
@@ -67,7 +67,7 @@ def test_a_narrow_terminal_is_kept_to_and_without_colours_there_are_none(
     assert ESCAPES.sub("", plain) == ESCAPES.sub("", shown)
 
 
-def test_colours_are_there_where_they_are_wanted(made: tuple[Path, Small], terminal: pytest.MonkeyPatch) -> None:
+def test_colours_are_there_where_they_are_wanted(made: tuple[Path, SmallRefs], terminal: pytest.MonkeyPatch) -> None:
     assert COLOURS.search(on(terminal, "stdout", "--store", made[0], "children"))
 
 
@@ -90,7 +90,7 @@ LONG = {
 
 
 def test_long_commands_show_how_far_they_are_on_a_terminal_only(
-    made: tuple[Path, Small], tmp_path: Path, terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: tuple[Path, SmallRefs], tmp_path: Path, terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal.setenv("COLUMNS", "100")
     terminal.chdir(tmp_path)
@@ -104,13 +104,13 @@ def test_long_commands_show_how_far_they_are_on_a_terminal_only(
             if path in line and not (path == "all.bundle" and line.startswith("export")):
                 shutil.rmtree(path, ignore_errors=True)
     capsys.readouterr()
-    run = Here(capsys, tmp_path / "worlddb-store")
+    run = LocalRunner(capsys, tmp_path / "worlddb-store")
     for line in ("verify --deep", "rebuild", "embed", "ingest talk.jsonl", "backup kept", "redecide"):
         assert run(*line.split(), "--json").err == "", line
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_the_help_of_every_command_says_what_json_does(command, reading: Here) -> None:
+def test_the_help_of_every_command_says_what_json_does(command, reading: LocalRunner) -> None:
     shown = " ".join(reading(command.name, "--help").out.split())
     assert f"--json {command.json}" in shown
     assert "JSON" in command.json

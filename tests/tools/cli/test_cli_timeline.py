@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from tests.support.running import Here, Small, small_store
+from tests.support.running import LocalRunner, SmallRefs, small_store
 from worlddb import FOREVER, Valid
 from worlddb.tools.cli.base.page import PlainPage
 from worlddb.tools.cli.history.timeline_command import _UNICODE, Scale, write_timeline
@@ -60,13 +60,13 @@ across: when it is true; down: when that was learned
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
+def small(tmp_path: Path) -> SmallRefs:
     return small_store(tmp_path / "store")
 
 
 @pytest.fixture
-def run(small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(small: SmallRefs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
 NOON = worlddb.parse_time("2026-12-02T12:00:00Z")

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
     with worlddb.open(tmp_path / "memory") as db:
         db.create("Topic", "Search team")
-    return Here(capsys, tmp_path / "memory")
+    return LocalRunner(capsys, tmp_path / "memory")
 
 
-def test_thresholds_are_set_listed_and_taken_back(run: Here) -> None:
+def test_thresholds_are_set_listed_and_taken_back(run: LocalRunner) -> None:
     assert "None are set" in run("tunings").out
     told = run("tune", "--world", "Search team", "--fuzzy", "0.95", "--why", "many sisters")
     assert told.code == 0
@@ -48,7 +48,7 @@ def test_thresholds_are_set_listed_and_taken_back(run: Here) -> None:
         (("untune",), "refused"),
     ],
 )
-def test_what_cannot_be_set_is_refused_and_sets_nothing(run: Here, given: tuple[str, ...], code: str) -> None:
+def test_what_cannot_be_set_is_refused_and_sets_nothing(run: LocalRunner, given: tuple[str, ...], code: str) -> None:
     told = run(*given)
     assert f"error[{code}" in told.err, told.err
     assert run.json("tunings")["tunings"] == []

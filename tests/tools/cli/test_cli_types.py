@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.support.model.ontology import Showing, Tagged
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 class Made(NamedTuple):
@@ -38,11 +38,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Made]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Made]) -> Here:
-    return Here(capsys, made[0])
+def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Made]) -> LocalRunner:
+    return LocalRunner(capsys, made[0])
 
 
-def test_types_lists_what_is_in_force_for_people_and_for_programs(run: Here, made: tuple[Path, Made]) -> None:
+def test_types_lists_what_is_in_force_for_people_and_for_programs(run: LocalRunner, made: tuple[Path, Made]) -> None:
     told = run("types", "--ingested", made[1].seqs[2])
     assert told.code == 0
     assert "built in: contains, refers_to" in told.out and "causes  functional  for root" in told.out
@@ -58,7 +58,7 @@ def test_types_lists_what_is_in_force_for_people_and_for_programs(run: Here, mad
     assert named["causes"]["functional"] is True and named["causes"]["digest_of"] == "built_in"
 
 
-def test_types_of_one_world_and_of_an_earlier_moment(run: Here, made: tuple[Path, Made]) -> None:
+def test_types_of_one_world_and_of_an_earlier_moment(run: LocalRunner, made: tuple[Path, Made]) -> None:
     def names(*argv: object) -> list[str]:
         return [known["name"] for known in run.json("types", *argv)["types"] if known["digest"]]
 
@@ -71,19 +71,19 @@ def test_types_of_one_world_and_of_an_earlier_moment(run: Here, made: tuple[Path
     assert run("types", "--world", "nobody").code == 1
 
 
-def test_show_lists_edges_of_types_that_were_registered_even_if_they_are_no_longer(run: Here) -> None:
+def test_show_lists_edges_of_types_that_were_registered_even_if_they_are_no_longer(run: LocalRunner) -> None:
     shown = run.json("show", "Ann")
     assert {edge["type"] for edge in shown["edges"]} == {"mentors", "disputes"}
     assert [other["name"] for other in shown["conflicts"]] == ["Bob"]
 
 
-def test_log_tells_what_was_registered(run: Here) -> None:
+def test_log_tells_what_was_registered(run: LocalRunner) -> None:
     lines = run("log").out
     assert "registered" in lines and "mentors  version 1  functional" in lines and "unregistered" in lines
     events = [line for line in run("log", "--json").lines if line["event"] == "unregistered"]
     assert [(event["data"]["type"], len(event["refs"])) for event in events] == [("mentors", 1)]
 
 
-def test_recall_says_that_a_handler_is_not_here(run: Here) -> None:
+def test_recall_says_that_a_handler_is_not_here(run: LocalRunner) -> None:
     assert "disputes" in run.json("recall", "Ann")["note"]
     assert "their handlers are not here" in run("recall", "Ann").out

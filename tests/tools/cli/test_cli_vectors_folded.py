@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def grow(run: Here) -> None:
+def grow(run: LocalRunner) -> None:
     with worlddb.open(run.store) as db:
         for number in range(3):
             db.create("Fact", f"fact {number}", content=f"a heron {number}")
@@ -29,7 +29,7 @@ def grow(run: Here) -> None:
             pass
 
 
-def test_the_log_tells_vectors_in_one_line_a_run_unless_all_is_asked_for(run: Here):
+def test_the_log_tells_vectors_in_one_line_a_run_unless_all_is_asked_for(run: LocalRunner):
     grow(run)
     told = run("log").out
     assert "\n    vectors     of 3 texts\n" in told
@@ -48,7 +48,7 @@ def test_the_log_tells_vectors_in_one_line_a_run_unless_all_is_asked_for(run: He
     assert "--all" not in run("log", "--to", "4").out
 
 
-def test_steps_and_differences_tell_vectors_in_one_line(run: Here):
+def test_steps_and_differences_tell_vectors_in_one_line(run: LocalRunner):
     grow(run)
     stepped = run("replay", "--step").out
     assert "vectors     of 3 texts" in stepped and "embedded    " not in stepped
@@ -59,7 +59,7 @@ def test_steps_and_differences_tell_vectors_in_one_line(run: Here):
     assert "+ vectors of 1 version" in alone and "commit 13: embedded" in alone
 
 
-def test_the_report_tells_vectors_in_one_line_a_world(run: Here, tmp_path: Path):
+def test_the_report_tells_vectors_in_one_line_a_world(run: LocalRunner, tmp_path: Path):
     with worlddb.open(run.store) as db:
         fact = db.create("Fact", "a fact", content="a heron")
         for number in range(3):
@@ -74,7 +74,9 @@ def test_the_report_tells_vectors_in_one_line_a_world(run: Here, tmp_path: Path)
     assert "of 1 version" in page and "commit 8: <strong>embedded</strong>" in page
 
 
-def test_what_would_have_been_tells_vectors_in_one_line_and_what_is_wrong_with_them_in_full(run: Here, tmp_path: Path):
+def test_what_would_have_been_tells_vectors_in_one_line_and_what_is_wrong_with_them_in_full(
+    run: LocalRunner, tmp_path: Path
+):
     grow(run)
     told = run("replay", "--without", "2,6", "--into", tmp_path / "then").out.splitlines()
     assert told[1:4] == [

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.running import Here, elsewhere
+from tests.support.running import LocalRunner, run_process
 from worlddb.reconciler.commands import outcome
 from worlddb.tools.cli.base import output
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
-    return Here(capsys, tmp_path / "store")
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
+    return LocalRunner(capsys, tmp_path / "store")
 
 
-def made(run: Here, *argv: object) -> str:
+def made(run: LocalRunner, *argv: object) -> str:
     document = run.json("create", *argv)
     assert document["refs"] == [document["ref"]]
     return str(document["ref"])
 
 
-def test_a_store_is_made_written_and_read_by_names_alone(run: Here) -> None:
+def test_a_store_is_made_written_and_read_by_names_alone(run: LocalRunner) -> None:
     team = made(run, "Topic", "Search team", "--valid-from", "2024-01-01")
     about = ("--alias", "Sal", "--content", "engineering lead", "--valid-from", "2024-01-01", "--author", "ann")
     sarah = made(run, "Entity", "Sarah Chen", "--world", "Search team", *about)
@@ -47,7 +47,7 @@ def test_a_store_is_made_written_and_read_by_names_alone(run: Here) -> None:
     assert run.json("blame", team)["ref"] == team
 
 
-def test_worlds_move_with_what_is_between_them(run: Here) -> None:
+def test_worlds_move_with_what_is_between_them(run: LocalRunner) -> None:
     old, new = made(run, "Topic", "Old"), made(run, "Topic", "New")
     one, two = (made(run, "Note", name, "--world", "Old") for name in ("one", "two"))
     run.json("link", "one", "causes", "two")
@@ -59,7 +59,7 @@ def test_worlds_move_with_what_is_between_them(run: Here) -> None:
     assert run("move", "one", "--to", "New", "--out-of", "Old").code == 3
 
 
-def test_a_key_makes_a_write_happen_once(run: Here) -> None:
+def test_a_key_makes_a_write_happen_once(run: LocalRunner) -> None:
     first = run.json("create", "Note", "n", "--content", "one", "--key", "k1")
     assert run.json("create", "Note", "n", "--content", "one", "--key", "k1")["events"] == 0
     assert run.json("create", "Note", "n", "--content", "two", "--key", "k1")["ref"] == first["ref"]
@@ -71,7 +71,7 @@ def test_a_key_makes_a_write_happen_once(run: Here) -> None:
     assert run.json("link", first["ref"], "causes", two, "--key", "e")["ref"] == linked["ref"]
 
 
-def test_a_refusal_exits_with_3_names_its_code_and_writes_nothing(run: Here) -> None:
+def test_a_refusal_exits_with_3_names_its_code_and_writes_nothing(run: LocalRunner) -> None:
     one, two = made(run, "Note", "one"), made(run, "Note", "two")
     assert run("link", one, "supersedes", two).code == 0
     before = run.json("hash")
@@ -86,7 +86,7 @@ def test_a_refusal_exits_with_3_names_its_code_and_writes_nothing(run: Here) -> 
     assert run.json("hash") == before
 
 
-def test_what_is_staged_is_told_and_how_to_decide(run: Here) -> None:
+def test_what_is_staged_is_told_and_how_to_decide(run: LocalRunner) -> None:
     for name in ("Ann Lee", "Anne Leigh"):
         made(run, "Entity", name)
     ran = run("link", "Ann Lee", "same_as", "Anne Leigh")
@@ -107,28 +107,28 @@ def test_what_is_staged_is_told_and_how_to_decide(run: Here) -> None:
         (("unlink", "abcd"), "not_a_store"),
     ],
 )
-def test_a_mistyped_write_makes_no_store(run: Here, line: tuple[str, ...], error: str) -> None:
+def test_a_mistyped_write_makes_no_store(run: LocalRunner, line: tuple[str, ...], error: str) -> None:
     assert run(*line).error == error
     assert not run.store.exists()
 
 
 def test_a_conversation_may_come_from_standard_input_under_a_name(tmp_path: Path) -> None:
     line = '{"speaker": "Ann", "text": "I bought a piano.", "at": "2025-01-05T10:00:00Z", "session": "Sunday"}\n'
-    unnamed = elsewhere("ingest", "-", cwd=tmp_path, stdin=line)
+    unnamed = run_process("ingest", "-", cwd=tmp_path, stdin=line)
     assert (unnamed.code, unnamed.error) == (2, "usage")
     assert not (tmp_path / "worlddb-store").exists()
     for events in (True, False):
-        ran = elsewhere("ingest", "-", "--conversation", "march", "--json", cwd=tmp_path, stdin=line)
+        ran = run_process("ingest", "-", "--conversation", "march", "--json", cwd=tmp_path, stdin=line)
         assert (ran.code, bool(ran.json["events"])) == (0, events)
-    assert [each["name"] for each in elsewhere("children", "--json", cwd=tmp_path).json["children"]] == ["march"]
-    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin="").error == "malformed_file"
-    assert elsewhere("ingest", "-", "a.jsonl", cwd=tmp_path, stdin=line).error == "usage"
-    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin='{"speaker": 3}').code == 2
+    assert [each["name"] for each in run_process("children", "--json", cwd=tmp_path).json["children"]] == ["march"]
+    assert run_process("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin="").error == "malformed_file"
+    assert run_process("ingest", "-", "a.jsonl", cwd=tmp_path, stdin=line).error == "usage"
+    assert run_process("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin='{"speaker": 3}').code == 2
 
 
 def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
     def told(*argv: str, stdin: str = "") -> dict[str, Any]:
-        ran = elsewhere(*argv, "--json", cwd=tmp_path, stdin=stdin)
+        ran = run_process(*argv, "--json", cwd=tmp_path, stdin=stdin)
         assert ran.code == 0, ran
         return dict(json.loads(ran.out))
 
@@ -138,11 +138,11 @@ def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
         assert found is not None and found.content == "two\nlines 東京"
     empty = "Standard input held no text, so the content is empty.\n"
     for stdin, said in (("", empty), ("\n", empty), ("something", "")):
-        ran = elsewhere("create", "Note", "m", "--content", "-", cwd=tmp_path, stdin=stdin)
+        ran = run_process("create", "Note", "m", "--content", "-", cwd=tmp_path, stdin=stdin)
         assert (ran.code, ran.err) == (0, said)
 
 
-def test_what_was_retired_is_resumed_and_what_holds_need_not_be(run: Here) -> None:
+def test_what_was_retired_is_resumed_and_what_holds_need_not_be(run: LocalRunner) -> None:
     old = made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
     assert run("retire", "Office", "--at", "2025-01-01").code == 0
     new = run.json("reassert", "Office", "--content", "in Lisbon again", "--valid-from", "2025-06-01", "--why", "moved")
@@ -151,7 +151,7 @@ def test_what_was_retired_is_resumed_and_what_holds_need_not_be(run: Here) -> No
     assert run("reassert", old).code == 3, "what holds need not be stated again"
 
 
-def test_a_hole_and_a_window_are_written_and_told_on_the_command_line(run: Here) -> None:
+def test_a_hole_and_a_window_are_written_and_told_on_the_command_line(run: LocalRunner) -> None:
     made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
     closed = run.json("retire", "Office", "--at", "2024-08-01", "--until", "2024-09-01")
     (lost,) = closed["lost"]
@@ -168,14 +168,14 @@ def test_a_hole_and_a_window_are_written_and_told_on_the_command_line(run: Here)
     assert {each["version"] for each in late["lost"]} == {1, 2}
 
 
-def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: Here) -> None:
+def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: LocalRunner) -> None:
     made(run, "Person", "Katherine Jones")
     assert not run.json("create", "Person", "Catherine Jones")["proposals"]
     assert len(run.json("create", "Person", "Kathrine Jones", "--resolve", "all")["proposals"]) >= 1
     assert not run.json("create", "Person", "Katherine Jones", "--resolve", "none")["proposals"]
 
 
-def test_a_note_names_options_and_no_arguments_of_python(run: Here) -> None:
+def test_a_note_names_options_and_no_arguments_of_python(run: LocalRunner) -> None:
     made(run, "Topic", "shelf")
     made(run, "Note", "book", "--world", "shelf")
     assert "or with --members" in run("retire", "shelf").out

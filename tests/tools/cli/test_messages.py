@@ -14,7 +14,7 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 import worlddb
-from tests.support.running import Here, small_store
+from tests.support.running import LocalRunner, small_store
 from tests.support.tidy.tree import ROOT
 from worlddb import DamagedStore, UnknownReference, WriterBusy
 from worlddb.tools.agents import functions
@@ -37,14 +37,14 @@ OPTIONS = set(
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalRunner:
     monkeypatch.chdir(tmp_path)
     small_store(tmp_path / "store")
     (tmp_path / "bad.json").write_text('{"a": 1}', encoding="utf-8")
     (tmp_path / "folder").mkdir()
     for name in ("latin.txt", "latin.md", "latin.json", "latin.jsonl"):
         (tmp_path / name).write_bytes(b'[{"role": "user", "content": "caf\xe9"}]')
-    return Here(capsys, tmp_path / "store")
+    return LocalRunner(capsys, tmp_path / "store")
 
 
 WRONG = """
@@ -84,7 +84,7 @@ WRONG = """
 MISTAKES = [line.strip() for row in WRONG.strip().splitlines() for line in row.split("|")]
 
 
-def complaints(run: Here, mistake: str) -> Iterator[str]:
+def complaints(run: LocalRunner, mistake: str) -> Iterator[str]:
     """What is wrong with how a mistake is answered."""
     ended = run(*mistake.split())
     if ended.code == 0:
@@ -108,7 +108,7 @@ def complaints(run: Here, mistake: str) -> Iterator[str]:
     )
 
 
-def test_a_mistake_at_the_command_line_is_told_in_commands_and_changes_nothing(run: Here) -> None:
+def test_a_mistake_at_the_command_line_is_told_in_commands_and_changes_nothing(run: LocalRunner) -> None:
     head = run.json("head")
     found = [
         (mistake, complaint, run(*mistake.split()).err)
@@ -121,12 +121,14 @@ def test_a_mistake_at_the_command_line_is_told_in_commands_and_changes_nothing(r
 
 
 @pytest.mark.parametrize("ending", ["txt", "md", "json", "jsonl"])
-def test_a_file_that_is_not_utf_8_is_named_with_the_byte(run: Here, ending: str) -> None:
+def test_a_file_that_is_not_utf_8_is_named_with_the_byte(run: LocalRunner, ending: str) -> None:
     told = run("ingest", f"latin.{ending}").err
     assert f"latin.{ending}" in told and "0xe9" in told and "Save the file as UTF-8" in told
 
 
-def test_standard_input_that_is_not_utf_8_is_named_with_the_byte(run: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_that_is_not_utf_8_is_named_with_the_byte(
+    run: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), "utf-8", "surrogateescape"))
     told = run("remember", "-", "--user", "a").err
     assert "the byte 0xe9, which is not UTF-8" in told and "`iconv" in told and "errors=" not in told

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import worlddb
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb.tools.importers import detect, ingest_files, input_files
 
 
@@ -387,7 +387,10 @@ def test_what_would_take_many_times_its_length_of_memory_is_refused(tmp_path: Pa
 def test_the_command_takes_an_account_and_says_what_it_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, path = Here(capsys, tmp_path / "store"), zipped(tmp_path / "export.zip", {"conversations.json": [chatgpt()]})
+    run, path = (
+        LocalRunner(capsys, tmp_path / "store"),
+        zipped(tmp_path / "export.zip", {"conversations.json": [chatgpt()]}),
+    )
     told = run("ingest", path).out
     assert "4 turns in 2 worlds" in told and "left out 2 messages of branches that were edited away" in told
     again = run.json("ingest", path)

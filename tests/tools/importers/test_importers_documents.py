@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.model.stores import new_store
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from worlddb import Database, InputError, MalformedFile, World, format_time
 from worlddb.tools.importers import documents, markdown
 from worlddb.tools.importers.documents import PARAGRAPH
@@ -384,7 +384,7 @@ def test_what_is_added_below_a_heading_of_its_own_changes_nothing_before_it(
 def test_the_command_line_takes_documents_in_and_finds_in_them_by_their_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Here(capsys, tmp_path / "memory")
+    run = LocalRunner(capsys, tmp_path / "memory")
     path = written(tmp_path, "Field notes.md", TITLED)
     first = run.json("ingest", path)
     assert (first["worlds"], first["turns"]) == (2, 2)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.support.serving import HELLO, HttpServer, message, request, send, serve_http
 from worlddb import InputError
 from worlddb.tools.mcp import access_log, listening
@@ -85,7 +85,7 @@ def test_a_proxy_is_believed_only_if_it_was_named(server: HttpServer, tmp_path_f
         assert "203.0" not in elsewhere.logs(" 127.0.0.1 - POST /here 404 ")
 
 
-def test_a_proxy_is_an_address_or_a_network(writing: Here) -> None:
+def test_a_proxy_is_an_address_or_a_network(writing: LocalRunner) -> None:
     given = {"127.0.0.1": "127.0.0.1", " ::1 ": "::1", "10.0.0.0/8": "10.0.0.0/8", "10.0.0.7/32": "10.0.0.7"}
     assert {text: listening.parse_proxy(text) for text in given} == given
     for text in ("", "*", "0.0.0.0/0", "::/0", "proxy.example", "10.0.0.1/8", "127.0.0.1:80"):

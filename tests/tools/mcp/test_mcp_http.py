@@ -17,7 +17,7 @@ import pytest
 from mcp.client.client import Client
 
 from tests.support.mcp_clients import answer, run_bounded
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.support.serving import HELLO, PATIENCE_SECONDS, HttpServer, message, read_reply, request, send, serve_http
 from tests.tools.mcp.test_mcp_stdio import head_of, use_every_tool
 from worlddb.tools.mcp import tenants
@@ -277,7 +277,7 @@ def test_a_signal_ends_it_cleanly_though_clients_are_connected(tmp_path: Path, n
         assert head_of(server.store) == 1
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_code(server: HttpServer, writing: Here) -> None:
+def test_a_port_that_is_taken_is_an_error_with_a_code(server: HttpServer, writing: LocalRunner) -> None:
     run = writing("mcp", "--http", f"127.0.0.1:{server.port}", "--no-keys")
     assert (run.code, run.error, run.out) == (5, "address_taken", "")
 

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import worlddb
 from tests.support.mcp_clients import answer, run_bounded
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.support.serving import HELLO, PATIENCE_SECONDS, HttpServer, message, request, send, serve_http
 from tests.tools.mcp.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError, MalformedFile, SeededEntropy, UnavailableError, UnknownReference
@@ -148,7 +148,7 @@ def test_a_file_that_others_can_read_or_that_is_none_is_not_used(tmp_path: Path)
     assert file.ring(STORE) is not None
 
 
-def test_the_command_line_makes_lists_and_removes_keys(writing: Here) -> None:
+def test_the_command_line_makes_lists_and_removes_keys(writing: LocalRunner) -> None:
     made = writing.json("key", "add", "laptop", "--world", "Search team", "--write")
     assert made["name"] == "laptop" and made["right"] == "write" and made["key"].startswith(PREFIX)
     shown = writing("key", "add", "reports", "--all", "--read")
@@ -170,13 +170,13 @@ def test_the_command_line_makes_lists_and_removes_keys(writing: Here) -> None:
 @pytest.mark.parametrize(
     "words", ["add", "add x", "add x --read", "add x --all", "add --all --read", "remove", "list x", "remove x --all"]
 )
-def test_a_key_is_not_made_of_half_a_wish(writing: Here, words: str) -> None:
+def test_a_key_is_not_made_of_half_a_wish(writing: LocalRunner, words: str) -> None:
     run = writing("key", *words.split())
     assert (run.code, run.error, run.out) == (2, "usage", "")
     assert not default_key_file(writing.store).exists()
 
 
-def test_a_server_does_not_start_without_keys_that_were_not_renounced(writing: Here) -> None:
+def test_a_server_does_not_start_without_keys_that_were_not_renounced(writing: LocalRunner) -> None:
     run = writing("mcp", "--http", "127.0.0.1:0")
     assert run.error == "usage" and "--no-keys" in run.err and "key add" in run.err
     writing("key", "add", "x", "--all", "--read")

@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import rows, section
 from tests.support.mcp_clients import run_bounded
-from tests.support.running import Here
+from tests.support.running import LocalRunner
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening, tenants
@@ -36,7 +36,7 @@ from worlddb.tools.mcp.listening import Address, parse_address
         (["--rate", "5"], "--http"),
     ],
 )
-def test_what_cannot_be_served_is_told_at_once(writing: Here, options: list[str], told: str) -> None:
+def test_what_cannot_be_served_is_told_at_once(writing: LocalRunner, options: list[str], told: str) -> None:
     run = writing("mcp", *options)
     assert run.code == (1 if "--world" in options else 2)
     assert told in run.err and run.out == ""

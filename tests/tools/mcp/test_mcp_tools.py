@@ -21,7 +21,7 @@ from mcp_types import TextContent
 import worlddb
 from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import quoted, rows, section
-from tests.support.running import elsewhere
+from tests.support.running import run_process
 from worlddb import InputError, UnknownReference
 from worlddb.memory_scopes import Label
 from worlddb.tools.mcp import catalogue, tool_arguments
@@ -506,7 +506,7 @@ def test_without_the_extra_the_command_names_it_and_makes_no_store(tmp_path: Pat
 def test_a_world_that_is_not_there_is_told_before_anything_is_served(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store"):
         pass
-    run = elsewhere("--store", tmp_path / "store", "mcp", "--world", "nobody", cwd=tmp_path)
+    run = run_process("--store", tmp_path / "store", "mcp", "--world", "nobody", cwd=tmp_path)
     assert (run.code, run.error, run.out) == (1, "unknown_reference", "")
 
 
