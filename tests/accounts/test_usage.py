@@ -109,7 +109,7 @@ def test_minutes_that_are_too_old_are_dropped(db: Database, clock: ManualClock) 
 
 
 @pytest.mark.parametrize("harm", ["cut", "emptied", "overwritten", "another file", "other tables"])
-def test_a_damaged_file_is_told_and_put_aside(db: Database, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_reported_and_set_aside(db: Database, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(300):
         db.accounts.meter.count(f"{number:032x}")
     db.accounts.meter.flush()

@@ -93,7 +93,7 @@ def test_one_of_the_same_name_takes_its_place_the_same_again_changes_nothing_and
         db.attach(REPORT, PDF)
 
 
-def test_nothing_opens_what_an_artifact_points_at(db: worlddb.Database, tmp_path: Path) -> None:
+def test_nothing_opens_an_artifacts_location(db: worlddb.Database, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("Unread17")
     before = secret.stat().st_atime_ns

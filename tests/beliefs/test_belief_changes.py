@@ -135,7 +135,7 @@ def test_what_cannot_be_believed_is_an_error_and_writes_nothing(stage: Stage, wh
 
 
 @pytest.mark.parametrize("given", [[], "summary", ("one", "two"), [("a", 1, "b")], 7, [("nowhere", "summary", "x")]])
-def test_what_cannot_be_contracted_is_an_error(stage: Stage, given: Any) -> None:
+def test_an_impossible_contraction_is_an_error(stage: Stage, given: Any) -> None:
     for ask in (stage.db.contract, stage.db.view().contraction, stage.db.view().entrenchment):
         with pytest.raises(worlddb.InputError):
             ask(given)

@@ -56,9 +56,7 @@ def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: LocalRu
         (("artifact", API, "x", "--location", "y", "--hash", "z"), 2, "input", "sha256"),
     ],
 )
-def test_what_is_wrong_is_told_with_what_to_do(
-    run: LocalRunner, line: tuple[str, ...], code: int, error: str, told: str
-) -> None:
+def test_errors_come_with_a_remedy(run: LocalRunner, line: tuple[str, ...], code: int, error: str, told: str) -> None:
     run("kref", API, "--content", "Use REST")
     found = run(*line)
     assert (found.code, found.error) == (code, error) and told in found.err
@@ -175,7 +173,7 @@ def test_what_is_rolled_back_to_already_is_not_written_again(run: LocalRunner) -
     )
 
 
-def test_what_counts_as_believed_is_set_and_listed(run: LocalRunner) -> None:
+def test_settings_of_belief_are_set_and_listed(run: LocalRunner) -> None:
     run("create", "Fact", "colour", "--content", "blue")
     given = ("--tag", "decided", "--single", "status", "--compare", "Decision=recency", "--why", "ours")
     assert run.json("belief-settings", *given)["events"] == 3

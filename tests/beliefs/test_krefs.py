@@ -160,7 +160,7 @@ def test_without_a_version_it_is_what_holds_and_with_one_that_version(db: worldd
         db.view(seq=1).resolve_kref(API)
 
 
-def test_a_kref_stands_wherever_a_reference_does(db: worlddb.Database) -> None:
+def test_a_kref_works_wherever_a_reference_does(db: worlddb.Database) -> None:
     ref = db.create_at(API, content="REST").ref
     with db.batch(idempotency_key="once") as tx:
         note = tx.create("Fact", "a note", content="as measured")
@@ -207,7 +207,7 @@ def test_a_rename_keeps_the_kref_and_adds_an_alias(db: worlddb.Database) -> None
     assert db.rename(API, "api-plan").events == 0
 
 
-def test_what_has_no_name_can_be_given_one(db: worlddb.Database) -> None:
+def test_a_nameless_world_can_be_named(db: worlddb.Database) -> None:
     ref = db.create("Fact", "", content="unnamed").ref
     assert db.rename(ref, "named") and db.view().find(name="named")[0].aliases == ()
 

@@ -508,7 +508,7 @@ def test_where_meaning_cannot_be_compared_a_receipt_says_so(made: Made) -> None:
 @pytest.mark.parametrize(
     "given", [b"", "{}", "[]", "null", '{"receipt":"recall"}', "{" * 9_000, "\ud800", "x" * 100, 7, None]
 )
-def test_what_is_no_receipt_is_said_to_be_none(made: Made, given: Any) -> None:
+def test_an_invalid_receipt_is_reported(made: Made, given: Any) -> None:
     checks: list[Callable[[], object]] = [lambda: worlddb.check_recall(given)]
     with opened(made.store) as db:
         checks += [lambda: db.check_recall(given, "x"), lambda: db.prove_recall(given)]

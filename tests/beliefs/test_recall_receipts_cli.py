@@ -34,7 +34,7 @@ def test_a_receipt_is_kept_checked_and_proved_on_the_command_line(run: LocalRunn
     assert run.json("check-recall", kept, *asked, code=1)["verdict"] == "altered"
 
 
-def test_what_does_not_go_together_is_refused(run: LocalRunner, tmp_path: Path) -> None:
+def test_conflicting_arguments_are_refused(run: LocalRunner, tmp_path: Path) -> None:
     run("create", "Fact", "kettle", "--content", "Mara wants the blue kettle")
     kept = tmp_path / "kept"
     assert run("recall", "kettle", "--receipt", kept).code == 0

@@ -258,7 +258,7 @@ def test_a_source_is_a_world_a_field_an_author_a_span_or_several_of_these(told: 
             view.withdrawal(author=MALLORY, questions=given)
 
 
-def test_the_least_trust_along_a_way_is_told(told: Told) -> None:
+def test_the_least_trust_along_a_path_is_shown(told: Told) -> None:
     db = told.db
     further = db.create("Fact", "further", content="so it is said").ref
     db.link(further, "derived_from", told.rests)
@@ -385,7 +385,7 @@ def test_receipts_are_kept_in_batches_and_at_the_end(told: Told, monkeypatch: py
         assert again.head().seq == head + 2 and len(again.view().receipts_of(told.said)) == 4
 
 
-def test_what_is_no_receipt_of_this_store_is_not_kept(told: Told, tmp_path: Path) -> None:
+def test_a_foreign_receipt_is_not_kept(told: Told, tmp_path: Path) -> None:
     receipt = told.db.view().recall("vault", exact=True, receipt=True).receipt
     assert receipt is not None
     with worlddb.open(tmp_path / "other") as other, pytest.raises(worlddb.InputError, match="of the store"):

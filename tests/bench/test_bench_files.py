@@ -205,7 +205,7 @@ def test_a_conversation_without_turns_or_questions_is_passed_over(
         ("{", "error[malformed_file]"),
     ],
 )
-def test_what_is_no_file_of_locomo_is_told_in_a_line(
+def test_a_wrong_locomo_file_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: object, told: str
 ) -> None:
     said = refusal(locomo, monkeypatch, written(tmp_path, "c.json", held))

@@ -178,7 +178,7 @@ def test_the_command_line_asks_a_model_and_says_what_it_cost(
 @pytest.mark.parametrize(
     "settings", [{"interface": "other"}, {"max_calls": -1}, {"max_tokens": "1"}, {"prompt": ""}, {"answer_tokens": 0}]
 )
-def test_wrong_settings_are_told(settings: dict[str, Any]) -> None:
+def test_wrong_settings_are_reported(settings: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         EndpointSummarizer("http://127.0.0.1:9/v1", "m", **settings)
 

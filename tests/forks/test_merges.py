@@ -167,7 +167,7 @@ def test_no_merge_undoes_an_erasure(db: Database) -> None:
     assert _said(db, world)["b"] == "b at first"
 
 
-def test_what_is_no_fork_or_no_choice_is_a_typed_error(db: Database) -> None:
+def test_an_invalid_fork_or_choice_is_a_typed_error(db: Database) -> None:
     world = _world(db, "a")
     fork = db.fork(world).ref
     for wrong in ({"decide": {"00": "ours"}}, {"decide": {"00": "both"}}, {"on_conflict": "mine"}, {"decide": 3}):

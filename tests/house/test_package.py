@@ -64,7 +64,7 @@ def test_the_wheel_holds_every_module_and_its_data_under_one_name(wheel: zipfile
     assert {PurePosixPath(name).parts[0] for name in wheel.namelist()} == {"worlddb", information}
 
 
-def test_the_wheel_says_what_it_needs_and_what_it_offers(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_declares_dependencies_and_extras(wheel: zipfile.ZipFile) -> None:
     (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     header = HeaderParser().parsestr(wheel.read(metadata).decode())
     assert (header["Name"], header["License-Expression"]) == ("worlddb", "Apache-2.0")

@@ -54,7 +54,7 @@ def test_the_site_has_every_page_and_all_that_is_public(site: Path) -> None:
     assert not [command.name for command in COMMANDS if f'id="{command.name}"' not in commands]
 
 
-def test_pictures_say_in_words_what_they_show() -> None:
+def test_pictures_have_alternative_texts() -> None:
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
     assert len(pictures) >= 4
     for picture in pictures:

@@ -149,7 +149,7 @@ def test_what_is_no_checkpoint_is_refused_and_its_line_named(text: str, line: in
     assert caught.value.remedy
 
 
-def test_what_is_not_text_or_too_much_of_it_is_refused() -> None:
+def test_values_that_are_no_text_or_too_long_are_refused() -> None:
     with pytest.raises(worlddb.MalformedFile):
         read_checkpoint(b"\xff\xfe\n1\n1\n")
     with pytest.raises(worlddb.InputError):
@@ -173,7 +173,7 @@ def test_what_is_not_text_or_too_much_of_it_is_refused() -> None:
         b"ada",
     ],
 )
-def test_what_is_no_verifier_key_is_refused(key: object) -> None:
+def test_an_invalid_verifier_key_is_refused(key: object) -> None:
     with pytest.raises(worlddb.InputError) as caught:
         parse_verifier_key(key)
     assert str(ADA).rpartition("+")[2] not in str(caught.value)

@@ -54,7 +54,7 @@ def test_digits_of_an_id_are_read_in_either_case(identifier: bytes, digits: int)
 
 
 @pytest.mark.parametrize("text", ["", "abc", "abcg", "0x1234", "12 34", "a" * 65, "１２３４", "\ud800" * 4, "-123"])
-def test_what_cannot_be_digits_of_an_id_is_an_error(text: str) -> None:
+def test_invalid_digits_of_an_id_are_an_error(text: str) -> None:
     with pytest.raises(InputError):
         parse_hex(text)
 
@@ -90,7 +90,7 @@ def test_a_number_that_is_not_whole_or_lies_outside_is_an_error(number: Any) -> 
 
 
 @pytest.mark.parametrize(("lowest", "told"), [(-(2**63), "a whole number,"), (0, "from 0 up"), (1, "from 1 up")])
-def test_the_bounds_of_64_bits_are_told_in_words(lowest: int, told: str) -> None:
+def test_the_bounds_of_64_bits_are_written_in_words(lowest: int, told: str) -> None:
     for number in (2**70, "5"):
         with pytest.raises(InputError) as raised:
             checked_number(number, "seq", lowest, HIGHEST_SEQ)

@@ -154,7 +154,7 @@ def test_a_message_goes_at_the_latest_when_the_clock_has_gone_back_by_its_time(
     assert not in_files(db.path, "said by a clock")
 
 
-def test_a_user_who_is_forgotten_has_no_buffer(db: Database) -> None:
+def test_a_forgotten_user_has_no_buffer(db: Database) -> None:
     memory = worlddb.memory(db.path, user="ana")
     memory.add("I have a dog.")
     db.working.add("my code is 4711", session="s", user="ana")

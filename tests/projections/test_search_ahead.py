@@ -41,7 +41,7 @@ def test_what_was_begun_is_found_and_what_it_raises_is_raised(threads: ThreadPoo
     SearchFuture(threads, unreadable).cancel()
 
 
-def test_where_no_thread_is_free_whoever_asks_searches(threads: ThreadPoolExecutor) -> None:
+def test_without_a_free_thread_the_caller_searches(threads: ThreadPoolExecutor) -> None:
     free = threading.Event()
     busy = threads.submit(free.wait, WAIT_SECONDS)
     try:

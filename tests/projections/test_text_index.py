@@ -207,7 +207,7 @@ def test_a_sequence_number_limits_what_is_found() -> None:
         assert sorted(hit.seq for hit in hits) == [10 * number for number in range(1, expected + 1)]
 
 
-def test_nodes_limit_what_is_found() -> None:
+def test_node_types_limit_the_hits() -> None:
     index = filled(*many(3000))
     wanted = {number for number in range(1, 3000, 7)}
     query = word(11)

@@ -138,7 +138,7 @@ def test_what_was_written_last_is_weighed_by_the_whole_corpus(tmp_path: Path) ->
 
 
 @SHORT
-def test_an_older_view_sees_what_it_saw(tmp_path: Path) -> None:
+def test_an_older_view_still_has_its_answers(tmp_path: Path) -> None:
     log = Log()
     texts = follower(tmp_path, log)
     log.add(*["boston"] * 20)
@@ -333,7 +333,7 @@ def test_a_folder_that_cannot_be_written_slows_reads_and_does_not_fail_them(tmp_
     assert texts.status() == Status(0, 0)
 
 
-def test_what_the_log_raises_is_the_callers_to_see(tmp_path: Path) -> None:
+def test_errors_of_the_log_reach_the_caller(tmp_path: Path) -> None:
     def broken(after: int, through: int) -> Iterator[TextDocument]:
         raise ValueError(f"({after}, {through}] is damaged")
 

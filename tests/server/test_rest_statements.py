@@ -111,7 +111,7 @@ def test_sparql_answers_in_every_format_as_of_any_moment(ana: RestClient) -> Non
     assert before["results"]["bindings"] == []
 
 
-def test_what_sparql_refuses_has_its_own_code(ana: RestClient) -> None:
+def test_sparql_refusals_have_their_own_code(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     for name in ("cafes", "tea", "cake"):
         ana.send("POST", "/v1/worlds", name=name)

@@ -108,14 +108,14 @@ def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: RestClie
         ("SELEC", "column 6 breaks the grammar of SPARQL 1.1: no such word", "a query begins with SELECT, ASK"),
     ],
 )
-def test_a_query_is_told_what_is_wrong_with_it(ana: RestClient, query: str, detail: str, remedy: str) -> None:
+def test_a_query_error_names_the_fault(ana: RestClient, query: str, detail: str, remedy: str) -> None:
     """The engine said of each "expected OPTIONAL" or "expected CONSTRUCT"."""
     pytest.importorskip("pyoxigraph")
     found = told(ana, "GET", "/v1/worlds/cafes/sparql", 400, params={"query": query})
     assert detail in found[0] and remedy in found[1], found
 
 
-def test_an_update_is_told_that_it_is_a_query(ana: RestClient) -> None:
+def test_an_update_given_as_a_query_is_reported(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": "ASK {}", "headers": {"Content-Type": "application/sparql-update"}}
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)
@@ -130,7 +130,7 @@ def test_a_query_as_curl_sends_it_by_data_is_told_how_to_send_it(ana: RestClient
     assert "query=" in remedy and "application/sparql-query" in remedy
 
 
-def test_a_relative_iri_is_told_of_base(ana: RestClient) -> None:
+def test_a_relative_iri_error_suggests_a_base(ana: RestClient) -> None:
     pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": '<a> <b> "c" .', "headers": {"Content-Type": "text/turtle"}}
     assert "base" in told(ana, "POST", "/v1/worlds/cafes/statements", 422, **sent)[1]
@@ -147,14 +147,14 @@ def test_a_relative_iri_is_told_of_base(ana: RestClient) -> None:
         ("POST", "/v1/worlds/cafes/merge", {"decide": ["a"]}, ("decide", "on_conflict")),
     ],
 )
-def test_who_guesses_a_name_is_told_the_names(
+def test_a_wrong_name_is_answered_with_the_valid_names(
     ana: RestClient, method: str, path: str, body: Any, names: tuple[str, ...]
 ) -> None:
     _, remedy = told(ana, method, path, 422, json=body)
     assert all(name in remedy for name in names) and "/openapi.json" in remedy
 
 
-def test_an_empty_body_is_told_what_belongs_into_it(ana: RestClient) -> None:
+def test_an_empty_body_error_says_what_to_send(ana: RestClient) -> None:
     """It was "The body is not JSON: Input data was truncated"."""
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/erase", 400)
     assert detail == "There is no body" and "reason" in remedy
@@ -204,7 +204,7 @@ def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: RestClient) 
         (b'{"name": "\\\\ud800", x}', "not JSON"),
     ],
 )
-def test_a_body_that_is_no_text_is_told_where(ana: RestClient, body: bytes, detail: str) -> None:
+def test_an_invalid_body_is_reported_with_its_place(ana: RestClient, body: bytes, detail: str) -> None:
     """Half of a pair was told as data that were cut short."""
     found = ana("POST", "/v1/worlds", content=body, headers={"Content-Type": "application/json"})
     problem = found.json()
@@ -306,7 +306,7 @@ def test_a_guard_tells_what_to_do_as_the_remedy() -> None:
         assert told["remedy"] == "Send one" and "send one" not in told["detail"]
 
 
-def test_what_is_said_twice_or_to_nobody_is_refused(ana: RestClient) -> None:
+def test_repeated_or_unaddressed_messages_are_refused(ana: RestClient) -> None:
     """The last one won, and a body where there is none was passed over."""
     path = "/v1/worlds/twice/memories"
     before = ana.get("/v1/head")

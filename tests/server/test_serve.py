@@ -107,7 +107,7 @@ RAW = [
 
 
 @pytest.mark.parametrize(("sent", "status"), RAW)
-def test_what_is_no_good_request_changes_nothing(server: Server, sent: bytes, status: bytes) -> None:
+def test_an_invalid_request_changes_nothing(server: Server, sent: bytes, status: bytes) -> None:
     address = urlsplit(server.url)
     with server.client() as client:
         # Not the head: what was written before may be embedded meanwhile.

@@ -53,7 +53,7 @@ def test_a_search_is_of_its_moment_and_of_what_the_view_sees(db: worlddb.Databas
     assert names(db.view()) == ["Luigi"]
 
 
-def test_meaning_finds_what_shares_no_word(tmp_path: Path) -> None:
+def test_meaning_finds_texts_without_common_words(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", create=True) as db:
         db.create("Restaurant", "Luigi", content="a comfortable corner for two")
         db.embed()
@@ -159,7 +159,7 @@ BY_MEANING = (
 
 
 @pytest.mark.parametrize("query", [*BY_WORDS, *BY_MEANING])
-def test_what_asks_no_model_has_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_answers_without_a_model_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     assert read_sparql(query).needs_meaning() is (query in BY_MEANING)
     with worlddb.open(tmp_path / "store", create=True, embedder=Moods()) as db:
         for number, text in enumerate(("a cozy place", "a snug room", "one more cozy corner", "loud")):

@@ -159,7 +159,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[worlddb.Vie
 
 
 @pytest.mark.parametrize(("query", "found"), ROWS, ids=[query for query, _ in ROWS])
-def test_a_query_comes_to(held: tuple[worlddb.View, str], query: str, found: str) -> None:
+def test_query_results(held: tuple[worlddb.View, str], query: str, found: str) -> None:
     view, world = held
     assert texts(view.sparql(P + query, world=world)) == found
 
@@ -188,7 +188,7 @@ WRONG: Final = (
 
 
 @pytest.mark.parametrize("query", WRONG)
-def test_what_breaks_the_grammar_is_refused(held: tuple[worlddb.View, str], query: str) -> None:
+def test_invalid_syntax_is_refused(held: tuple[worlddb.View, str], query: str) -> None:
     view, world = held
     with pytest.raises(worlddb.InvalidSparql):
         view.sparql(P + query, world=world)
@@ -268,7 +268,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[worlddb.Database]:
 
 
 @pytest.mark.parametrize(("update", "left"), UPDATES, ids=[update for update, _ in UPDATES])
-def test_an_update_comes_to(db: worlddb.Database, update: str, left: str | None) -> None:
+def test_update_results(db: worlddb.Database, update: str, left: str | None) -> None:
     world = db.create("Case", update.strip(), key=update or "nothing").ref
     one = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
     db.state(world, [("<urn:a>", "<urn:p>", one), ("<urn:a>", "<urn:p>", one.replace("1", "2", 1), "<urn:g>")])

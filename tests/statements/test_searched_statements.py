@@ -31,7 +31,7 @@ def names(view: View, text: str, **asked: object) -> list[str]:
     return [hit.name for hit in view.recall(text, lanes=("text",), **asked).hits]  # type: ignore[arg-type]
 
 
-def test_a_world_is_found_by_what_it_states(db: Database) -> None:
+def test_a_world_is_found_by_its_statements(db: Database) -> None:
     luna = db.create("Place", "Luna", valid_from=ALWAYS).ref
     db.create("Place", "Pub", content="a noisy pub", valid_from=ALWAYS)
     db.state(luna, [("<urn:a>", "<urn:is>", Literal('une pièce "calme"', language="fr"))], valid_from=ALWAYS)

@@ -52,7 +52,7 @@ def test_a_statement_holds_in_its_window_as_of_each_commit(db):
         assert seen == [in_2020, in_2021]
 
 
-def test_what_holds_already_is_not_stated_again(db):
+def test_a_valid_statement_is_not_stated_again(db):
     world = db.create("Place", "Bar").ref
     db.state(world, [(A, P, B)], valid_from=10, valid_to=20)
     assert not db.state(world, [(A, P, B)], valid_from=12, valid_to=20).events

@@ -39,7 +39,7 @@ def test_the_text_is_what_oxigraph_writes(literal):
 
 
 @given(PLAIN)
-def test_what_is_plain_is_canonical(term):
+def test_plain_texts_are_canonical(term):
     text = terms.stored_text(term)
     if terms.is_plain(text):
         assert terms.stored_text(terms.term_of(text)) == text
@@ -65,7 +65,7 @@ def test_what_is_plain_is_canonical(term):
         "<<( " * 500,
     ],
 )
-def test_what_is_no_term_is_refused(text):
+def test_an_invalid_term_is_refused(text):
     with pytest.raises(errors.InputError):
         terms.term_of(text)
 

@@ -81,7 +81,7 @@ def test_what_was_erased_is_named_by_what_is_left_of_it(db: Database, tmp_path: 
     assert len(told) == 1 and "its text was erased" in told[0] and "zanzibar" not in str(found)
 
 
-def test_blame_and_the_log_say_who_stated_what(db: Database, tmp_path: Path) -> None:
+def test_blame_and_the_log_name_the_authors_of_statements(db: Database, tmp_path: Path) -> None:
     world = db.create("Place", "Bar").ref
     db.state(world, [(A, P, B), (A, P, "_:x")])
     db.close()

@@ -301,7 +301,7 @@ def test_an_answer_says_how_it_was_searched_for(kinds: Database, office: Office)
     assert office.db.view().recall("auth-service").search_mode == "fulltext", "it has no vectors"
 
 
-def test_what_is_weighed_and_left_out_is_checked(kinds: Database) -> None:
+def test_weights_and_exclusions_are_checked(kinds: Database) -> None:
     view = kinds.view()
     bad: list[tuple[dict[str, Any], str]] = [
         ({"type_weights": {"Note": -1}}, "weight of 'Note' is -1"),

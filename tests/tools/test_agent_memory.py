@@ -449,7 +449,7 @@ def test_what_holds_messages_is_taken_for_them_and_a_number_in_a_text_for_a_time
         mem.add(None)  # type: ignore[arg-type]
 
 
-def test_what_is_no_argument_is_refused(mem: worlddb.Memory) -> None:
+def test_an_unknown_argument_is_refused(mem: worlddb.Memory) -> None:
     deep: list[object] = []
     for _ in range(3_000):
         deep = [{"type": "tool_result", "content": deep}]
@@ -1384,7 +1384,7 @@ def test_a_user_whose_name_differs_in_what_nobody_sees_is_refused(mem: worlddb.M
         worlddb.memory(mem.db, user=name)
 
 
-def test_what_a_memory_says_already_is_not_written_again(mem: worlddb.Memory) -> None:
+def test_a_known_text_is_not_written_again(mem: worlddb.Memory) -> None:
     """A correction to the same text began anew, and so came before what was said later."""
     home = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
     mem.add("Ana lives in Porto.", about="Ana", since="2025-05-01")
@@ -1721,7 +1721,7 @@ def test_properties_that_are_said_later_state_no_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "caf\udce9", " \ud83d "])
-def test_a_text_that_is_none_is_not_called_blank(tmp_path: Path, text: str) -> None:
+def test_a_missing_text_is_not_called_blank(tmp_path: Path, text: str) -> None:
     store = worlddb.memory(tmp_path / "store", user="ana", embedder=None)
     with store as mem, pytest.raises(worlddb.InvalidText, match="the text is not valid Unicode"):
         mem.add(text)

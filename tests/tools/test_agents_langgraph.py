@@ -420,7 +420,7 @@ KINDS = ["number", "nothing", "no dims", "other dims", "no vectors", "distance"]
 
 
 @pytest.mark.parametrize("index", WRONG_INDEXES, ids=KINDS)
-def test_an_index_that_is_none_is_refused(db: Database, index: Any) -> None:
+def test_an_invalid_index_is_refused(db: Database, index: Any) -> None:
     with pytest.raises(InputError):
         store = WorldDBStore(db, index=index)
         store.put(("n",), "k", {"text": "x"})

@@ -131,7 +131,7 @@ def test_a_batch_reads_before_it_writes_and_refreshes_what_it_read(db: Database,
     assert keys(store.search(NOTES, refresh_ttl=False)) == ["a", "c"]
 
 
-def test_what_is_pinned_is_not_swept(db: Database, clock: ManualClock) -> None:
+def test_pinned_worlds_are_not_swept(db: Database, clock: ManualClock) -> None:
     store = WorldDBStore(db)
     store.put(NOTES, "a", {"v": 1}, ttl=1)
     db.pin(db.view().find(name="a")[0])

@@ -126,7 +126,7 @@ def test_what_ends_is_said_again_with_its_end_without_one_and_with_another(house
     assert not house.say(door, stay, "2126-06-03", "2126-06-08").again, "which is another window"
 
 
-def test_marks_of_a_plan_that_is_said_again_are_told(house: House) -> None:
+def test_marks_of_a_repeated_plan_are_reported(house: House) -> None:
     for labels, note in ((["trip"], None), (["trip", "far"], "has new labels: far")):
         given: dict[str, Any] = {"text": "Ana flies to Rome.", "user_id": "ana", "about": ["Ana"]}
         told = call(Session(house.db), "memory_write", valid_from="2126-10-01", labels=labels, **given)

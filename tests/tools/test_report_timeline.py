@@ -198,7 +198,7 @@ def test_of_very_many_versions_the_newest_are_shown_and_the_page_says_so(
     assert "Only the newest 5 versions are on this page; 7 earlier ones are not." in words(page)
 
 
-def test_what_was_erased_is_said_to_be(tmp_path: Path) -> None:
+def test_erased_worlds_say_so(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         ref = db.create("Note", "secret", content="secret").ref
         db.erase(ref, reason="asked to")

@@ -113,7 +113,7 @@ def test_library_mcp_and_agents_give_the_same_hits_with_the_same_scores(store: P
 
 
 @pytest.mark.parametrize("least", TRUST_LEVELS)
-def test_each_leaves_out_what_is_trusted_less(store: Path, least: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_read_filters_by_trust(store: Path, least: str, capsys: pytest.CaptureFixture[str]) -> None:
     with worlddb.open(store, background=False) as db:
         desk, known = Session(db), db.head().seq
         for question in QUESTIONS[:2]:

@@ -289,7 +289,7 @@ def test_very_many_bundles_are_equal_to_the_stores_that_hold_their_worlds() -> N
 # -- what cannot be asked for, and the command
 
 
-def test_what_a_bundle_cannot_answer_is_refused(made: Made, tmp_path: Path) -> None:
+def test_a_query_beyond_a_bundle_is_refused(made: Made, tmp_path: Path) -> None:
     with new_store() as db:
         db.create("Note", "of a stranger")
         stranger = db.path

@@ -146,7 +146,7 @@ def test_what_is_known_by_reference_only_is_said_to_be_that_and_compared_with_it
     assert not any("erased or damaged" in text for text in told)
 
 
-def test_what_was_erased_or_damaged_is_told_apart(tmp_path: Path) -> None:
+def test_erased_and_damaged_texts_are_distinguished(tmp_path: Path) -> None:
     for side in "ab":
         with worlddb.open(tmp_path / side) as db:
             db.create("Note", "keep", content="kept")

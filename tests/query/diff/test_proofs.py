@@ -121,7 +121,7 @@ def test_a_proof_holds_when_the_text_is_gone_and_then_does_not_show_it(whole: Pa
             assert worlddb.check_proof(before[ref], head).ok
 
 
-def test_what_was_not_inside_is_not_proved(tmp_path: Path) -> None:
+def test_a_world_outside_is_not_proved_inside(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", author="x") as db:
         shelf, desk = db.create("Topic", "Shelf"), db.create("Topic", "Desk")
         book = db.create("Book", "Letters", world=shelf)

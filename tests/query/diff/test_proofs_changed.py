@@ -151,7 +151,7 @@ def test_the_keys_must_have_signed_every_head(whole: Path) -> None:
         b"\x00" * 100,
     ],
 )
-def test_what_is_no_proof_is_a_malformed_file(text: str | bytes) -> None:
+def test_an_invalid_proof_is_a_malformed_file(text: str | bytes) -> None:
     with pytest.raises(worlddb.MalformedFile) as caught:
         read_proof(text, "tea.proof")
     assert "tea.proof" in caught.value.message and caught.value.remedy

@@ -136,7 +136,7 @@ def test_files_that_are_no_proofs_or_cut_short_are_told_as_such(
     assert run("check-proof", tmp_path / "large", "--head", head).error == "limit_exceeded"
 
 
-def test_what_cannot_be_proved_is_told(run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path) -> None:
+def test_unprovable_facts_are_reported(run: LocalRunner, head: Path, small: SmallRefs, tmp_path: Path) -> None:
     for argv, code, error in (
         (["prove"], 2, "usage"),
         (["prove", small.porto, "--consistency", "3"], 2, "usage"),

@@ -179,6 +179,6 @@ def test_a_view_before_the_first_commit_says_so_and_names_no_world(db):
     "words",
     [["5"], ["5", "verify"], ["5", "children", "--ingested", "3"], ["5", "nonsense"], ["soon", "children"]],
 )
-def test_a_past_that_makes_no_sense_is_told(words, run):
+def test_an_impossible_past_moment_is_reported(words, run):
     refused = run("at", *words)
     assert refused.code in (1, 2) and refused.err and not refused.out

@@ -90,7 +90,7 @@ def test_a_neighbour_says_why_it_was_found(joined: Joined) -> None:
     assert hit.scores["edge"] + theirs == pytest.approx(LENT_BY_EDGE * own, abs=1e-5)
 
 
-def test_only_what_is_seen_joins(joined: Joined) -> None:
+def test_only_visible_worlds_join(joined: Joined) -> None:
     before = joined.db.view()
     (edge,) = joined.db.view().edges(joined.decision, type="derived_from")
     joined.db.unlink(edge.ref)
@@ -132,7 +132,7 @@ def test_edges_that_are_in_force_no_longer_take_no_place_of_those_that_are(joine
 
 
 @pytest.mark.parametrize("count", [-1, 10_001, "3", 1.5, None])
-def test_a_number_of_hits_that_is_none_is_refused(joined: Joined, count: Any) -> None:
+def test_an_invalid_number_of_hits_is_refused(joined: Joined, count: Any) -> None:
     with pytest.raises(InputError, match="neighbours"):
         joined.db.view().recall(ASKED, neighbours=count)
 

@@ -145,7 +145,7 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         (None, "no query"),
     ],
 )
-def test_json_that_is_no_query_is_told_with_the_place(text: Any, place: str) -> None:
+def test_json_that_is_no_query_is_reported_with_the_place(text: Any, place: str) -> None:
     with pytest.raises(InputError) as raised:
         Query.from_json(text)
     assert place in raised.value.message

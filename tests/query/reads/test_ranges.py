@@ -353,7 +353,7 @@ def test_an_end_that_was_learned_in_a_span_counts_as_learned_in_it(tmp_path: Pat
         ({"during": (None, None), "include_superseded": True}, InputError),
     ],
 )
-def test_a_span_that_cannot_be_meant_is_refused(spans: dict[str, Any], error: type[Exception], tmp_path: Path) -> None:
+def test_an_impossible_span_is_refused(spans: dict[str, Any], error: type[Exception], tmp_path: Path) -> None:
     made = small_store(tmp_path / "store")
     with worlddb.open(tmp_path / "store") as db:
         view = db.view()

@@ -159,7 +159,7 @@ def test_a_hole_makes_stale_as_long_as_it_lasts(db: Database) -> None:
     assert why(db, made, valid="2024-06-01") and why(db, made, valid="2025-06-01") == []
 
 
-def test_a_summary_is_stale_by_what_it_contains(db: Database) -> None:
+def test_a_summary_is_stale_by_its_members(db: Database) -> None:
     summary = db.create("Summary", "in short", content="all is well", valid_from="2020-01-01").ref
     inside = fact(db, "the roof is new", world=summary)
     assert why(db, summary) == []

@@ -210,7 +210,7 @@ def test_turns_of_a_talk_are_not_near(db: Database) -> None:
 @pytest.mark.parametrize(
     "arguments", [{"limit": 0}, {"limit": 65}, {"about": ["x"] * 65}, {"since": "soon"}, {"about": 3}]
 )
-def test_what_makes_no_sense_is_refused(db: Database, arguments: dict[str, object]) -> None:
+def test_nonsensical_settings_are_refused(db: Database, arguments: dict[str, object]) -> None:
     say(db, "Ana lives in Lisbon.")
     with pytest.raises(InputError):
         db.near("Ana lives in Porto.", **arguments)  # type: ignore[arg-type]
@@ -464,7 +464,7 @@ def test_of_what_may_be_several_one_is_told_as_replaced_if_the_words_say_so(earl
         ("Karl's rent is high.", "Karl's rent is not high any more."),
     ],
 )
-def test_what_takes_the_place_of_a_statement_is_told_so(earlier: str, later: str) -> None:
+def test_a_replacement_of_a_statement_is_noted(earlier: str, later: str) -> None:
     assert relation(earlier, later) in TOLD[:2]
 
 

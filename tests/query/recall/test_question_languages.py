@@ -208,7 +208,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("language", TOLD)
-def test_what_cannot_be_read_is_said(language: str) -> None:
+def test_unreadable_files_are_reported(language: str) -> None:
     for line in TOLD[language].strip().splitlines():
         question, told = (part.strip() for part in line.split("|"))
         found = parse_times(question, NOW)
@@ -250,7 +250,7 @@ def test_names_and_numbers_are_no_times(question: str) -> None:
     assert found.unresolved == ()
 
 
-def test_english_is_not_taken_for_another_language() -> None:
+def test_english_is_not_detected_as_another_language() -> None:
     for question in (
         "Was Anna in Die Hard in May?",
         "What did Mai do last August?",

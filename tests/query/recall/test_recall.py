@@ -262,7 +262,7 @@ def test_every_exact_answer_is_the_same_after_a_rebuild(db: Database) -> None:
         ({"k": 0}, "k is 0"),
     ],
 )
-def test_what_cannot_be_asked_is_a_typed_error(db: Database, wrong: dict[str, Any], told: str) -> None:
+def test_an_impossible_query_is_a_typed_error(db: Database, wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(worlddb.InputError, match=told):
         db.view().recall("dog", **wrong)
 

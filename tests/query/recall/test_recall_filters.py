@@ -66,7 +66,7 @@ def test_what_is_not_listed_is_looked_at_one_by_one(db: worlddb.Database, monkey
     assert [texts(db, k=30, **each) for each in asked] == few
 
 
-def test_who_wrote_it_counts(db: worlddb.Database) -> None:
+def test_the_author_counts(db: worlddb.Database) -> None:
     db.signed("Ben").create("Note", "", content="Ben says that Dave buys a tent")
     assert texts(db, k=9, author="Ben") == ["Ben says that Dave buys a tent"]
     assert texts(db, k=9, author="nobody") == []
@@ -157,7 +157,7 @@ def test_a_tag_finds_the_versions_that_it_stands_for_whether_they_hold_or_not(co
         assert {hit.content for hit in view.recall("ship", tag="published")} == found, "as it was known then"
 
 
-def test_what_nothing_has_is_told() -> None:
+def test_an_unknown_reference_is_reported() -> None:
     """Who asks for tags where they put labels finds nothing, and is to be told why."""
     with new_store() as db:
         inside, other = db.create("Topic", "one"), db.create("Topic", "other")
@@ -188,6 +188,6 @@ WRONG: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("asked", WRONG, ids=repr)
-def test_what_is_no_filter_is_refused(db: worlddb.Database, asked: dict[str, Any]) -> None:
+def test_an_invalid_filter_is_refused(db: worlddb.Database, asked: dict[str, Any]) -> None:
     with pytest.raises(worlddb.InputError):
         texts(db, **asked)

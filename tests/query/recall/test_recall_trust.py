@@ -119,7 +119,7 @@ def test_an_erased_source_is_shown_without_a_word(told: Told) -> None:
     ]
 
 
-def test_a_summary_rests_on_what_it_contains(told: Told) -> None:
+def test_a_summary_rests_on_its_members(told: Told) -> None:
     whole = told.db.create("Summary", "", content="all of it").ref
     inside = told.db.create("Note", "", content="a detail", world=whole).ref
     shown = told.db.view().get(whole)

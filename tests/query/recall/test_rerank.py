@@ -82,13 +82,13 @@ def test_a_reranker_is_not_asked_about_nothing(found: Recall) -> None:
         ([[1.0], [2.0], [3.0], [4.0]], "score of text 0 is [1.0]"),
     ],
 )
-def test_what_is_no_score_is_refused(found: Recall, scores: Any, said: str) -> None:
+def test_an_invalid_score_is_refused(found: Recall, scores: Any, said: str) -> None:
     with pytest.raises(InputError, match="The reranker") as refused:
         worlddb.rerank(found, "red", lambda question, texts: scores)
     assert said in str(refused.value) and "one finite number" in str(refused.value)
 
 
-def test_what_has_no_order_of_hits_is_refused(found: Recall) -> None:
+def test_a_recall_without_order_is_refused(found: Recall) -> None:
     group = worlddb.Group(ref="", type="", name="", score=1.0, count=1, hits=found.hits[:1])
     grouped = msgspec.structs.replace(found, groups=(group,))
     with pytest.raises(InputError, match="group_hits"):

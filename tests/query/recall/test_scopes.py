@@ -82,6 +82,6 @@ def test_a_scope_without_a_hit_widens_too(talks: Talks) -> None:
         ({"scopes": ["nobody"]}, "nobody"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(talks: Talks, options: dict[str, object], said: str) -> None:
+def test_an_impossible_query_is_refused(talks: Talks, options: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         talks.db.view().recall("boat", **options)  # type: ignore[arg-type]

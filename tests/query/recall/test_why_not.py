@@ -34,7 +34,7 @@ def db(made: Path, tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
-def test_a_hit_is_told_with_its_place(db: Database) -> None:
+def test_a_hit_is_shown_with_its_place(db: Database) -> None:
     view = db.view()
     second = view.recall(QUESTION, k=3).hits[1]
     absence = view.why_not(second.ref, QUESTION, k=3)

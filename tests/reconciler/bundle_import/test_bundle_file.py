@@ -257,7 +257,7 @@ def test_a_cycle_of_containment_cannot_be_written(frames, tmp_path):
     assert "cycle" in error.message or "another world" in error.message
 
 
-def test_what_nothing_names_may_not_come_along(frames, tmp_path):
+def test_unreferenced_records_in_a_bundle_are_refused(frames, tmp_path):
     stray = Body(bytes(16), "Note", "stray", "nobody asked for it")
     with_stray = [frames[0], fr.BlobFrame(codec.encode(stray)), *frames[1:]]
     error = refused(write_frames(tmp_path / "stray.bundle", with_stray))
@@ -325,7 +325,7 @@ def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeyp
     assert not (tmp_path / "large.bundle").exists()
 
 
-def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
+def test_other_files_are_distinguished_from_bundles(made, tmp_path):
     for name, content in {
         "talk.jsonl": b'{"speaker": "Ann", "text": "hello"}\n',
         "empty": b"",

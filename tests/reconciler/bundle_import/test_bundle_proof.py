@@ -198,7 +198,7 @@ def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tm
     assert tried == 10
 
 
-def test_what_cannot_be_proved_is_not_exported(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unprovable_worlds_are_not_exported(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with worlddb.open(made.store) as db:
         for asked in ({"head": db.head().seq + 1}, {"head": 2}, {"head": 3, "proof": False}, {"head": "no head"}):
             with pytest.raises(InputError):

@@ -55,7 +55,7 @@ def test_the_home_of_a_containment_is_the_container(db: worlddb.Database) -> Non
     assert edge.home == one
 
 
-def test_what_only_a_key_gives_a_meaning_needs_one(db: worlddb.Database) -> None:
+def test_options_that_need_a_key_require_one(db: worlddb.Database) -> None:
     (one,) = worlds(db, 1)
     given: tuple[dict[str, Any], ...] = ({"key_within": one}, {"revive": True}, {"anew": True})
     for each in given:

@@ -81,7 +81,7 @@ def test_a_reference_to_nothing_of_the_kind_is_refused(store: Store, call: Call)
 
 
 @cases(NO_REFERENCES)
-def test_what_cannot_be_a_reference_is_refused(store: Store, call: Call) -> None:
+def test_an_impossible_reference_is_refused(store: Store, call: Call) -> None:
     with pytest.raises(InputError) as error:
         call(store)
     assert not isinstance(error.value, UnknownReference)
@@ -95,7 +95,7 @@ def test_what_is_not_a_text_that_can_be_stored_is_refused(store: Store, call: Ca
 
 
 @cases(LIMITS)
-def test_what_is_larger_than_the_limit_is_refused(store: Store, call: Call) -> None:
+def test_oversized_input_is_refused(store: Store, call: Call) -> None:
     with pytest.raises(LimitExceeded) as error:
         call(store)
     assert "limit of" in error.value.message

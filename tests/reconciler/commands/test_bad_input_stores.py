@@ -152,7 +152,7 @@ def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path
 
 
 @pytest.mark.parametrize("path", [None, 5, b"bytes", ["store"], object()], ids=lambda path: type(path).__name__)
-def test_a_path_that_is_none_is_refused(path: Any) -> None:
+def test_an_invalid_path_is_refused(path: Any) -> None:
     with pytest.raises(InputError):
         opened(path)
 

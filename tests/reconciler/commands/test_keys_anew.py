@@ -70,7 +70,7 @@ def test_one_call_with_its_key_is_one_whatever_ended_since() -> None:
         assert create() == first
 
 
-def test_what_is_no_flag_is_told() -> None:
+def test_an_invalid_flag_is_reported() -> None:
     with new_store() as db, pytest.raises(InputError, match="anew is str, not a boolean"):
         db.create("Entity", "Rex", key="rex", anew="yes")  # type: ignore[arg-type]
 
@@ -205,7 +205,7 @@ def test_a_text_that_is_said_again_where_nothing_holds_is_not_passed_over_in_sil
         assert db.redecide().differing == ()
 
 
-def test_what_would_hold_at_no_time_is_told_or_refused() -> None:
+def test_an_empty_validity_is_reported_or_refused() -> None:
     with new_store() as db:
         one, other = (db.create("Entity", name, valid_from=day(-9)).ref for name in ("one", "other"))
         with db.batch() as batch:

@@ -182,7 +182,7 @@ def _busy(*_: object) -> None:
     raise worlddb.WriterBusy("Another process writes", "Try again")
 
 
-def test_a_sweep_retires_what_is_hidden_and_nothing_else(db: Database, clock: ManualClock) -> None:
+def test_a_sweep_retires_only_hidden_worlds(db: Database, clock: ManualClock) -> None:
     with db.batch() as tx:
         over, kept = tx.create("Fact", "", content="over", ttl=60), tx.create("Fact", "", content="kept", ttl=7_200)
         pinned = tx.create("Fact", "", content="pinned", ttl=60, pinned=True)

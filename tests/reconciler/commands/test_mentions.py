@@ -142,7 +142,7 @@ def test_a_bracket_belongs_to_an_address_that_opened_it(text: str, form: str) ->
     assert found_in(text) == [[("WebAddress", form)]]
 
 
-def test_what_is_longer_than_a_name_is_left_out() -> None:
+def test_texts_longer_than_a_name_are_left_out() -> None:
     start = "https://a.example/"
     for length, found in ((255, 1), (256, 0)):
         assert len(found_in(start + "x" * (length - len(start)))[0]) == found

@@ -57,7 +57,7 @@ def test_a_name_of_nobody_of_several_or_of_the_batch_itself_is_refused(db: world
     assert db.head().seq == before
 
 
-def test_what_may_be_a_reference_is_taken_for_one(db: worlddb.Database) -> None:
+def test_a_possible_reference_is_looked_up_as_one(db: worlddb.Database) -> None:
     db.create("Entity", "Decade")
     with pytest.raises(worlddb.UnknownReference), db.batch() as tx:
         tx.create("Note", "n", world="decade")

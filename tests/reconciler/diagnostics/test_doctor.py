@@ -122,7 +122,7 @@ def test_the_command_ends_with_1_if_something_is_wrong_and_explains_it(
 # -- the place
 
 
-def test_a_network_file_system_is_told(tmp_path: Path) -> None:
+def test_a_network_file_system_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "the share" / "memory"
     folder.mkdir(parents=True)
     mounts = tmp_path / "mountinfo"
@@ -220,7 +220,7 @@ def test_the_state_of_a_process_is_read_whatever_its_name_is(tmp_path: Path) -> 
 # -- the data file
 
 
-def test_a_store_without_its_data_file_is_told(store: Path) -> None:
+def test_a_store_without_its_data_file_is_reported(store: Path) -> None:
     (store / "data.mdb").write_bytes(b"")
     assert wrong(store) == {"data_file_gone"}
     (store / "data.mdb").unlink()
@@ -228,7 +228,7 @@ def test_a_store_without_its_data_file_is_told(store: Path) -> None:
     assert not (store / "data.mdb").exists()
 
 
-def test_what_is_no_store_is_told(tmp_path: Path) -> None:
+def test_a_path_without_a_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear all")
     for folder in (tmp_path, tmp_path / "letter.txt", tmp_path / "nothing"):
         assert wrong(folder) == {"not_a_store"}
@@ -238,7 +238,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut short", "overwritten", "a page"])
-def test_a_store_too_damaged_to_open_is_told(store: Path, how: str) -> None:
+def test_a_store_too_damaged_to_open_is_reported(store: Path, how: str) -> None:
     data = store / "data.mdb"
     if how == "cut short":
         os.truncate(data, 5 * 4096)
@@ -259,7 +259,7 @@ def test_a_changed_commit_is_named_and_what_follows_from_the_log_is_still_looked
     assert "text index" in worlddb.diagnose(store).checked
 
 
-def test_a_newer_store_is_told(store: Path) -> None:
+def test_a_newer_store_is_reported(store: Path) -> None:
     import msgspec
 
     forge.rewrite(store, [(b"\x01format", msgspec.msgpack.encode(("worlddb", 99)))])
@@ -276,7 +276,7 @@ def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(st
     assert wrong(store) == set()
 
 
-def test_a_clock_behind_the_last_commit_is_told(store: Path) -> None:
+def test_a_clock_behind_the_last_commit_is_reported(store: Path) -> None:
     with worlddb.open(store) as db:
         last = db.head().ingested_at
     symptom = found(store, clock=ManualClock(last - 90_061_000_000))["clock_behind"]
@@ -288,7 +288,7 @@ def test_a_clock_behind_the_last_commit_is_told(store: Path) -> None:
     assert wrong(store, clock=ManualClock(last - 1_000_000)) == set()
 
 
-def test_a_map_that_is_nearly_full_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nearly_full_map_is_reported(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_environment, "_MAP_BYTES", (store / "data.mdb").stat().st_size)
     symptom = found(store)["map_nearly_full"]
     assert not symptom.wrong
@@ -331,7 +331,7 @@ def test_a_damaged_index_is_told_and_the_command_makes_it_anew(store: Path) -> N
     assert wrong(store) == set()
 
 
-def test_an_index_of_another_store_is_told(store: Path, tmp_path: Path) -> None:
+def test_an_index_of_another_store_is_reported(store: Path, tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "other") as db:
         db.create("Note", "a", content="words")
         db.rebuild("text")
@@ -340,7 +340,7 @@ def test_an_index_of_another_store_is_told(store: Path, tmp_path: Path) -> None:
     assert "another store" in found(store)["index_damaged"].what
 
 
-def test_an_index_that_is_far_behind_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_far_behind_is_reported(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_state, "FAR_BEHIND", 2)
     assert "index_behind" not in found(store)
     with worlddb.open(store) as db:
@@ -378,7 +378,7 @@ class Likes(PlainHandler):
     version = 1
 
 
-def test_a_registered_type_without_its_handler_is_told(store: Path) -> None:
+def test_a_registered_type_without_its_handler_is_reported(store: Path) -> None:
     with worlddb.open(store, edge_types=[Likes()]) as db:
         db.register(Likes())
     assert "likes" in found(store)["handler_missing"].what

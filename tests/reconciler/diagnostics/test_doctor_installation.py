@@ -15,13 +15,13 @@ from packaging.requirements import Requirement
 from worlddb.reconciler.diagnostics import installation
 
 
-def test_another_python_is_told() -> None:
+def test_another_python_is_reported() -> None:
     (symptom,) = installation.python((3, 9, 1), ">=3.11")
     assert (symptom.code, symptom.wrong) == ("old_python", True) and "3.9.1" in symptom.what
     assert list(installation.python()) == []
 
 
-def test_libraries_that_are_missing_or_too_old_are_told() -> None:
+def test_missing_or_old_libraries_are_reported() -> None:
     asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", 'x; extra == "dev"')
     symptoms = list(installation.packages(asked))
     assert [(symptom.where, symptom.code, symptom.wrong) for symptom in symptoms] == [

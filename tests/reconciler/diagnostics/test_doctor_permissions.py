@@ -46,7 +46,7 @@ def found(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
     return list(worlddb.diagnose(store).symptoms)
 
 
-def test_a_file_that_may_not_be_written_is_told(store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_file_is_reported(store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
     forbidden(os.W_OK, "data.mdb")
     (symptom,) = (each for each in found(store, monkeypatch) if each.code == "no_permission")
     assert symptom.wrong and symptom.where.endswith("data.mdb") and "not write" in symptom.what

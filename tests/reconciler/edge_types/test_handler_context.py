@@ -242,7 +242,7 @@ def test_a_handler_that_breaks_leaves_nothing_behind_and_is_named(store: Store, 
     assert store.link(lambda ctx, edge: Insert.WRITE).events == 1, "the store goes on"
 
 
-def test_what_a_handler_raises_is_the_cause_of_the_error(store: Store) -> None:
+def test_a_handlers_exception_is_the_cause_of_the_error(store: Store) -> None:
     with pytest.raises(worlddb.HandlerFailed, match="on_insert: ZeroDivisionError: by nothing") as caught:
         store.link(BROKEN["raises"])
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -37,7 +37,7 @@ class Passing(Tagged):
         return Insert.WRITE
 
 
-def test_all_five_are_registered_and_told(tmp_path: Path) -> None:
+def test_all_five_are_registered_and_listed(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         for handler in (Showing("a", 1), Widening("b", 1), Piercing("c", 1), Uniting("d", 1)):
             assert db.register(handler)

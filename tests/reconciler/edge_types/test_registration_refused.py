@@ -44,7 +44,7 @@ class Numbered(PlainHandler):
     version = 0
 
 
-def test_what_no_registered_type_may_do_is_refused(tmp_path: Path) -> None:
+def test_forbidden_acts_of_registered_types_are_refused(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         before = db.head()
         assert refusal(db.register(Causes())) == "built_in_type"
@@ -76,7 +76,7 @@ def test_what_is_no_handler_is_told_so_by_register_and_by_open(
     assert not (tmp_path / "other").exists()
 
 
-def test_wrong_arguments_of_a_registration_are_told(tmp_path: Path) -> None:
+def test_wrong_arguments_of_a_registration_are_reported(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         for call in (
             lambda: db.register(Employs(), functional=1),  # type: ignore[arg-type]

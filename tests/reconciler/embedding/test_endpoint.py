@@ -170,7 +170,7 @@ def test_a_long_text_is_sent_as_far_as_models_read(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize("code", [408, 429, 500, 503])
-def test_what_may_pass_is_tried_again(server: Scripted, waits: list[float], code: int) -> None:
+def test_transient_errors_are_retried(server: Scripted, waits: list[float], code: int) -> None:
     server.acts = [status(code), status(code), answer]
     assert embedder(server, dimension=4, retries=2).embed(["a"], query=False).shape == (1, 4)
     assert waits == [0.5, 1.0]
@@ -227,7 +227,7 @@ def test_nobody_is_sent_elsewhere_with_the_key(server: Scripted) -> None:
         with_rows(lambda rows: rows[0].pop("embedding")),
     ],
 )
-def test_an_answer_that_is_none_is_a_typed_error(server: Scripted, act: Act) -> None:
+def test_an_invalid_answer_is_a_typed_error(server: Scripted, act: Act) -> None:
     server.acts = [act]
     with pytest.raises(ModelUnavailable, match="did not answer with embeddings"):
         embedder(server, dimension=4).embed(["a"], query=False)

@@ -91,7 +91,7 @@ def test_nothing_asked_and_nothing_given_are_no_errors(model: Model) -> None:
     assert max(map(len, model.read)) <= minilm.WINDOW_TOKENS
 
 
-def test_a_bound_that_is_none_is_refused() -> None:
+def test_an_invalid_bound_is_refused() -> None:
     with pytest.raises(worlddb.InputError, match="kept_bytes"):
         worlddb.MiniLMReranker(kept_bytes=-1)
 

@@ -118,7 +118,7 @@ def test_what_may_be_one_is_proposed_by_ingest_and_not_by_a_plain_create(one: st
 
 
 @pytest.mark.parametrize(("one", "other"), [row[:2] for row in APART if all(row[:2])])
-def test_what_is_kept_apart_is_not_proposed(one: str, other: str) -> None:
+def test_rejected_pairs_are_not_proposed(one: str, other: str) -> None:
     with new_store() as db:
         db.create("Entity", other)
         assert not db.create("Entity", one, resolve="all").proposals
@@ -229,7 +229,7 @@ def test_thresholds_that_are_none_are_refused(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [0.9, {"Person": 0.9}, {1: Thresholds()}])
-def test_a_resolver_that_is_none_is_refused(tmp_path: Path, wrong: Any) -> None:
+def test_an_invalid_resolver_is_refused(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(InputError):
         worlddb.open(tmp_path / "store", resolver=wrong)
     assert not (tmp_path / "store").exists()

@@ -79,7 +79,7 @@ def test_setting_the_same_again_is_no_event_and_taking_back_what_is_not_set_is_r
 
 
 @pytest.mark.parametrize("wrong", [0.9, None, {"fuzzy": 0.9}, Thresholds(most=2**32)])
-def test_what_are_no_thresholds_is_refused(tmp_path: Path, wrong: Any) -> None:
+def test_invalid_thresholds_are_refused(tmp_path: Path, wrong: Any) -> None:
     with worlddb.open(tmp_path / "store") as db:
         with pytest.raises(InputError):
             db.tune(wrong)

@@ -138,7 +138,7 @@ def test_a_guard_holds_from_the_command_that_sets_it(db: Database) -> None:
     assert db.view().get(refs[behind.position]).content == "write to [email]"  # type: ignore[union-attr]
 
 
-def test_a_warning_leaves_the_text_as_it_is(db: Database) -> None:
+def test_a_warning_leaves_the_text_unchanged(db: Database) -> None:
     db.guard(personal="warn")
     written = db.create("Note", "n", content=f"{SAID} and b@example.org, phone +351 912 345 678")
     assert [str(note) for note in written.notes] == [
@@ -355,7 +355,7 @@ def test_lines_and_signs_of_other_languages_are_no_credentials(db: Database) -> 
 
 
 @pytest.mark.parametrize("text", NONE)
-def test_what_only_looks_like_a_credential_is_none(text: str) -> None:
+def test_texts_that_resemble_credentials_are_accepted(text: str) -> None:
     assert credentials.find_credentials(text) == []
 
 

@@ -69,7 +69,7 @@ def test_random_histories_are_decided_alike_by_the_rules_that_decided_them(
     batched=st.booleans(),
 )
 @examples(8)
-def test_what_a_key_stands_for_is_found_again(
+def test_the_world_of_a_key_is_found_again(
     tmp_path_factory: pytest.TempPathFactory, keys: list[tuple[str, str, bool]], batched: bool
 ) -> None:
     with worlddb.open(tmp_path_factory.mktemp("keys") / "store", embedder=None) as db:
@@ -159,7 +159,7 @@ def test_other_thresholds_of_the_resolver_stage_other_proposals(tmp_path: Path) 
         assert db.redecide(resolver={"Other": Thresholds(fuzzy=1.0)}).differing == ()
 
 
-def test_what_cannot_be_decided_again_is_said(tmp_path: Path) -> None:
+def test_undecidable_commits_are_reported(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "other") as other:
         other.create("Topic", "Elsewhere")
         other.export(None, tmp_path / "b.bundle")
@@ -242,7 +242,7 @@ def test_the_command_line_lists_what_would_differ(
         (("--until", "99"), "input"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told(run: LocalRunner, words: tuple[str, ...], code: str) -> None:
+def test_an_impossible_request_is_reported(run: LocalRunner, words: tuple[str, ...], code: str) -> None:
     wrong = run("redecide", *words)
     assert (wrong.code, wrong.error) == (2, code)
 

@@ -187,7 +187,7 @@ def test_vectors_go_with_their_texts_whatever_number_the_version_has_then(tmp_pa
         assert [hit.name for hit in other.view().recall("railway", lanes=["vector"]).hits] == ["Later"]
 
 
-def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
+def test_erased_texts_do_not_come_back(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", author="ada") as db:
         secret = db.create("Note", "Secret", content="what must go", aliases=["hidden"])
         plain = db.create("Note", "Plain")
@@ -341,7 +341,7 @@ def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: SmallRefs, 
         {"without_author": 7},
     ],
 )
-def test_what_cannot_be_left_out_is_an_error(small: SmallRefs, tmp_path: Path, asked: dict[str, Any]) -> None:
+def test_a_mandatory_commit_cannot_be_left_out(small: SmallRefs, tmp_path: Path, asked: dict[str, Any]) -> None:
     with opened(tmp_path / "store") as db, pytest.raises(InputError):
         db.replay(tmp_path / "what-if", **asked)
     assert not (tmp_path / "what-if").exists()

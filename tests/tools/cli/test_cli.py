@@ -224,7 +224,7 @@ def test_a_usage_error_is_told_on_stderr_and_in_json_and_exits_with_2(argv, told
     assert error["remedy"]
 
 
-def test_what_is_not_there_by_name_exits_with_1(run, small):
+def test_an_unknown_name_exits_with_1(run, small):
     for argv in (["show", "Nobody"], ["history", "beef"], ["hash", "Nobody"], ["accept", "abcd"], ["children", "No"]):
         assert (run(*argv).code, run(*argv).error) == (1, "unknown_reference"), argv
     assert run("recall", "zebra").code == 0
@@ -299,7 +299,7 @@ def test_an_interruption_ends_without_a_traceback(run, monkeypatch):
     assert stopped.err == "interrupted; what was committed stays\n"
 
 
-def test_an_error_of_the_system_is_told_in_a_line(run, monkeypatch):
+def test_a_system_error_is_reported_in_one_line(run, monkeypatch):
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "memory/data.mdb")
 

@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallRefs]:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("argv", [["log"], ["head", "--json"], soak(["log", "--json"]), soak(["head"])], ids=" ".join)
-def test_a_full_disk_behind_stdout_is_told_in_a_line(argv, made):
+def test_a_full_disk_behind_stdout_is_reported_in_one_line(argv, made):
     done = unheard("--store", made[0], *argv, into="full", started=[] if argv == ["log"] else None)
     assert done.returncode == 5
     assert done.stderr.startswith(b"error[disk_full]: ")

@@ -48,7 +48,7 @@ def test_thresholds_are_set_listed_and_taken_back(run: LocalRunner) -> None:
         (("untune",), "refused"),
     ],
 )
-def test_what_cannot_be_set_is_refused_and_sets_nothing(run: LocalRunner, given: tuple[str, ...], code: str) -> None:
+def test_an_invalid_setting_is_refused_and_changes_nothing(run: LocalRunner, given: tuple[str, ...], code: str) -> None:
     told = run(*given)
     assert f"error[{code}" in told.err, told.err
     assert run.json("tunings")["tunings"] == []

@@ -77,7 +77,7 @@ def test_show_lists_edges_of_types_that_were_registered_even_if_they_are_no_long
     assert [other["name"] for other in shown["conflicts"]] == ["Bob"]
 
 
-def test_log_tells_what_was_registered(run: LocalRunner) -> None:
+def test_log_shows_registrations(run: LocalRunner) -> None:
     lines = run("log").out
     assert "registered" in lines and "mentors  version 1  functional" in lines and "unregistered" in lines
     events = [line for line in run("log", "--json").lines if line["event"] == "unregistered"]

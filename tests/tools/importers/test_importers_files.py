@@ -138,7 +138,7 @@ def test_a_file_without_permission_is_an_input_error(write):
         input_files.read_whole(path)
 
 
-def test_what_is_read_whole_has_a_limit(write, monkeypatch):
+def test_files_read_whole_have_a_size_limit(write, monkeypatch):
     path = write("a.gz", gzip.compress(bytes(1001)))
     monkeypatch.setattr(input_files, "MAX_WHOLE_BYTES", 1001)
     assert len(input_files.read_whole(path)) == 1001

@@ -198,7 +198,7 @@ def test_broken_json_is_told_with_the_record_and_the_line(write):
         (b'\xef\xbb\xbf{"sample_id": "caf\xe9"}', r"byte 21 \(0xe9\) is not valid UTF-8"),
     ],
 )
-def test_what_is_no_locomo_file_at_all_is_malformed(write, content, told):
+def test_a_file_of_another_kind_is_malformed_for_locomo(write, content, told):
     with pytest.raises(MalformedFile, match=told):
         locomo.read(write(content))
 

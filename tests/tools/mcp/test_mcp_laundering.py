@@ -61,7 +61,7 @@ def written_by(view: View, ref: str) -> list[tuple[str, str, dict[str, Any]]]:
     return [(version.content, version.author, version.source) for version in view.history(ref)]
 
 
-def test_each_way_of_reading_says_who_wrote_whoever_asks(two: tuple[Principal, Principal]) -> None:
+def test_each_kind_of_read_names_the_author(two: tuple[Principal, Principal]) -> None:
     ada, eve = two
     by_ada = ada.call("memory_write", text="The safe is behind the clock.", user_id="u")["id"]
     by_eve = eve.call("memory_write", text="The safe is behind the door.", user_id="u")["id"]
@@ -198,7 +198,7 @@ _FORGING = st.dictionaries(
 
 
 @given(forged=_FORGING, name=st.sampled_from([tool.name for tool in TOOLS]))
-def test_no_argument_of_any_tool_says_who_writes(forged: dict[str, Any], name: str) -> None:
+def test_no_tool_has_an_argument_for_the_author(forged: dict[str, Any], name: str) -> None:
     (tool,) = (tool for tool in TOOLS if tool.name == name)
     right = {
         "memory_write": {"text": "x", "user_id": "u"},

@@ -36,7 +36,7 @@ from worlddb.tools.mcp.listening import Address, parse_address
         (["--rate", "5"], "--http"),
     ],
 )
-def test_what_cannot_be_served_is_told_at_once(writing: LocalRunner, options: list[str], told: str) -> None:
+def test_an_unservable_store_is_reported_at_once(writing: LocalRunner, options: list[str], told: str) -> None:
     run = writing("mcp", *options)
     assert run.code == (1 if "--world" in options else 2)
     assert told in run.err and run.out == ""

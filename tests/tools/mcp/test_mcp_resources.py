@@ -125,7 +125,7 @@ def test_a_timeline_tells_every_version_on_both_axes_and_who_wrote_it(db: worldd
     run_bounded(work)
 
 
-def test_what_is_not_there_is_an_error_that_says_so(db: worlddb.Database) -> None:
+def test_a_missing_file_is_an_error_that_says_so(db: worlddb.Database) -> None:
     wrong = {
         "worlddb://world/abcdef": "unknown_reference",
         "worlddb://world/zz": "invalid_arguments",
@@ -180,7 +180,7 @@ def test_a_prompt_brings_what_memory_has_as_of_when_it_is_asked_about(db: worldd
     run_bounded(work)
 
 
-def test_what_is_typed_is_completed(db: worlddb.Database) -> None:
+def test_partial_input_is_completed(db: worlddb.Database) -> None:
     async def work() -> None:
         async with Client(MemoryServer(Session(db))) as client:
             made = await answer(client, "memory_write", text="x", name="Ada", user_id="ada", app_id="adder")
