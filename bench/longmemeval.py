@@ -78,14 +78,14 @@ def main() -> None:
         f"{result['n']} questions, {result['turns']:,} turns; ingested in {result['ingest_s']:.1f} s, embedded in"
         f" {result['embed_s']:.1f} s.",
         f"Left out: {result['left_out']} questions whose haystack has nothing that answers. Those that can be answered:"
-        f" {_interval_text(result['answerable'][arguments.granularity])}.",
+        f" {_granularity_cells(result['answerable'][arguments.granularity])}.",
         f"95 % intervals of the default, {arguments.granularity} level: {_intervals(result)}.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
     )
     report(arguments, "longmemeval", result, heads, rows, (*notes, *summary_lines(result)))
 
 
-def _interval_text(found: Mapping[str, Any]) -> str:
+def _granularity_cells(found: Mapping[str, Any]) -> str:
     """The number of questions, and the authors' figures for a granularity."""
     told = (f"{metric} {found[metric]}" for metric in AUTHORS if metric in found)
     return ", ".join((f"n={found['n']}", *told))

@@ -54,7 +54,7 @@ def main() -> None:
     rows = [
         (
             f"{edit} a member, {size} {kind}",
-            *(cell for key in _KEYS.values() for cell in _row(result, key, edit, kind, size)),
+            *(cell for key in _KEYS.values() for cell in _figure_cells(result, key, edit, kind, size)),
         )
         for edit, by_kind in result["p50_ms"].items()
         for kind, by_size in by_kind.items()
@@ -68,7 +68,7 @@ def main() -> None:
     report(arguments, "worlds", result, columns, rows, notes)
 
 
-def _row(result: dict[str, Any], key: str, edit: str, kind: str, size: str) -> tuple[Any, Any]:
+def _figure_cells(result: dict[str, Any], key: str, edit: str, kind: str, size: str) -> tuple[Any, Any]:
     """A figure, and for the largest size its ratio to the smallest."""
     by_size = result[key][edit][kind]
     return by_size[size], result["ratios"][edit][kind][key] if size == list(by_size)[-1] else ""
