@@ -1682,7 +1682,7 @@ def test_what_is_still_to_come_can_be_changed_and_said_again_before_it_holds(mem
 def test_a_correction_of_what_was_replaced_names_what_holds_now(mem: worlddb.Memory) -> None:
     home = mem.add("Ana lives in Rome.")
     later = mem.add("Ana lives in Bonn.", replaces=mem.add("Ana lives in Oslo.", replaces=home))
-    with pytest.raises(worlddb.InputError, match="took its place, and says 'Ana lives in Bonn.'") as refused:
+    with pytest.raises(worlddb.InputError, match=r"took its place, and says 'Ana lives in Bonn\.'") as refused:
         mem.correct(home, "Ana lives in Bari.")
     assert f"correct {later.id}" in refused.value.remedy
 

@@ -305,7 +305,7 @@ def test_a_statement_that_is_sent_again_under_its_key_is_one(run: LocalRunner) -
     assert other.code and "idempotency_conflict" in other.err
 
 
-def test_a_user_whom_the_store_knew_of_only_later_is_not_called_misspelt(run: Here) -> None:
+def test_a_user_whom_the_store_knew_of_only_later_is_not_called_misspelt(run: LocalRunner) -> None:
     run("remember", "Ana lives in Porto.", "--user", "ana", "--since", "2020-01-01")
     early = run("at", "2021-01-01", "recall", "Porto", "--user", "ana")
     assert early.code == 1 and "knew of the user 'ana' only from 20" in early.err and "--valid TIME" in early.err
