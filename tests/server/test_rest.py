@@ -778,12 +778,12 @@ def test_of_writes_that_rest_on_one_tag_one_is_done(ana: RestClient) -> None:
 
 def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: RestClient) -> None:
     """It was told that no such world, or edge, is there, as if nothing had been done."""
-    for name in ("mill", "barn", "farm"):
+    for name in ("mill", "barn", "orchard"):
         ana.send("POST", "/v1/worlds", name=name)
-    edge = ana.send("POST", "/v1/edges", source="mill", type="refers_to", target="farm")["refs"][0]
+    edge = ana.send("POST", "/v1/edges", source="mill", type="refers_to", target="orchard")["refs"][0]
     writes: list[tuple[str, str, Any]] = [
         ("PATCH", "/v1/worlds/mill", {"name": "old mill"}),
-        ("POST", "/v1/worlds/barn/move", {"to": "farm"}),
+        ("POST", "/v1/worlds/barn/move", {"to": "orchard"}),
         ("DELETE", f"/v1/edges/{edge}", None),
     ]
     for number, (method, path, body) in enumerate(writes):
@@ -791,13 +791,15 @@ def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Rest
         first, again = (ana(method, path, **how) for _ in range(2))
         assert first.status_code == again.status_code == 200, again.text
         assert first.json() == again.json() and ana(method, path, json=body).status_code == 404
-    ana.send("POST", "/v1/worlds/farm/fork", name="farm, tried")
-    ana.send("POST", "/v1/worlds/farm%2C%20tried/members", name="silo")
-    tag = ana("GET", "/v1/worlds/farm%2C%20tried").headers["etag"]
+    ana.send("POST", "/v1/worlds/orchard/fork", name="orchard, tried")
+    ana.send("POST", "/v1/worlds/orchard%2C%20tried/members", name="silo")
+    tag = ana("GET", "/v1/worlds/orchard%2C%20tried").headers["etag"]
     how = {"json": {}, "headers": {"Idempotency-Key": "merge", "If-Match": tag}}
-    merged = ana("POST", "/v1/worlds/farm%2C%20tried/merge", **how)
-    ana.send("POST", "/v1/worlds/farm%2C%20tried/members", name="later")
-    assert merged.json()["changes"] and ana("POST", "/v1/worlds/farm%2C%20tried/merge", **how).json() == merged.json()
+    merged = ana("POST", "/v1/worlds/orchard%2C%20tried/merge", **how)
+    ana.send("POST", "/v1/worlds/orchard%2C%20tried/members", name="later")
+    assert (
+        merged.json()["changes"] and ana("POST", "/v1/worlds/orchard%2C%20tried/merge", **how).json() == merged.json()
+    )
     page = ana.get("/openapi.json")["paths"]
     keyed = {path: "Idempotency-Key" in str(page[path]["post"]["parameters"]) for path in ("/v1/keys", "/v1/edges")}
     assert keyed == {"/v1/keys": False, "/v1/edges": True}
