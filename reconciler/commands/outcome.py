@@ -119,6 +119,7 @@ NOTES = {
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
     "searched_by_words": "a search in the update went by words alone, not by meaning: {}",
     "names_unknown": "{}",
+    "new_target": "{}",
     "buffers_cleared": "nothing was ever written of {}, and what working memory had of them was removed",
     "credential_found": "it is written, and what looks like a credential stands in: {}",
     "personal_data_found": "it is written, and personal data stands in: {}",
@@ -127,8 +128,8 @@ NOTES = {
 }
 
 
-GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown")
-"""Notes about findings in texts; they name places in the caller's input, so every caller may see them."""
+GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown", "new_target")
+"""Notes about findings in texts and on names; they name places in the caller's input, so every caller may see them."""
 NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),

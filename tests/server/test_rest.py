@@ -631,6 +631,14 @@ def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None
         told = ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
         assert told["notes"] == ["Nothing was written for user:pete before (capitals count)"]
         assert "before" not in str(ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")["notes"])
+        first: dict[str, Any] = {
+            "members": {"name": "Door"},
+            "statements": {"statements": [["<urn:a>", "<urn:b>", '"c"']]},
+        }
+        for what, body in first.items():
+            (note,) = ana.send("POST", f"/v1/worlds/user:{what}/{what}", **body)["notes"]
+            assert note["text"] == f"Nothing was written for user:{what} before (capitals count)"
+            assert "before" not in str(ana.send("POST", f"/v1/worlds/user:{what}/{what}", **body)["notes"])
         ana.send("POST", "/v1/worlds/pete/memories", text="The key is blue.")
         pete = worlddb.memory(served.db, user="pete")
         assert [each.content for each in pete.recall("key")] == ["The key is red."]

@@ -290,6 +290,8 @@ def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: RestSe
         inside("POST", "/v1/sparql", content=taken, headers=how)
     assert _objects(ana, "home") == []
     mine = inside("POST", "/v1/sparql", content="INSERT DATA { <urn:a> <urn:b> 'own' }", headers=how)
+    new = inside("POST", "/v1/worlds/user:bo/sparql", content="INSERT DATA { <urn:a> <urn:b> 'bo' }", headers=how)
+    assert [note["text"] for note in new.json()["notes"]] == ["Nothing was written for user:bo before (capitals count)"]
     assert mine.status_code == 200 and _objects(ana, "home") == ['"own"']
     assert ana("POST", "/v1/sparql", content="CLEAR ALL", headers=how).status_code == 422
 

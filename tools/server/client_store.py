@@ -25,6 +25,7 @@ from worlddb.memory_scopes import (
     unwritten_note,
     view_for_write,
 )
+from worlddb.reconciler.commands.outcome import Note
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
@@ -412,7 +413,8 @@ class ClientStore:
         with batch as tx:
             made = call(self.create_target(tx, view, name), tx)
         receipt: Receipt = tx.receipt
-        return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1])
+        notes = (*receipt.notes, *(Note("new_target", (said,)) for said in self.notes_on_target(view, name, None)))
+        return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1], notes=notes)
 
     def count_write(self) -> None:
         """Count and meter a request that turned out to be a write, against the plan.
