@@ -568,23 +568,8 @@ class Memory:
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
         notes = concurrent_change_notes(self.db, seen, done, found.ref)
-        if since is not None and until is None:
-            notes = [*notes, *self._called_off_notes(found.ref, times.parse_time(since, "since"), seen)]
         result = self._result(done, [found.ref])
         return msgspec.structs.replace(result, notes=(*result.notes, *notes)) if notes else result
-
-    def _called_off_notes(self, ref: str, begins: int, seen: int) -> list[str]:
-        """Return a note if what ended, as of commit ``seen``, had taken the place of another text just then."""
-        versions = self.db.view(seq=seen).history(ref)
-        called_off = next((each for each in versions if each.valid.start == begins), None)
-        before = next((each for each in versions if each.valid.start < each.valid.end == begins), None)
-        if called_off is None or before is None or before.content == called_off.content:
-            return []
-        said = f"{one_line(before.content)!r:.80}"
-        return [
-            f"{ref} still ends at {times.format_time(begins)}, where the correction was to begin:"
-            f" state {said} again if it holds from then on"
-        ]
 
     @_translate_errors
     def expire(

@@ -66,6 +66,8 @@ NOTES = {
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",
+    "revision_called_off": "the earlier text of {} still ends where the revision was to begin; state it again if it"
+    " holds from then on",
     "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
     "members_remain": "{first} ends, and what it contains holds on: {others}; retire these too, or with members=True",
     "members_ended": "{first} is resumed, and what it contains has ended: {others}; reassert these if they hold again",

@@ -335,10 +335,20 @@ def end_or_void(ctx: context.Context, node: int, window: times.Interval, details
         ctx.void(node, window, details)
         return
     before = supersession.predecessors_ended_at_start(ctx, node)
+    is_called_off = _took_place_of_text(ctx, node, window.start)
     ctx.end(node, window.start, details=details)
+    if is_called_off:
+        ctx.note("revision_called_off", ctx.lineage(node))
     if before and not windows.holds_ever(ctx.draft, node):
         for earlier in before:
             ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(node))
+
+
+def _took_place_of_text(ctx: context.Context, node: int, at: int) -> bool:
+    """True if a version that begins at a time took the place of another text just then."""
+    around = windows.pieces_in(ctx.draft, node, times.Interval(at - 1, at + 1))
+    bodies = [ctx.body(node, piece.number) for piece in around] if len(around) > 1 else []
+    return len({body.content for body in bodies if body is not None}) > 1
 
 
 def _exclusive_members(ctx: context.Context, world: int) -> list[int]:

@@ -86,6 +86,8 @@ _NOTES: Final = {
     "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
     "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
     " goes on to hold, amend {first} with what holds",
+    "revision_called_off": "the earlier text of {} still ends where its correction was to begin, and nothing holds"
+    " after it. If it goes on to hold, write it again from then on",
     "said_alone": "{} held nothing there: it says what was given and nothing else, without the name or the type that it"
     " had; memory_believe gives title and type, memory_rollback brings back a version",
     "outside_before": "{first} holds from before it came to lie in {others}, and is not found there before that",

@@ -303,6 +303,19 @@ def test_a_plan_that_is_given_up_leaves_the_end_of_what_it_was_to_replace_and_sa
         assert db.retire(plan, at=day(10)).notes == (), "it had its time"
 
 
+def test_a_revision_that_is_called_off_leaves_the_end_of_the_text_before_it_and_says_so() -> None:
+    """Only the library's ``forget`` said so; the command line, the server and the MCP tools said nothing."""
+    with new_store() as db:
+        ref = fact(db, "Rome", 1)
+        assert db.revise(ref, content="Oslo", valid_from=day(9))
+        assert [note.code for note in db.retire(ref, at=day(9)).notes] == ["revision_called_off"]
+        assert db.retire(ref, at=day(9)).notes[0].code == "already_closed"
+    with new_store() as db:
+        ref = fact(db, "Rome", 1)
+        assert db.revise(ref, valid_from=day(9), properties={"floor": 2})
+        assert db.retire(ref, at=day(9)).notes == (), "the text is the same"
+
+
 def left(notes: tuple[Note, ...]) -> list[tuple[str, ...]]:
     return [note.refs for note in notes if note.code == "conflict_left"]
 

@@ -307,13 +307,22 @@ class OfWorlds(Tuning):
 
     def _end_or_interrupt(self, number: int, start: int, end: int) -> None:
         if end == FOREVER:
-            before = reopened_ends(self, number)
+            before, is_called_off = reopened_ends(self, number), self._took_place_of_text(number, start)
             self.end_world(number, start)
+            if is_called_off:
+                self.note("revision_called_off", number)
             if not self.state.worlds[number].held:
                 for earlier in before:
                     self.note("ends_unreplaced", earlier, number)
             return
         self.add_world_hole(number, start, end)
+
+    def _took_place_of_text(self, number: int, at: int) -> bool:
+        """Whether a version began at a time, just where another text ended."""
+        world = self.state.worlds[number]
+        said = [world.versions[found - 1] for found in lines.versions_at(world.line, (at - 1, at)) if found]
+        contents = {version.content for version in said if version.erasure is None}
+        return len(contents) == 2
 
     def _members_alone(self, world: int) -> list[int]:
         """All that a world contains, at any depth, and nothing outside of it does."""
