@@ -1192,7 +1192,7 @@ class Database(WriteCalls):
     def consolidate(
         self,
         *,
-        min_age: timedelta | float,
+        min_age: timedelta | float = timedelta(days=1),
         summarizer: Summarizer | None = None,
         worlds: Sequence[Any] | None = None,
         close: Sequence[str] = ("causes", "subtype_of"),

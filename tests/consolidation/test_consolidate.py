@@ -283,6 +283,12 @@ def test_what_a_detail_said_is_erased_from_every_summary_that_ever_said_it(db: D
     assert db.view().get(facts[0]) is not None and db.verify(deep=True).ok
 
 
+def test_worlds_of_less_than_a_day_are_left_alone_if_no_age_is_given(db: Database) -> None:
+    """The call without an age was a TypeError, while the command and the MCP tool take a day."""
+    topic(db)
+    assert db.consolidate().summaries == () != db.consolidate(min_age=0).summaries
+
+
 def test_a_sentence_has_one_date_and_none_where_it_has_always_held(db: Database) -> None:
     around = db.create("Project", "all", valid_from="2026-01-01").ref
     kept = db.create("Space", "kept", content="It has always been.", world=around, valid_from="0001-01-01").ref
