@@ -20,7 +20,7 @@ MAX_CHARACTERS: Final = 1_600
 MAX_SENTENCE_CHARACTERS: Final = 400
 MAX_READ_CHARACTERS: Final = 4_000
 """How much of each member the extractive summarizer reads."""
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|(?<=[。！？])|\n+")
+_WIDE_STOP: Final = re.compile(r"(?<=[。！？])")
 _DATE_CHARACTERS: Final = len("2026-11-22")
 _DATED: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}: ")
 
@@ -97,7 +97,8 @@ class ExtractiveSummarizer:
 
 def _sentences_of(at: int, member: Member) -> list[_Sentence]:
     text = member.content.strip()[:MAX_READ_CHARACTERS] or member.name
-    parts = (" ".join(part.split())[:MAX_SENTENCE_CHARACTERS] for part in _SENTENCE_END.split(text))
+    split = (part for sentence in analysis.sentences(text) for part in _WIDE_STOP.split(sentence))
+    parts = (" ".join(part.split())[:MAX_SENTENCE_CHARACTERS] for part in split)
     told = [part for part in parts if part]
     return [_Sentence(part, at, place, Counter(_content_stems(part))) for place, part in enumerate(told)]
 

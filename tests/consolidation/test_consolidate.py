@@ -14,6 +14,7 @@ import pytest
 import worlddb
 from tests.support.running import LocalRunner
 from worlddb import Consolidated, Database, InputError, LimitExceeded, ManualClock, Member, ModelUnavailable
+from worlddb.log.model.times import MIN_TIME
 
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000
@@ -281,6 +282,15 @@ def test_what_a_detail_said_is_erased_from_every_summary_that_ever_said_it(db: D
     db.erase(trip, reason="request 8", members=False)
     assert b"zebra trip" not in b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file())
     assert db.view().get(facts[0]) is not None and db.verify(deep=True).ok
+
+
+def test_no_sentence_of_a_summary_ends_behind_a_short_form() -> None:
+    """Each of these was cut in two behind "Dr." or "e.g.", by an expression of the summarizer's own."""
+    told = "Dr. Silva sees her at 5 p.m. today. She likes fruit, e.g. pears."
+    said = worlddb.ExtractiveSummarizer()(Member("w", "Topic", "w", "", 0), [Member("m", "Note", "", told, MIN_TIME)])
+    assert said.splitlines() == ["Dr. Silva sees her at 5 p.m. today.", "She likes fruit, e.g. pears."]
+    wide = [Member("m", "Note", "", "猫がいる。犬もいる。", MIN_TIME)]
+    assert worlddb.ExtractiveSummarizer()(Member("w", "Topic", "w", "", 0), wide) == "猫がいる。\n犬もいる。"
 
 
 def test_worlds_of_less_than_a_day_are_left_alone_if_no_age_is_given(db: Database) -> None:
