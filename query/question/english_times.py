@@ -208,7 +208,6 @@ WEEKEND_LEADS: Final = DAY_LEADS | {"over", "during", "for"}
 COUNT_LEADS: Final = frozenset(("in",))
 SINCE_LEADS: Final = frozenset(("since", "ever", "as"))
 """Behind such a word a day is the last one."""
-AFTER_LEADS: Final = frozenset(("after", "later"))
 BEFORE: Final = "before"
 THROUGH: Final = "through"
 AFTER: Final = "after"

@@ -21,7 +21,7 @@ from functools import lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, MONTHS, month_number
+from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, FOREVER, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, language_of
 from worlddb.query.question import english_times as english
 
@@ -728,6 +728,8 @@ class _Reader:
             span = Span(start, max(end, self.asked))
         elif relation == english.AFTER and end < self.asked:
             span = Span(end, self.asked)
+        elif relation == english.AFTER and start > self.asked:
+            span = Span(end, FOREVER, reach)
         else:
             span = Span(start, end)
         # "In" stays with "in the past week", and goes with "in May", which is none without it.
@@ -838,7 +840,7 @@ class _Reader:
             if tense in ("past", "") or (is_one and tense != "ahead") or english.IS_LENGTH.search(before):
                 return None
         is_last = tense == "past" or (tense and lead in english.SINCE_LEADS)
-        if not tense or (not is_last and lead in english.AFTER_LEADS):
+        if not tense:
             return _Point(match.end(), None)
         resolve = form.resolve if is_last or form.coming is None else form.coming
         try:
@@ -873,10 +875,12 @@ class _Reader:
         said = before + match[0] + english.SENTENCE_END.split(self.question[match.end() : end_at])[0]
         if english.HAPPENED.search(said) is None:
             return tense_of(said)
-        if english.AHEAD.search(said) is None:
-            is_done = english.HAPPENED.search(english.IS_DONE.sub(" ", said)) is None
+        is_done = english.HAPPENED.search(english.IS_DONE.sub(" ", said)) is None
+        if is_done and english.TOLD_OF.search(said) is None:
             # "Is the shop closed on Friday?"
-            return tense_of(said) if is_done and english.TOLD_OF.search(said) is None else "past"
+            return tense_of(said)
+        if english.AHEAD.search(said) is None:
+            return "past"
         is_past = english.WAS.search(said) and not (english.PLANNED.search(said) or english.WILL.search(said))
         return "past" if is_past else ""
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict
 import msgspec
 
 from worlddb.log.model.errors import shown
-from worlddb.log.model.times import ALWAYS, format_time
+from worlddb.log.model.times import ALWAYS, FOREVER, format_time
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.query.lanes import text_lane
@@ -515,7 +515,7 @@ def _format_time(time: question_dates.Time) -> str:
 def _format_span(start: int, end: int) -> str:
     """The days of a span; the last one is excluded."""
     since = "" if start == ALWAYS else f"from {format_time(start)[:10]} "
-    return f"{since}until {format_time(end)[:10]}"
+    return f"{since}on" if end == FOREVER else f"{since}until {format_time(end)[:10]}"
 
 
 def joined(notes: Iterable[str]) -> str:

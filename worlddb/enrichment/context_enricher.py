@@ -115,7 +115,8 @@ def _with_dates(text: str, since: int) -> str:
         return text
     for time in question_dates.parse_times(text, since).read:
         start, end = time.span.start, time.span.end
-        if time.is_bound or _OWN_DATE.search(time.words) or end <= start or start <= times.MIN_TIME:
+        is_dated = time.is_bound or _OWN_DATE.search(time.words)
+        if is_dated or end <= start or start <= times.MIN_TIME or end == times.FOREVER:
             continue
         first, last = (times.format_time(each)[:_DAY] for each in (start, end - 1))
         on = first if end - start <= _DAY_MICROSECONDS or first == last else f"{first} to {last}"

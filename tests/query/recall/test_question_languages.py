@@ -115,6 +115,7 @@ SAID = {
         *("O que aconteceu nos últimos três meses?", "Что было за последние три месяца?"),
         *("最近三个月发生了什么？", "この三か月何がありましたか。", "지난 석 달 동안 뭐 했나요?"),
     ],
+    "What is after Monday?": ["Was ist nach Montag mit dem Chef?"],
     "What happened until the end of May?": [
         *("Was geschah bis Ende Mai?", "¿Qué pasó hasta finales de mayo?", "Che cosa è successo fino a fine maggio?"),
     ],
@@ -134,7 +135,6 @@ def test_a_question_in_another_language_names_the_times_that_the_english_one_doe
 
 TOLD = {
     "de": """
-        Was ist nach Montag mit dem Chef? | nach Montag
         Was hat sie neulich gesagt? | neulich
         Was geschah in den letzten Tagen? | in den letzten Tagen
         Wie hoch war die Miete vor der Hochzeit? | vor der Hochzeit
