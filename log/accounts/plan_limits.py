@@ -54,16 +54,16 @@ def check_limits(numbers: Any, features: Any) -> None:
         InputError: a name is not one of :data:`NAMES`, a number is negative, or a feature is no word.
     """
     if not isinstance(numbers, dict):
-        raise errors.InputError(f"limits is {type(numbers).__name__}", "Give numbers by their names")
+        raise errors.InputError(f"limits is {type(numbers).__name__}", "Give a number for each name")
     for name, number in numbers.items():
         if name not in NAMES:
-            raise errors.InputError(f"There is no limit {errors.shown(name)}", f"Give any of: {', '.join(NAMES)}")
+            raise errors.InputError(f"{errors.shown(name)} is not a limit of a plan", f"Use any of: {', '.join(NAMES)}")
         limits.checked_number(number, name, 0, HIGHEST)
     if features is not None:
         for feature in limits.checked_list(features, "features")[:MAX_FEATURES]:
             limits.checked_text(feature, "a feature", limits.MAX_TYPE_BYTES, empty=False, nul=False)
         if len(features) > MAX_FEATURES:
-            raise errors.LimitExceeded(f"{len(features)} features", f"A plan has {MAX_FEATURES} at most")
+            raise errors.LimitExceeded(f"{len(features)} features", f"A plan has at most {MAX_FEATURES} features")
 
 
 class TokenBucket:

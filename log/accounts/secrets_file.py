@@ -106,7 +106,7 @@ class SecretsFile:
             with lock:
                 yield
         except Timeout:
-            raise errors.UnavailableError(f"Somebody else is changing {self.path}", "Try again") from None
+            raise errors.UnavailableError(f"Another process is changing {self.path}", "Try again") from None
 
     def write(self, secrets: Secrets) -> None:
         """Put other contents in its place, durably; nobody sees half of it.
@@ -136,7 +136,7 @@ class SecretsFile:
     def _parse(self, stored: bytes, mode: int) -> Secrets:
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise errors.UnavailableError(
-                f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
+                f"Users other than its owner can read or change {self.path}", f"chmod 600 {self.path}"
             )
         try:
             found = msgspec.json.decode(stored, type=Secrets)
@@ -144,11 +144,11 @@ class SecretsFile:
         except (msgspec.DecodeError, ValueError) as error:
             raise self._malformed(str(error)) from None
         if found.format != FORMAT:
-            raise self._malformed(f"it has format {found.format}, and this WorldDB knows {FORMAT}")
+            raise self._malformed(f"it has format {found.format}, and this release knows format {FORMAT}")
         if len(salt) != SALT_BYTES:
             raise self._malformed("its salt is invalid")
         if found.store != self._store:
-            raise self._malformed("it is that of another store")
+            raise self._malformed("it belongs to another store")
         return found
 
     def _malformed(self, problem: str) -> errors.MalformedFile:

@@ -131,7 +131,7 @@ class UsageFile:
             found = self.path.stat()
             if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise errors.UnavailableError(
-                    f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
+                    f"Users other than its owner can read or change {self.path}", f"chmod 600 {self.path}"
                 )
             if not found.st_size:
                 raise self._damaged("it is empty")
@@ -143,13 +143,13 @@ class UsageFile:
         (version,) = base.execute("PRAGMA user_version").fetchone()
         if version > FORMAT:
             raise errors.UnavailableError(
-                f"{self.path} has format {version}, and this WorldDB knows {FORMAT}", "Use the newer one"
+                f"{self.path} has format {version}, and this release knows format {FORMAT}", "Upgrade WorldDB"
             )
         stores = [each for (each,) in base.execute("SELECT id FROM store")]
         if len(stores) != 1:
-            raise self._damaged("it does not say of which store it is")
+            raise self._damaged("it does not name its store")
         if stores != [self._store]:
-            raise errors.UnavailableError(f"{self.path} is that of another store", "Move it away")
+            raise errors.UnavailableError(f"{self.path} belongs to another store", "Move it away")
 
     def _create(self) -> None:
         """Put a whole new file in place: nobody sees an empty one, and of two who begin one, one is first."""
@@ -184,8 +184,8 @@ class UsageFile:
 
     def _damaged(self, problem: str) -> errors.MalformedFile:
         return errors.MalformedFile(
-            f"{self.path} has no usage that can be read: {problem}",
-            "A server puts it aside and begins another one",
+            f"The usage in {self.path} cannot be read: {problem}",
+            "A server moves the file aside and begins another one",
             file=str(self.path),
         )
 

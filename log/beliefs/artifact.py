@@ -82,7 +82,7 @@ def with_artifacts(properties: Mapping[str, Any], artifacts: Iterable[Artifact])
     """
     if properties.get(PROPERTY) and not artifacts_in(properties):
         raise errors.InputError(
-            f"The world has a property {PROPERTY!r} that is no list of artifacts", "Give that property another name"
+            f"The property {PROPERTY!r} of the world is not a list of artifacts", "Rename that property"
         )
     by_name = {each.name: each for each in map(checked_artifact, artifacts)}
     if len(by_name) > MAX_ARTIFACTS:

@@ -73,7 +73,7 @@ def comparable_form(value: Any) -> str:
         return msgspec.json.encode(value, order="deterministic").decode()
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise errors.InputError(
-            f"{errors.shown(value)} is no value that a world could have",
+            f"{errors.shown(value)} cannot be a value of a world",
             "Use text, finite numbers, booleans, lists, and dictionaries with text as keys",
         ) from None
 

@@ -111,8 +111,8 @@ def item_of(text: object) -> Kref:
     found = parse_kref(text)
     if found.suffix:
         at = str(text).index("?")
-        why = "names a version or an artifact of an item, and here an item is meant"
-        raise _invalid_error(str(text), at, why, f"Leave {found.suffix} out, or ask resolve_kref for it")
+        why = "names a version or an artifact, and an item is needed"
+        raise _invalid_error(str(text), at, why, f"Leave out {found.suffix}, or use resolve_kref")
     return found
 
 
@@ -148,7 +148,7 @@ def _check_part(text: str, meant: str, start: int) -> str:
     if part != part.strip():
         raise _invalid_error(text, start, "has a part that begins or ends with a blank", "Leave the blank out")
     if part in (".", ".."):
-        raise _invalid_error(text, start, f"has the part {part!r}, which paths do away with", "Give it another name")
+        raise _invalid_error(text, start, f"has the part {part!r}, which a path would resolve away", "Rename it")
     control = next((each for each in part if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")), None)
     if control is not None:
         raise _invalid_error(text, start, f"has the character {control!r}", "Leave it out")
@@ -165,12 +165,14 @@ def _parse_query(text: str, query: str, start: int) -> tuple[int | None, str]:
             digits = value.isascii() and value.isdigit() and not value.startswith("0") and len(value) <= 10
             if not digits or int(value) > MAX_REVISION:
                 raise _invalid_error(
-                    text, start, f"has r={value[:20]}, which is no version", "Give its number, 1 or more"
+                    text, start, f"has r={value[:20]}, which is not a version number", "Give a number from 1 up"
                 )
             revision = int(value)
         elif name == "a" and equals and not artifact:
             artifact = _decode(text, value, start + 2)
         else:
-            raise _invalid_error(text, start, f"asks for {field[:20]!r}", "Ask for r=N and a=NAME, each once at most")
+            raise _invalid_error(
+                text, start, f"has the parameter {field[:20]!r}", "Use r=N and a=NAME only, each at most once"
+            )
         start += len(field) + 1
     return revision, artifact

@@ -198,7 +198,9 @@ def recall_receipt_text(receipt: RecallReceipt) -> str:
         InputError: it is none.
     """
     if not isinstance(receipt, RecallReceipt):
-        raise errors.InputError(f"The receipt is {errors.shown(receipt)}", "Give what view.recall(receipt=True) left")
+        raise errors.InputError(
+            f"The receipt is {errors.shown(receipt)}", "Give the receipt that view.recall(receipt=True) returned"
+        )
     return _ENCODER.encode(receipt).decode() + "\n"
 
 
@@ -234,7 +236,7 @@ def asked_digest(key: str, text: str, filters: Mapping[str, Any]) -> str:
         said = msgspec.json.encode([text, {name: filters[name] for name in sorted(filters)}], order="deterministic")
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise errors.InputError(
-            f"What was asked cannot be put down for a receipt: {error}", "Give texts, numbers, lists and mappings"
+            f"The question has no digest for a receipt: {error}", "Give texts, numbers, lists and mappings"
         ) from None
     return hashing.keyed(bytes.fromhex(key), hashing.ASKED, said).hex()
 
@@ -257,7 +259,7 @@ def moment_of(head: WorldHead, store: bytes, secret: bytes) -> int:
         opened = _cipher(secret).decrypt(given[:NONCE_BYTES], given[NONCE_BYTES:], store + bytes.fromhex(head.world))
         return int(_SEALED.unpack(opened)[0])
     except (InvalidTag, ValueError, struct.error):
-        raise ValueError("the moment in it was not sealed by this store") from None
+        raise ValueError("this store did not seal the moment in it") from None
 
 
 def _cipher(secret: bytes) -> "ChaCha20Poly1305":
@@ -281,7 +283,7 @@ def read_recall_receipt(given: object, what: str = "the receipt") -> RecallRecei
     try:
         found: RecallReceipt = _DECODER.decode(text)
         if _ENCODER.encode(found) != text:
-            raise msgspec.ValidationError("it is not written as receipts are")
+            raise msgspec.ValidationError("it is not in the canonical form of a receipt")
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise _malformed_error(what, "receipt of a recall", error) from None
     _refuse_version(found.version, what)
@@ -300,7 +302,7 @@ def receipt_from_plain(given: object) -> RecallReceipt:
         raise _malformed_error("the receipt", "receipt of a recall", error) from None
     _refuse_version(found.version, "the receipt")
     if found.hash != hash_of(found):
-        raise _malformed_error("the receipt", "receipt of a recall", ValueError("its hash is not that of what it says"))
+        raise _malformed_error("the receipt", "receipt of a recall", ValueError("its hash does not match its content"))
     return found
 
 
@@ -318,7 +320,7 @@ def read_proofs(given: object, what: str = "the proof") -> RecallProof:
 
 def _read_bytes(given: object, what: str) -> bytes:
     if not isinstance(given, str | bytes):
-        raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give what was written down")
+        raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give the text of the file")
     if len(given) > limits.MAX_PROOF_BYTES:
         raise errors.LimitExceeded(
             f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Ask for fewer hits: k=1000"
@@ -328,7 +330,7 @@ def _read_bytes(given: object, what: str) -> bytes:
 
 
 def _malformed_error(what: str, kind: str, error: Exception) -> errors.MalformedFile:
-    return errors.MalformedFile(f"{what} is no {kind}: {error}", "Give the file as it was written", file=what)
+    return errors.MalformedFile(f"{what} is not a {kind}: {error}", "Give the file as it was written", file=what)
 
 
 def _refuse_version(version: int, what: str) -> None:
@@ -358,7 +360,8 @@ def question_of(text: str, filters: Mapping[str, Any]) -> Question:
     unknown = [name for name in filters if name not in _FILTERS]
     if unknown:
         raise errors.InputError(
-            f"A recall has no filter {errors.shown(unknown[0])} with a text", f"Give some of: {', '.join(_FILTERS)}"
+            f"{errors.shown(unknown[0])} is not a filter of a recall that takes text",
+            f"Use some of: {', '.join(_FILTERS)}",
         )
     return Question(text, {name: _plain_filter(value) for name, value in filters.items() if value is not None})
 
@@ -383,9 +386,9 @@ def _reference(value: Any) -> str:
 def find_mismatch(receipt: RecallReceipt, asked: Question | None) -> RecallCheck | None:
     """What speaks against a receipt without a store; ``None`` if nothing does."""
     if receipt.hash != hash_of(receipt):
-        return RecallCheck("altered", ("its hash is not that of what it says",))
+        return RecallCheck("altered", ("its hash does not match its content",))
     if asked is not None and receipt.question != asked_digest(receipt.key, *asked):
-        return RecallCheck("another_question", ("it is the receipt of another question, or of other filters",))
+        return RecallCheck("another_question", ("it belongs to another question, or to other filters",))
     return None
 
 
@@ -422,14 +425,14 @@ def _anchor_problem(receipt: RecallReceipt, anchor: checkpoint.Anchor, grown: pr
         return anchor.problems[0]
     head = receipt.head
     if isinstance(head, WorldHead):
-        return "it is of one world, and says nothing of the store's head"
+        return "it covers one world and does not name the store's head"
     own, kept = head.checkpoint_of(receipt.store), anchor.checkpoint
     if kept.origin != own.origin:
-        return f"the head is of another store: {kept.origin[:80]}"
+        return f"the head belongs to another store: {kept.origin[:80]}"
     if kept.size == own.size:
-        return "" if kept.tree == own.tree else "the head has another root for as many commits"
+        return "" if kept.tree == own.tree else "the head has another root for the same number of commits"
     if grown is None:
-        return f"the head is of {kept.size} commits, and the receipt of {own.size}: a proof of consistency is wanted"
+        return f"the head covers {kept.size} commits and the receipt {own.size}: a consistency proof is needed"
     first, last = sorted((checkpoint.Anchor(own, ()), anchor), key=lambda each: each.checkpoint.size)
     return proof.check(grown, [first, last]).reason
 
@@ -437,16 +440,16 @@ def _anchor_problem(receipt: RecallReceipt, anchor: checkpoint.Anchor, grown: pr
 def _proof_problem(receipt: RecallReceipt, proofs: RecallProof) -> str:
     """Why a proof does not show that what a receipt names was there; empty if it does."""
     if proofs.receipt != receipt.hash:
-        return "the proof is of another receipt"
+        return "the proof belongs to another receipt"
     if any(at >= len(receipt.hits) for at in proofs.missing):
-        return "the proof leaves out a hit that there is not"
+        return "the proof leaves out a hit that the receipt does not have"
     head, shown = receipt.head, set[tuple[str, str]]()
     if isinstance(head, StoreHead):
         anchor = checkpoint.Anchor(head.checkpoint_of(receipt.store), ())
         for each in proofs.inclusions:
             found = proof.check(each, [anchor])
             if not found.ok or "version" not in found.claim:
-                return found.reason or "the proof is of an edge"
+                return found.reason or "the proof is about an edge"
             shown.add((found.claim["ref"], found.claim["version"]))
     else:
         for way in proofs.ways:
@@ -457,7 +460,7 @@ def _proof_problem(receipt: RecallReceipt, proofs: RecallProof) -> str:
             shown.add((last.lineage, last.body))
     for at, hit in enumerate(receipt.hits):
         if at not in proofs.missing and (hit.ref, hit.version) not in shown:
-            return f"{ids.short(hit.ref)} is not shown to have been there in the version that the receipt names"
+            return f"the proof does not show {ids.short(hit.ref)} in the version that the receipt names"
     return ""
 
 
@@ -473,14 +476,14 @@ def differences(receipt: RecallReceipt, again: RecallReceipt, within: int) -> tu
     )
     for what, then, now in pairs:
         if len(then) != len(now):
-            found.append(f"{len(then)} {what} are in it, and {len(now)} were found")
+            found.append(f"it has {len(then)} {what}, and the store now gives {len(now)}")
         for at, (one, other) in enumerate(zip(then, now, strict=False), 1):
             if msgspec.structs.replace(one, score=0) != msgspec.structs.replace(other, score=0):
-                found.append(f"number {at} of the {what} is {ids.short(other.ref)}, not {ids.short(one.ref)}")
+                found.append(f"number {at} of the {what} is now {ids.short(other.ref)}, not {ids.short(one.ref)}")
                 break
             off = max(off, abs(one.score - other.score))
     if off > within:
-        found.append(f"a score is {off / SCALE:g} off")
+        found.append(f"a score differs by {off / SCALE:g}")
     if receipt.lanes != again.lanes:
-        found.append(f"the lanes that answered are {', '.join(again.lanes)}, not {', '.join(receipt.lanes)}")
+        found.append(f"the lanes that answer are now {', '.join(again.lanes)}, not {', '.join(receipt.lanes)}")
     return found, off

@@ -27,22 +27,25 @@ def read_bundle_proof(stored: bytes, heading: bundle.Heading, commit: bundle.Com
     except errors.WorldDBError as error:
         bundle_values.refuse(error.message)
     if not isinstance(proof, Inclusion) or proof.edge is not None:
-        bundle_values.refuse("the proof is not one of a world")
+        bundle_values.refuse("the proof is not about a world")
     if (proof.store, proof.seq) != (heading.store_id.hex(), heading.seq):
-        bundle_values.refuse(f"the proof is of commit {proof.seq} of store {proof.store}, and the bundle of another")
+        bundle_values.refuse(
+            f"the proof is about commit {proof.seq} of store {proof.store}, and the bundle about another commit "
+            "or store"
+        )
     try:
         lineage, reached, chain, header = proved_world(proof)
     except ValueError as error:
         bundle_values.refuse(f"the proof does not hold: {error}")
     # The hash of the root world does not tell its lineage.
     if lineage not in (heading.world.hex(), ROOT) or reached != heading.world_hash:
-        bundle_values.refuse("the proof leads to another world hash than the bundle's")
+        bundle_values.refuse("the proof leads to a world hash other than the bundle's")
     if chain != heading.chain:
-        bundle_values.refuse("the proof is of another commit than the one whose chain hash the bundle states")
+        bundle_values.refuse("the proof is about a commit whose chain hash is not the bundle's")
     if heading.ingest_time != header.ingest_time or (
         commit is not None and (commit.ingest_time, commit.author) != (header.ingest_time, header.author)
     ):
-        bundle_values.refuse(f"the proof has another time or author of commit {heading.seq} than the bundle states")
+        bundle_values.refuse(f"the time or author of commit {heading.seq} differs between the proof and the bundle")
     return proof
 
 
@@ -54,14 +57,14 @@ def check_against_head(proof: Inclusion | None, head: checkpoint.Anchor, name: s
     """
     if proof is None:
         raise errors.UnprovedBundle(
-            f"The bundle {name} has no proof that could be held against the head",
-            "Export it again with its proof; or leave the head out, and compare the bundle's hash with the sender's",
+            f"The bundle {name} has no proof to check against the head",
+            "Export it again with its proof; or leave out the head and compare the bundle's hash with the sender's",
             file=name,
         )
     found = check(proof, [head])
     if not found.ok:
         raise errors.UnprovedBundle(
-            f"The world hash of the bundle {name} is not shown to be what the head stands for: {found.reason}",
+            f"The proof does not tie the world hash of the bundle {name} to the head: {found.reason}",
             f"Give a head of {proof.size} commits of store {proof.store}, or export with a proof for the head at hand",
             file=name,
         )
@@ -167,7 +170,9 @@ class BundleCheck:
             bundle_values.check_size(body, ids.HASH_BYTES, "a version's id")
             bundle_values.check_interval(begins, ends, ends)
         if len(frame.spans) not in (0, len(frame.versions)) or len(frame.stated) not in (0, len(frame.versions)):
-            bundle_values.refuse(f"not all versions of the outside world {ids.short(frame.lineage)} are told alike")
+            bundle_values.refuse(
+                f"the versions of the outside world {ids.short(frame.lineage)} do not all have the same fields"
+            )
         for (_, begins, ends), spans in zip(frame.versions, frame.spans, strict=False):
             bundle_values.check_spans(spans, begins, ends)
         for stated in frame.stated:
@@ -199,7 +204,7 @@ class BundleCheck:
     def alias(self, frame: fr.AliasFrame) -> None:
         group = self._require_group()
         if not 0 <= frame.position < self._references.aliases_in(frame.details):
-            bundle_values.refuse(f"there is no alias {frame.position} in {ids.short(frame.details)}")
+            bundle_values.refuse(f"{ids.short(frame.details)} has no alias {frame.position}")
         self._references.use_details(frame.details)
         self._references.require_commit(frame.seq)
         group.add_alias()
@@ -213,12 +218,12 @@ class BundleCheck:
 
     def deadline(self, frame: fr.DeadlineFrame) -> None:
         bundle_values.check_time(frame.at)
-        bundle_values.check_number(frame.lasts, "how long a deadline lasts")
+        bundle_values.check_number(frame.lasts, "the length of a deadline")
         self._check_mark(frame)
 
     def label(self, frame: fr.LabelFrame) -> None:
         if not 0 <= frame.position < self._references.aliases_in(frame.details):
-            bundle_values.refuse(f"there is no label {frame.position} in {ids.short(frame.details)}")
+            bundle_values.refuse(f"{ids.short(frame.details)} has no label {frame.position}")
         self._check_mark(frame)
 
     def pin(self, frame: fr.PinFrame) -> None:
@@ -229,7 +234,7 @@ class BundleCheck:
 
     def tag(self, frame: fr.TagFrame) -> None:
         if not self._references.aliases_in(frame.details):
-            bundle_values.refuse(f"there is no tag in {ids.short(frame.details)}")
+            bundle_values.refuse(f"{ids.short(frame.details)} has no tag")
         bundle_values.check_number(frame.number, "a version", 1)
         self._references.check_version_count(self._require_group().lineage, frame.number)
         self._check_mark(frame)
@@ -276,7 +281,7 @@ class BundleCheck:
         accepted = bundle_values.check_proposal(frame)
         self._check_ends(frame)
         if bundle_values.identity_of(frame, bundle_values.SAME_AS, group.lineage) != frame.proposal:
-            bundle_values.refuse(f"the proposal {ids.short(frame.proposal)} does not have the id of what it says")
+            bundle_values.refuse(f"the id of the proposal {ids.short(frame.proposal)} does not match its content")
         group.add_proposal(frame.proposal, accepted=accepted)
         for _, details, seq in frame.decisions:
             self._references.use_details(details)
@@ -287,7 +292,7 @@ class BundleCheck:
         bundle_values.check_edge(frame)
         self._check_ends(frame)
         if bundle_values.identity_of(frame, frame.type, group.lineage) != frame.edge:
-            bundle_values.refuse(f"the edge {ids.short(frame.edge)} does not have the id of what it says")
+            bundle_values.refuse(f"the id of the edge {ids.short(frame.edge)} does not match its content")
         self._add_edge_type(frame.type)
         self._unused_types.discard((frame.type, frame.handler_version))
         if frame.type == CONTAINS:
@@ -333,10 +338,12 @@ class BundleCheck:
 
     def belief(self, frame: fr.BeliefFrame) -> None:
         group, heading = self._require_group(), self.heading
-        assert heading is not None, "take looks first"
+        assert heading is not None, "check_frame requires the heading first"
         bundle_values.check_belief(frame)
         if group.lineage != heading.world:
-            bundle_values.refuse(f"beliefs are set for {ids.short(group.lineage)}, which is not the exported world")
+            bundle_values.refuse(
+                f"beliefs are set for {ids.short(group.lineage)}, and only the exported world may have them"
+            )
         group.add_belief(frame.what, frame.name)
         self._beliefs.append(frame)
 
@@ -347,22 +354,24 @@ class BundleCheck:
 
     def proof_frame(self, frame: fr.ProofFrame) -> None:
         self._close_group()
-        assert self.heading is not None, "take looks first"
+        assert self.heading is not None, "check_frame requires the heading first"
         self.proof = read_bundle_proof(frame.stored, self.heading, self._last_commit)
 
     def end(self, frame: fr.EndFrame) -> None:
         self._close_group()
         heading = self.heading
-        assert heading is not None, "take looks first"
+        assert heading is not None, "check_frame requires the heading first"
         bundle_values.check_end(frame, self._frame_count, self.worlds)
         if heading.format == fr.TWIN_FORMAT:
             if not self._references.has_again:
-                bundle_values.refuse(f"it is of format {heading.format}, and has no blob that is given more than once")
+                bundle_values.refuse(f"it has format {heading.format}, and no blob occurs more than once")
         elif self._references.has_struck is not (heading.format == fr.STRUCK_FORMAT):
             has = "has" if self._references.has_struck else "has no"
-            bundle_values.refuse(f"it is of format {heading.format}, and {has} details of which texts were erased")
+            bundle_values.refuse(f"it has format {heading.format}, and {has} details with erased texts")
         if self._hashes.get(heading.world) != heading.world_hash:
-            bundle_values.refuse(f"the world {ids.short(heading.world)} does not have the hash that the bundle states")
+            bundle_values.refuse(
+                f"the hash of the world {ids.short(heading.world)} is not the one that the bundle states"
+            )
         self._uncontained.discard(heading.world)
         for what, left in (("is in no world of the bundle", self._uncontained), *self._references.find_unmatched()):
             if left:
@@ -370,9 +379,7 @@ class BundleCheck:
                     f"{ids.short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else "")
                 )
         if self._unused_types:
-            bundle_values.refuse(
-                f"no edge is of the type {min(self._unused_types)[0]!r:.80} in the version that is given"
-            )
+            bundle_values.refuse(f"no edge has the type {min(self._unused_types)[0]!r:.80} in the registered version")
         self.done = True
 
     # -- helpers

@@ -58,7 +58,7 @@ def check_interval(begins: int, born_to: int, ends: int) -> None:
         if end not in (times.FOREVER, begins):
             check_time(end)
     if not begins <= ends <= born_to:
-        refuse("a validity ends before it begins, or later than it was written with")
+        refuse("a validity ends before it begins, or later than its first stated end")
 
 
 def check_spans(spans: list[fr.Span], begins: int, ends: int) -> None:
@@ -74,13 +74,13 @@ def check_spans(spans: list[fr.Span], begins: int, ends: int) -> None:
             refuse("the spans of a validity are empty, touch, or lie outside of it")
         before = end
     if before != ends or spans == [(begins, ends)]:
-        refuse("the spans of a validity are not those that it needs")
+        refuse("the spans of a validity are redundant, or do not reach its end")
 
 
 def check_stated(stated: int) -> None:
     """Check the flags that say which ends of a validity were stated."""
     if stated not in (ev.UNKNOWN, ev.DEFAULTED, ev.START_STATED, ev.END_STATED, ev.START_STATED | ev.END_STATED):
-        refuse(f"which ends of a validity were stated is {stated}")
+        refuse(f"the flags for the stated ends of a validity are {stated}")
 
 
 def check_voided(frame: fr.VoidedFrame) -> None:
@@ -89,15 +89,15 @@ def check_voided(frame: fr.VoidedFrame) -> None:
     if frame.valid_to != times.FOREVER:
         check_time(frame.valid_to)
     if frame.valid_from >= frame.valid_to:
-        refuse("a span in which a world holds nothing has no instant")
-    check_number(frame.after, "how many versions a world had", 1)
+        refuse("a span without a valid version is empty")
+    check_number(frame.after, "the number of versions of a world", 1)
     if frame.by and frame.valid_to != times.FOREVER:
-        refuse("a world is superseded for good, and a span that ends is said to be because of another world")
+        refuse("a span without a valid version names a superseding world, and only one without an end may")
 
 
 def check_heading(frame: fr.Heading) -> None:
     if frame.format not in fr.MAGICS:
-        refuse(f"it says that the bundle has format {frame.format}")
+        refuse(f"the bundle has format {frame.format}")
     check_size(frame.store_id, ids.LINEAGE_BYTES, "the store's id")
     check_size(frame.chain, ids.HASH_BYTES, "the chain hash")
     check_size(frame.world, ids.LINEAGE_BYTES, "a world's id")
@@ -114,7 +114,7 @@ def check_commit(frame: fr.CommitFrame) -> None:
 
 def check_end(frame: fr.EndFrame, frames: int, worlds: int) -> None:
     if (frame.frames, frame.worlds) != (frames, worlds):
-        refuse(f"it counts {frame.frames} frames and {frame.worlds} worlds, but there are {frames} and {worlds}")
+        refuse(f"it counts {frame.frames} frames and {frame.worlds} worlds, and the bundle has {frames} and {worlds}")
 
 
 def blob_kind(stored: bytes) -> int:
@@ -133,7 +133,7 @@ def blob_kind(stored: bytes) -> int:
         refuse("it holds neither a body nor details")
     is_struck = codec.struck_in(stored) is not None
     if codec.is_struck(stored) and not is_struck:
-        refuse("what is left of details does not have its hash")
+        refuse("the rest of erased details does not have its hash")
     limits.checked_text(blob.why, "why", limits.MAX_REASON_BYTES)
     limits.checked_record(blob.source, "source")
     limits.checked_record(blob.properties, "properties")
@@ -150,7 +150,7 @@ def check_proposal(frame: fr.ProposalFrame) -> bool:
     _check_common_fields(frame)
     decided = [decision for decision, _, _ in frame.decisions]
     if decided not in _HISTORIES:
-        refuse(f"the proposal {ids.short(frame.proposal)} cannot have been {', then '.join(decided)[:80]}")
+        refuse(f"the proposal {ids.short(frame.proposal)} has impossible decisions: {', then '.join(decided)[:80]}")
     return decided == ["accepted"]
 
 
@@ -159,7 +159,7 @@ def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     if frame.digest_of == "built_in":
-        refuse(f"{errors.shown(frame.type)} is said to be built in, and such types are not registered with a digest")
+        refuse(f"the built-in edge type {errors.shown(frame.type)} is registered with a digest")
     _check_digest(frame)
 
 
@@ -169,9 +169,9 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     _check_digest(frame)
     if frame.details and not frame.seq:
-        refuse(f"why {errors.shown(frame.type)} was registered is told, and not by which commit")
+        refuse(f"the registration of {errors.shown(frame.type)} has a reason but no commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
-        refuse(f"{errors.shown(frame.type)} asks queries for something twice, or without a handler")
+        refuse(f"{errors.shown(frame.type)} names a query rewrite twice, or has one without a handler")
 
 
 def _check_digest(frame: fr.EdgeTypeFrame | fr.RegistrationFrame) -> None:
@@ -185,7 +185,7 @@ def _check_digest(frame: fr.EdgeTypeFrame | fr.RegistrationFrame) -> None:
         refuse(f"{errors.shown(frame.type)} has laws that cannot be read: {error}")
     limits.checked_text(laws.inverse, "an inverse", limits.MAX_TYPE_BYTES)
     if laws.packed() != frame.digest:
-        refuse(f"{errors.shown(frame.type)} has laws that no release writes so")
+        refuse(f"the laws of {errors.shown(frame.type)} are not in canonical form")
 
 
 def check_tuning(frame: fr.TuningFrame) -> None:
@@ -196,7 +196,7 @@ def check_tuning(frame: fr.TuningFrame) -> None:
             refuse(f"the threshold {name} is {getattr(frame, name)!r}")
     check_number(frame.most, "most", 1, _MAX_MOST)
     if frame.details and not frame.seq:
-        refuse("why thresholds were set is told, and not by which commit")
+        refuse("thresholds have a reason but no commit")
 
 
 def check_profile(frame: fr.ProfileFrame) -> None:
@@ -204,7 +204,7 @@ def check_profile(frame: fr.ProfileFrame) -> None:
     limits.checked_text(frame.profile, "a profile", limits.MAX_TYPE_BYTES, empty=False)
     for names, what in ((frame.node_types, "a node type"), (frame.relations, "a relation")):
         if len(names) > limits.MAX_VOCABULARY or len(set(names)) < len(names):
-            refuse(f"the profile {errors.shown(frame.profile)} names {what} twice, or too many")
+            refuse(f"the profile {errors.shown(frame.profile)} names {what} twice, or names too many")
         for name in names:
             limits.checked_text(name, what, limits.MAX_TYPE_BYTES, empty=False)
     if not frame.node_types:
@@ -319,7 +319,7 @@ class BundleReferences:
         """Require that a blob that is named as a body is one, and mark it as used."""
         kind = self._require_blob(blob)
         if kind not in (BODY, ERASED):
-            refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
+            refuse(f"the blob {ids.short(blob)} is not a body, and a frame names it as one")
         self._unused.discard(blob)
 
     def use_details(self, blob: bytes, *, struck: bool = False) -> None:
@@ -330,9 +330,9 @@ class BundleReferences:
         if not blob:
             return
         if blob in self._struck and not struck:
-            refuse(f"single texts of the blob {ids.short(blob)} were erased, and it is not of statements alone")
+            refuse(f"single texts of the blob {ids.short(blob)} were erased, and it holds more than statements")
         if self._require_blob(blob) == BODY:
-            refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
+            refuse(f"the blob {ids.short(blob)} is not details, and a frame names it as such")
         self._unused.discard(blob)
 
     def aliases_in(self, details: bytes) -> int:
@@ -344,7 +344,7 @@ class BundleReferences:
         if kind is None:
             refuse(f"the blob {ids.short(blob)} is missing")
         if blob in self._again and self._placed[blob] != self._group:
-            refuse(f"the blob {ids.short(blob)} is given for other worlds, and not for {ids.short(self._group)}")
+            refuse(f"the blob {ids.short(blob)} occurs with other worlds, and not with {ids.short(self._group)}")
         return kind
 
     # -- worlds and their versions
@@ -369,7 +369,7 @@ class BundleReferences:
         """Check that a world has at least as many versions by now as a frame counts."""
         told = len(self._versions[lineage])
         if not 0 <= count <= told:
-            refuse(f"{ids.short(lineage)} is said to have had {count} versions, and {told} are told")
+            refuse(f"a frame counts {count} versions of {ids.short(lineage)}, and the bundle has {told}")
 
     def complete_world(self, lineage: bytes) -> bytes:
         """Check the pending references to a complete world, and return the body of its newest version."""
@@ -389,20 +389,23 @@ class BundleReferences:
         if lineage in self._versions and is_whole:
             self._require_version(lineage, ordinal, body)
         elif self._awaited.setdefault(lineage, {}).setdefault(ordinal, body) != body:
-            refuse(f"two edges name different versions {ordinal} of {ids.short(lineage)}")
+            refuse(f"two edges name different bodies for version {ordinal} of {ids.short(lineage)}")
 
     def _require_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
         versions = self._versions[lineage]
         if ordinal > len(versions) or versions[ordinal - 1] != body:
-            refuse(f"an edge names {ids.short(body)} as version {ordinal} of {ids.short(lineage)}, which it is not")
+            refuse(
+                f"an edge names {ids.short(body)} as version {ordinal} of {ids.short(lineage)}, and that version "
+                "is another"
+            )
 
     # -- at the end
 
     def find_unmatched(self) -> Iterator[tuple[str, Collection[bytes]]]:
         """Yield ids that are never named, or named but never given, each with a description of the fault."""
-        yield "lies outside, and no edge leads there", self._unnamed
-        yield "is neither in the bundle nor listed as outside, and an edge names it", self._awaited.keys()
-        yield "is a blob that nothing names", self._unused
+        yield "lies outside of the bundle, and no edge leads there", self._unnamed
+        yield "is named by an edge, and is neither in the bundle nor listed as outside", self._awaited.keys()
+        yield "is a blob that no frame names", self._unused
 
 
 SAME_AS = "same_as"
@@ -451,10 +454,10 @@ class WorldGroup:
     def add_terms(self, frame: fr.TermsFrame, known: int) -> None:
         """Add terms, each at another of the ``known`` places in a blob."""
         if not frame.places or frame.places != sorted(set(frame.places)):
-            refuse(f"the terms in {ids.short(frame.details)} are none, or not in order")
+            refuse(f"the terms in {ids.short(frame.details)} are missing or not in order")
         for place in (frame.places[0], frame.places[-1]):
             if not 0 <= place < known:
-                refuse(f"there is no term {place} in {ids.short(frame.details)}")
+                refuse(f"{ids.short(frame.details)} has no term {place}")
         self._terms += (hashing.term_identity(frame.details, place) for place in frame.places)
 
     def add_quads(self, frame: fr.StatedFrame) -> None:
@@ -463,14 +466,14 @@ class WorldGroup:
             refuse(f"statements of {ids.short(self.lineage)} are none, cut short, or hold at no time")
         for quad in ev.quads_of(frame.quads):
             if min(quad[:3]) < 1 or quad[3] < 0 or max(quad) >= len(self._terms):
-                refuse(f"a statement of {ids.short(self.lineage)} names a term that is not told before it")
+                refuse(f"a statement of {ids.short(self.lineage)} names a term that does not come before it")
             self._quads.setdefault(quad, []).append((frame.valid_from, frame.valid_to))
 
     def _statement_leaves(self) -> Iterator[bytes]:
         for quad, windows in self._quads.items():
             windows.sort()
             if any(before[1] > after[0] for before, after in pairwise(windows)):
-                refuse(f"a statement of {ids.short(self.lineage)} is told twice of one time")
+                refuse(f"a statement of {ids.short(self.lineage)} occurs twice for one time")
             yield hashing.statement_leaf([self._terms[number] for number in quad])
 
     def add_end(self) -> None:
@@ -490,24 +493,24 @@ class WorldGroup:
         if frame.edge in self._edges:
             refuse(f"the edge {ids.short(frame.edge)} is given twice")
         if frame.type == SAME_AS and not self._proposals.get(frame.edge):
-            refuse(f"nobody accepted that {ids.short(frame.source)} is the same as {ids.short(frame.target)}")
+            refuse(f"no accepted proposal says that {ids.short(frame.source)} is the same as {ids.short(frame.target)}")
         self._edges[frame.edge] = b""
 
     def add_member(self, frame: fr.EdgeFrame, member_hash: bytes | None) -> None:
         """Add a member, with its hash if its group was read."""
         if frame.source != self.lineage:
-            refuse(f"the membership {ids.short(frame.edge)} stands with another world than its container")
+            refuse(f"the membership {ids.short(frame.edge)} is listed under a world that is not its container")
         if member_hash is None:
             refuse(
-                f"the member {ids.short(frame.target)} of {ids.short(frame.source)} is not among the worlds before it:"
-                " it is missing, or containment has a cycle"
+                f"the member {ids.short(frame.target)} of {ids.short(frame.source)} does not come before it: "
+                "it is missing, or containment has a cycle"
             )
         held, known = (
             fr.validity_of(frame.valid_from, frame.valid_to, frame.spans),
             self._member_times.get(frame.target),
         )
         if frame.edge in self._empty_memberships or (known is not None and held.overlaps(known)):
-            refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice at one time")
+            refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice at the same time")
         if held.is_empty:
             self._empty_memberships.add(frame.edge)
         else:
@@ -530,7 +533,7 @@ class WorldGroup:
     def add_profile(self, name: str) -> None:
         """Note the profile that closes its vocabulary, once."""
         if self._profiled:
-            refuse(f"{ids.short(self.lineage)} is closed to a second profile, {errors.shown(name)}")
+            refuse(f"{ids.short(self.lineage)} has a second profile, {errors.shown(name)}")
         self._profiled = True
 
     def add_belief(self, what: str, name: str) -> None:
@@ -552,4 +555,4 @@ class WorldGroup:
         self._edges.update(dict.fromkeys(self._statement_leaves(), b""))
         edges = trie.Trie(trie.MemoryNodes(), ids.HASH_BYTES, 0).update(self._edges) if self._edges else trie.EMPTY_ROOT
         if hashing.world_hash(newest, members, edges, self.frame.t_create) != self.frame.world_hash:
-            refuse(f"the world {ids.short(self.lineage)} states another hash than what it holds has")
+            refuse(f"the world {ids.short(self.lineage)} states a hash that does not match its content")

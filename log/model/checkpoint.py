@@ -77,7 +77,9 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
     note = signed_note.parse_note(told.checkpoint, what)
     lines = note.text.split("\n")[:-1]
     if len(lines) < _LINES or not all(lines):
-        raise signed_note.malformed(what, len(lines), "a checkpoint has three lines or more, and none of them is empty")
+        raise signed_note.malformed(
+            what, len(lines), "a checkpoint has at least three lines, and none of them is empty"
+        )
     origin, size, encoded = lines[:_LINES]
     if not _SIZE.fullmatch(size):
         raise signed_note.malformed(what, 2, f"{size[:40]!r} is not the size of a tree")
@@ -89,11 +91,11 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
         commit_state = _parse_commit_state(lines[_LINES:])
         if commit_state is None:
             raise signed_note.malformed(
-                what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
+                what, _LINES + 1, "the lines of chain hash, root hash and time are not in canonical form"
             )
     found = Checkpoint(origin, int(size), tree, commit_state)
     if not told.matches(found):
-        raise signed_note.malformed(what, 1, "what the JSON document says beside the checkpoint is not what that says")
+        raise signed_note.malformed(what, 1, "the JSON document's own fields differ from its checkpoint")
     return found, note
 
 
@@ -113,7 +115,7 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
     """
     holders = [signed_note.parse_verifier_key(key) for key in limits.checked_list(keys, "keys")]
     if head is None:
-        raise errors.InputError("Keys were given, and no head that they could have signed", "Give the head, too")
+        raise errors.InputError("Keys were given, but no head", "Give the head that they signed")
     checkpoint, note = read_checkpoint(head, what)
     missing = [key for key in holders if not signed_note.is_signed(note, key)]
     problems = tuple(f"{what} has no valid signature of {key.name} (key {key.key_id.hex()})" for key in missing)
@@ -182,4 +184,6 @@ def _parse_document(given: object, what: str) -> _HeadDocument:
     except (UnicodeDecodeError, UnicodeEncodeError):
         raise signed_note.malformed(what, 1, "it is not UTF-8 text") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise signed_note.malformed(what, 1, f"it is JSON, but no answer of `worlddb head --json`: {error}") from None
+        raise signed_note.malformed(
+            what, 1, f"it is JSON, but not an answer of `worlddb head --json`: {error}"
+        ) from None

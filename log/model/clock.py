@@ -28,9 +28,9 @@ def now_of(clock: Clock) -> int:
     """
     now: object = clock.now()
     if type(now) is not int or not times.MIN_TIME <= now <= times.MAX_TIME:
-        shown = f"{type(now).__name__}" if type(now) is not int else "outside of the years 1 to 9999"
+        shown = f"{type(now).__name__}" if type(now) is not int else "outside the years 1 to 9999"
         raise errors.InvalidTime(
-            f"now() of the clock gave {shown}, not a time", "Let it give microseconds since 1970 as a whole number"
+            f"The clock's now() returned {shown}, not a time", "Return microseconds since 1970 as a whole number"
         )
     return now
 

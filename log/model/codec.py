@@ -225,7 +225,7 @@ def _upcast_record(stored: bytes, seq: int) -> bytes:
         return _ENCODER.encode(record) if upcast(record) else stored
     except (*_UNREADABLE, LookupError) as error:
         raise errors.DamagedStore(
-            f"An event of an earlier version in commit {seq} does not hold what it should: {error!r}",
+            f"An older event in commit {seq} cannot be upgraded: {error!r}",
             "Run `worlddb verify`",
             seq=seq,
         ) from None
@@ -279,7 +279,7 @@ def strike_texts(stored: bytes, places: Iterable[int], seq: int) -> bytes:
     details, gone = _decode(_DETAILS, left, "blob", seq), set(places)
     if any(not 0 <= place < len(details.aliases) for place in gone):
         raise errors.DamagedStore(
-            f"A text of commit {seq} is said to be erased where there is none", "Run `worlddb verify`", seq=seq
+            f"Commit {seq} marks a text as erased that it does not have", "Run `worlddb verify`", seq=seq
         )
     if before is not None and all(not details.aliases[place] for place in gone):
         return stored

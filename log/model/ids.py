@@ -62,8 +62,8 @@ def parse_hex(text: str) -> str:
     if not is_reference(digits):
         raise InputError(
             f"{text[:80]!r} is not a reference",
-            f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits;"
-            " of a name, a view gives it: db.view().reference_of('Alice')",
+            f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits. "
+            "A view finds it by name: db.view().reference_of('Alice')",
         )
     return digits
 

@@ -115,7 +115,7 @@ def checked_callable(value: Value, what: str, method: str = "") -> Value:
     if value is None or callable(getattr(value, method, None) if method else value):
         return value
     lacks = f"which has no method {method}()" if method else "which cannot be called"
-    remedy = "Give an object that has it" if method else "Give a function"
+    remedy = "Give an object with that method" if method else "Give a function"
     raise InputError(f"{what} is {type(value).__name__}, {lacks}", remedy)
 
 
@@ -127,7 +127,7 @@ def checked_list(values: Iterable[Value], what: str) -> list[Value]:
         LimitExceeded: there are more than ``MAX_LISTED``.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InputError(f"{what} is {type(values).__name__}, not a list", "Give a list, also of one")
+        raise InputError(f"{what} is {type(values).__name__}, not a list", "Give a list, even of one")
     listed = list(islice(values, MAX_LISTED + 1))
     if len(listed) > MAX_LISTED:
         raise LimitExceeded(f"{what} has more than {MAX_LISTED} values", "Give fewer")
@@ -184,7 +184,7 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True,
     if not empty and not text.strip():
         raise InvalidText(f"{what} is empty", "Give at least one visible character")
     if not nul and "\0" in text:
-        raise InvalidText(f"{what} has a NUL at character {text.index(chr(0))}", "Leave it out: no text has one")
+        raise InvalidText(f"{what} has a NUL at character {text.index(chr(0))}", "Remove it: no text may contain one")
     return text
 
 
@@ -202,7 +202,7 @@ def checked_line(text: object, what: str, max_bytes: int, *, empty: bool = True)
                 kind = "a line end" if sign in _LINE_ENDS else f"the control character U+{ord(sign):04X}"
                 raise InvalidText(
                     f"{what} is {shown(given)}, with {kind} at character {at}",
-                    "Give it on one line; what is longer is the text",
+                    "Give it on one line; longer text belongs in the content",
                 )
     return given
 

@@ -167,10 +167,12 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
         InputError: it is neither text nor bytes.
     """
     if not isinstance(given, str | bytes):
-        raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give what `worlddb prove` wrote")
+        raise errors.InputError(
+            f"{what} is {type(given).__name__}, not text", "Give the file that `worlddb prove` wrote"
+        )
     if len(given) > limits.MAX_PROOF_BYTES:
         raise errors.LimitExceeded(
-            f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep"
+            f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that lies less deep"
         )
     try:
         json.loads(given, object_pairs_hook=_unique_members)
@@ -178,10 +180,10 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
         told = None if alone else _ANSWER.decode(given)
         found: Inclusion | Consistency = _DECODER.decode(given if told is None else told.proof)
         if told is not None and not told.matches(found):
-            raise msgspec.ValidationError("what is told beside it is not so")
+            raise msgspec.ValidationError("the fields beside the proof differ from it")
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise errors.MalformedFile(
-            f"{what} is no proof: {error}", "Give the file as `worlddb prove` wrote it", file=what
+            f"{what} is not a proof: {error}", "Give the file as `worlddb prove` wrote it", file=what
         ) from None
     if found.version != PROOF_VERSION:
         raise errors.MalformedFile(
@@ -196,7 +198,7 @@ def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object, and refuse duplicate members, of which another parser could take the other one."""
     found = dict(members)
     if len(found) != len(members):
-        raise ValueError("an object has a member twice")
+        raise ValueError("an object has the same member twice")
     return found
 
 
@@ -209,7 +211,7 @@ def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) ->
                 raise _ProofFails(head.problems[0])
             if head.checkpoint.origin != checkpoint.origin_of(bytes.fromhex(proof.store)):
                 raise _ProofFails(
-                    f"the head is of another store: {head.checkpoint.origin[:80]}, and the proof is of {proof.store}"
+                    f"the head belongs to another store: {head.checkpoint.origin[:80]}, and the proof to {proof.store}"
                 )
         if isinstance(proof, Consistency):
             claim = _check_consistency(proof, heads)
@@ -242,27 +244,29 @@ def _check_consistency(proof: Consistency, heads: Sequence[checkpoint.Anchor]) -
     ends = {proof.old: proof.old_root, proof.new: proof.new_root}
     if len(heads) > 1 and [head.checkpoint.size for head in heads] != [proof.old, proof.new]:
         sizes = " and ".join(str(head.checkpoint.size) for head in heads)
-        raise _ProofFails(f"the proof leads from {proof.old} to {proof.new} commits, and the heads are of {sizes}")
+        raise _ProofFails(f"the proof leads from {proof.old} to {proof.new} commits, and the heads cover {sizes}")
     for head in heads:
         size, tree = head.checkpoint.size, head.checkpoint.tree.hex()
         if size not in ends:
-            raise _ProofFails(f"the proof is about {proof.old} and {proof.new} commits, and the head about {size}")
+            raise _ProofFails(f"the proof is about {proof.old} and {proof.new} commits, and the head covers {size}")
         if tree != ends[size]:
             raise _ProofFails(f"the proof leads to another root than the head has for {size} commits")
     roots = bytes.fromhex(proof.old_root), bytes.fromhex(proof.new_root)
     if not merkle.is_consistent(proof.old, proof.new, *roots, [bytes.fromhex(each) for each in proof.path]):
-        raise _ProofFails(f"the log of {proof.new} commits is not shown to begin with the one of {proof.old}")
+        raise _ProofFails(
+            f"the proof does not show that the log of {proof.new} commits begins with the one of {proof.old}"
+        )
     return {name: getattr(proof, name) for name in ("store", "old", "old_root", "new", "new_root")}
 
 
 def _check_inclusion(proof: Inclusion, heads: Sequence[checkpoint.Anchor]) -> dict[str, Any]:
     if len(heads) != 1:
-        raise _ProofFails(f"{len(heads)} heads were given, and an inclusion is held against one")
+        raise _ProofFails(f"{len(heads)} heads were given, and an inclusion proof needs exactly one")
     header = _proved_header(proof, heads[0].checkpoint)
     last = _descend(proof, header)
     within = [step.lineage for step in proof.worlds]
     if proof.world not in (within if proof.edge is not None or len(within) == 1 else within[:-1]):
-        raise _ProofFails(f"the world {proof.world or 'root'} is not on the way down that the proof takes")
+        raise _ProofFails(f"the proof does not pass through the world {proof.world or 'root'}")
     claim: dict[str, Any] = {
         "store": proof.store,
         "size": proof.size,
@@ -282,15 +286,15 @@ def _check_inclusion(proof: Inclusion, heads: Sequence[checkpoint.Anchor]) -> di
 def _proved_header(proof: Inclusion, head: checkpoint.Checkpoint) -> codec.Header:
     """The commit's header, if it is the leaf of a tree that has the head's root."""
     if proof.size != head.size:
-        raise _ProofFails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
+        raise _ProofFails(f"the proof is for a head of {proof.size} commits, and the given head covers {head.size}")
     chain = codec.chain_hash(bytes.fromhex(proof.header))
     path = [bytes.fromhex(each) for each in proof.path]
     if merkle.root_of_inclusion(hashing.log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
-        raise _ProofFails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
+        raise _ProofFails(f"the proof does not show that commit {proof.seq} is in the head's log")
     header = _header_of(proof)
     here = checkpoint.CommitState(chain, header.root, header.ingest_time)
     if proof.seq == head.size and head.commit_state is not None and head.commit_state != here:
-        raise _ProofFails("the head says something else of its last commit than the commit does")
+        raise _ProofFails("the head states another chain hash, root or time of its last commit than the commit itself")
     return header
 
 
@@ -300,7 +304,7 @@ def _header_of(proof: Inclusion) -> codec.Header:
     except errors.WorldDBError as error:
         raise _ProofFails(error.message) from None
     if header.seq != proof.seq:
-        raise _ProofFails(f"the header is that of commit {header.seq}, not {proof.seq}")
+        raise _ProofFails(f"the header belongs to commit {header.seq}, not {proof.seq}")
     return header
 
 
@@ -327,10 +331,12 @@ def proved_member(worlds: Sequence[WorldStep], top: str, world_hash: bytes) -> W
 def _walk_down(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldStep:
     for position, step in enumerate(worlds):
         if (step.lineage == top) != (position == 0):
-            raise _ProofFails(f"the way down does not begin at {top or 'the root world'}, or comes back to it")
+            raise _ProofFails(f"the path does not begin at {top or 'the root world'}, or returns to it")
         body, members, edges = (bytes.fromhex(each) for each in (step.body, step.members, step.edges))
         if hashing.world_hash(body, members, edges, step.created) != expected:
-            raise _ProofFails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
+            raise _ProofFails(
+                f"the hash of the world {step.lineage or 'root'} is not the one that its container states"
+            )
         if position == len(worlds) - 1:
             break
         below = worlds[position + 1].lineage
@@ -339,7 +345,7 @@ def _walk_down(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldS
         )
         if len(below) != 2 * ids.LINEAGE_BYTES or value is None:
             raise _ProofFails(
-                f"{below or 'the root'} is not shown to be a member of {step.lineage or 'the root world'}"
+                f"the proof does not show that {below or 'the root'} is a member of {step.lineage or 'the root world'}"
             )
         expected = value
     if step.nodes:
@@ -350,10 +356,11 @@ def _walk_down(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldS
 def _proved_edge(edge: EdgeStep, home: WorldStep) -> bytes:
     """The edge's identifier, if it is in the interior of its home."""
     if home.lineage not in (edge.home, ROOT):
-        raise _ProofFails(f"the edge's home is {edge.home}, and the way down ends at {home.lineage}")
+        raise _ProofFails(f"the edge's home is {edge.home}, and the path ends at {home.lineage}")
     if trie.proved_value(bytes.fromhex(home.edges), edge.id, 0, [bytes.fromhex(each) for each in edge.nodes]) is None:
         raise _ProofFails(
-            f"the edge {edge.id.hex()} is not shown to be in the interior of {home.lineage or 'the root world'}"
+            f"the proof does not show that the edge {edge.id.hex()} is in the interior of "
+            f"{home.lineage or 'the root world'}"
         )
     return edge.id
 
@@ -369,7 +376,7 @@ def _shown_text(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
         return {}
     stored = bytes.fromhex(proof.shown)
     if hashing.blob_id(stored).hex() != (last.body if proof.edge is None else proof.edge.details):
-        raise _ProofFails("the text that is shown is not the one that was written")
+        raise _ProofFails("the shown text is not the one that was written")
     try:
         blob = codec.decode_blob(stored, proof.seq)
     except errors.WorldDBError as error:
@@ -378,4 +385,4 @@ def _shown_text(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
         return {"type": blob.type, "name": blob.name, "content": blob.content}
     if isinstance(blob, blobs.Details):
         return {"why": blob.why, "properties": blob.properties}
-    raise _ProofFails("the text that is shown is neither a body nor details")
+    raise _ProofFails("the shown text is neither a body nor details")

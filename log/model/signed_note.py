@@ -97,7 +97,7 @@ def checked_key_name(name: object) -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isprintable():
         raise InputError(
-            f"{shown(name)} cannot be the name of a key", "Give up to 255 characters without white space or plus"
+            f"{shown(name)} is not a valid name of a key", "Give up to 255 characters without white space or plus"
         )
     return name
 
@@ -107,9 +107,9 @@ def parse_verifier_key(text: object) -> VerifierKey:
     name, key_id, raw = _parse_key(text, private=False)
     key = VerifierKey(name, raw[0], raw[1:])
     if key.kind not in (ED25519, COSIGNATURE):
-        raise InputError(f"The key of {name} is of kind {key.kind}, which is not known", "Give an Ed25519 key")
+        raise InputError(f"The key of {name} has the unknown kind {key.kind}", "Give an Ed25519 key")
     if key.key_id != key_id:
-        raise InputError(f"The key of {name} does not have the hash that stands in it", _KEY_REMEDY)
+        raise InputError(f"The hash of the key of {name} does not match the key", _KEY_REMEDY)
     return key
 
 
@@ -121,7 +121,9 @@ def parse_signing_key(text: object) -> SigningKey:
     name, key_id, raw = _parse_key(text, private=True)
     key = SigningKey(name, raw[1:])
     if raw[0] != ED25519 or key.verifier.key_id != key_id:
-        raise InputError(f"The signing key of {name} is not an Ed25519 key with that hash", "Give the file's one line")
+        raise InputError(
+            f"The signing key of {name} is not an Ed25519 key with that hash", "Give the one line of the file"
+        )
     return key
 
 
@@ -210,7 +212,7 @@ def _parse_signature(line: str, what: str, number: int) -> Signature:
     name, _, encoded = rest.partition(" ")
     raw = decode_base64(encoded)
     if dash != "—" or not _NAME.fullmatch(name) or raw is None or len(raw) <= _ID_BYTES:
-        raise malformed(what, number, f"{line[:80]!r} is no signature")
+        raise malformed(what, number, f"{line[:80]!r} is not a signature")
     return Signature(name, raw[:_ID_BYTES], raw[_ID_BYTES:])
 
 
@@ -220,14 +222,18 @@ def _key_text(name: str, key_id: bytes, raw: bytes) -> str:
 
 def _parse_key(text: object, *, private: bool) -> tuple[str, bytes, bytes]:
     named = "The signing key" if private else shown(text)
-    problem = InputError(f"{named} is not written as a key is", _KEY_REMEDY)
+    problem = InputError(f"{named} does not have the form of a key", _KEY_REMEDY)
     if not isinstance(text, str):
         raise problem
     line = text.strip()
     if private != line.startswith(_PRIVATE):
         if private:
-            raise InputError("What was given to sign with is not a signing key", "It begins with PRIVATE+KEY+")
-        raise InputError("A signing key was given to check with", "Give the verifier key, and keep the other secret")
+            raise InputError(
+                "The key given to sign with is not a signing key", "Give the key that begins with PRIVATE+KEY+"
+            )
+        raise InputError(
+            "A signing key was given to verify with", "Give the verifier key, and keep the signing key secret"
+        )
     name, _, rest = line.removeprefix(_PRIVATE).partition("+")
     digits, _, encoded = rest.partition("+")
     raw = decode_base64(encoded)

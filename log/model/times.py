@@ -39,7 +39,7 @@ _TEXT_REMEDY: Final = (
     "Write a date (2025-02-01, which means its first instant in UTC) or a time with its offset (2025-02-01T09:00:00Z,"
     " 2025-02-01T10:00+01:00)"
 )
-_WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; times in words are understood in the text of a question only"
+_WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; only the text of a question may hold times in words"
 
 
 class _LazyPattern:
@@ -98,13 +98,11 @@ def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
     Raises:
         InvalidTime: it is something else, or not more than nothing, or longer than a thousand years.
     """
-    remedy = (
-        f"Give a number of seconds, or a timedelta, more than 0 and at most a thousand years ({_LONGEST_SECONDS:,} s)"
-    )
+    remedy = f"Give a number of seconds, or a timedelta, above 0 and at most a thousand years ({_LONGEST_SECONDS:,} s)"
     if isinstance(value, timedelta):
         value = value / timedelta(seconds=1)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidTime(f"{what} is {type(value).__name__}, not a length of time", remedy)
+        raise InvalidTime(f"{what} is {type(value).__name__}, not a duration", remedy)
     if not 0 < value <= _LONGEST_SECONDS or (micros := round(value * 1_000_000)) < 1:
         raise InvalidTime(f"{what} is {value!r:.40} seconds", remedy)
     return micros
@@ -164,7 +162,7 @@ def _explain_fault(text: str) -> str:
         return ": an offset is less than 24 hours"
     zone = _ZONE.search(text)
     if zone is not None:
-        return f": {zone.group()} is the name of a zone, and the offset that it has then is needed"
+        return f": {zone.group()} is the name of a zone; give its offset at that time"
     return ": there is no such day or hour"
 
 
@@ -391,7 +389,8 @@ def checked_interval(start: int, end: int, what: str = "valid", *, given: bool =
     """
     if end < start and not given:
         raise InvalidInterval(
-            f"{what}_to {format_time(end)} lies before {format_time(start)}, the start if no {what}_from is given",
+            f"{what}_to {format_time(end)} lies before {format_time(start)}, the start that holds without a "
+            f"{what}_from",
             f"Give a {what}_from that is not after {what}_to",
         )
     if end < start:

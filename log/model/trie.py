@@ -102,7 +102,7 @@ class Trie:
             return root_of(self.nodes)
         growth, root = self._update(b"", list(changes.items()), before)
         if new and growth < new - sum(value is None for value in changes.values()):
-            raise _damaged_error("has an entry already that is only now written")
+            raise _damaged_error("already has an entry that is only now written")
         return root
 
     def get(self, key: bytes) -> bytes | None:
@@ -287,7 +287,7 @@ _NO_CHILD: Final = (0, EMPTY_ROOT)
 
 def _damaged_error(what: str) -> errors.DamagedStore:
     return errors.DamagedStore(
-        f"Of the tables, the tree of what a world holds {what}",
+        f"In the tables, the tree of a world's interior {what}",
         "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
     )
 

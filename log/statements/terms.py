@@ -66,7 +66,8 @@ class Iri(msgspec.Struct, frozen=True, order=True):
     def __post_init__(self) -> None:
         if not _is_text(self.value) or not _SCHEME.match(self.value) or _NO_IRI.search(self.value):
             raise errors.InputError(
-                f"{errors.shown(self.value)} is no absolute IRI", "Give one with its scheme, as https://example.org/a"
+                f"{errors.shown(self.value)} is not an absolute IRI",
+                "Give one with its scheme, as https://example.org/a",
             )
         _check_text(self.value)
 
@@ -94,7 +95,9 @@ class Literal(msgspec.Struct, frozen=True, order=True):
                 Iri(self.datatype)
             return
         if not _is_text(self.language) or not _LANGUAGE.fullmatch(self.language):
-            raise errors.InputError(f"{errors.shown(self.language)} is no language tag", "Give one such as en or pt-BR")
+            raise errors.InputError(
+                f"{errors.shown(self.language)} is not a language tag", "Give one such as en or pt-BR"
+            )
         msgspec.structs.force_setattr(self, "language", self.language.lower())
         msgspec.structs.force_setattr(self, "datatype", LANGUAGE_STRING)
 
@@ -116,7 +119,7 @@ class BlankNode(msgspec.Struct, frozen=True, order=True):
 
     def __post_init__(self) -> None:
         if not _is_text(self.id) or not _LABEL.fullmatch(self.id):
-            raise errors.InputError(f"{errors.shown(self.id)} is no label of a blank node", "Give one such as b0")
+            raise errors.InputError(f"{errors.shown(self.id)} is not a label of a blank node", "Give one such as b0")
         _check_text(self.id)
 
     def __str__(self) -> str:
@@ -175,7 +178,7 @@ def _unescape(found: re.Match[str]) -> str:
             return chr(code)
     elif one in _ESCAPED:
         return _ESCAPED[one]
-    raise errors.InputError(f"{found.group()!r} is no escape of N-Triples", 'Use \\n, \\t, \\", \\\\ or \\uXXXX')
+    raise errors.InputError(f"{found.group()!r} is not an escape of N-Triples", 'Use \\n, \\t, \\", \\\\ or \\uXXXX')
 
 
 def term_of(text: str) -> Term:
@@ -207,7 +210,7 @@ def values_in(term: Term) -> Iterator[str]:
 
 def _not_a_term(text: str) -> errors.InputError:
     return errors.InputError(
-        f"{errors.shown(text[:_SHOWN])} is no term of N-Triples",
+        f"{errors.shown(text[:_SHOWN])} is not a term of N-Triples",
         'Write an IRI as <https://example.org/a>, a text as "tea", "thé"@fr or "3"^^<…#integer>, a blank node as _:b0',
     )
 
@@ -246,9 +249,9 @@ def checked_triple(subject: Term, predicate: Term, object: Term) -> Triple:
         InputError: one of them may not stand where it does.
     """
     if not isinstance(subject, Iri | BlankNode):
-        raise errors.InputError(f"{str(subject)[:_SHOWN]} is a subject", "A subject is an IRI or a blank node")
+        raise errors.InputError(f"{str(subject)[:_SHOWN]} cannot be a subject", "Give an IRI or a blank node")
     if not isinstance(predicate, Iri):
-        raise errors.InputError(f"{str(predicate)[:_SHOWN]} is a predicate", "A predicate is an IRI")
+        raise errors.InputError(f"{str(predicate)[:_SHOWN]} cannot be a predicate", "Give an IRI")
     return Triple(subject, predicate, object)
 
 
@@ -271,7 +274,9 @@ def skolem_iri(blank: BlankNode) -> Iri:
         InputError: its id is not the 32 digits of a UUID: who takes it in gives it one first.
     """
     if not _UUID.fullmatch(blank.id):
-        raise errors.InputError(f"{blank} is no blank node of a store", "Its id is the 32 digits of a UUID, lower case")
+        raise errors.InputError(
+            f"{blank} is not a blank node of a store", "Give the 32 lower-case hex digits of a UUID as its id"
+        )
     return Iri(SKOLEM + blank.id)
 
 

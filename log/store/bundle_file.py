@@ -45,7 +45,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
         UnavailableError: the file cannot be written there.
     """
     if overwrite and path.is_file() and _belongs_to_store(path):
-        raise errors.InputError(f"{str(path)!r:.200} belongs to a store", "Choose a name outside of every store")
+        raise errors.InputError(f"{str(path)!r:.200} lies in a store", "Choose a path outside every store")
     if path.exists() and not (overwrite and path.is_file()):
         raise errors.InputError(
             f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
@@ -65,7 +65,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
             os.replace(made.name, path)
     except (FileNotFoundError, NotADirectoryError):
         raise errors.InputError(
-            f"{str(path)!r:.200} is in no directory that exists", "Make the directory first"
+            f"The directory of {str(path)!r:.200} does not exist", "Create the directory first"
         ) from None
     except OSError as error:
         raise errors.UnavailableError(
@@ -151,7 +151,7 @@ class BundleReader:
     def invalid(self, why: str, remedy: str = _AGAIN) -> errors.InvalidBundle:
         """The error that blames the frame that was read last."""
         return errors.InvalidBundle(
-            f"The bundle {self.name} does not hold at frame {self.frames}: {why}",
+            f"The bundle {self.name} is invalid at frame {self.frames}: {why}",
             remedy,
             file=self.name,
             frame=self.frames,
@@ -172,15 +172,15 @@ class BundleReader:
             raise self.invalid(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
         if found.startswith(bundle.LINES_STEM):
             raise errors.InvalidBundle(
-                f"{self.name} is an export in JSON Lines, and not a bundle",
-                "JSON Lines are for other programs. Export a bundle with `worlddb export --out FILE`, which keeps"
-                " identifiers, versions and edges",
+                f"{self.name} is an export in JSON Lines, not a bundle",
+                "JSON Lines are for other programs. Export a bundle with `worlddb export --out FILE`: it "
+                "keeps identifiers, versions and edges",
                 file=self.name,
             )
         begins = f"it begins with {found!r}" if found else "it is empty"
         raise errors.InvalidBundle(
             f"{self.name} is not a bundle: {begins}",
-            "A bundle is made by `worlddb export`; take in conversations and documents with `worlddb ingest`",
+            "Give a file that `worlddb export` wrote; take in conversations and documents with `worlddb ingest`",
             file=self.name,
         )
 
@@ -190,12 +190,12 @@ class BundleReader:
             raise self.invalid(f"there are more than {limits.MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
         length = _LENGTH.unpack(self._read_exactly(_LENGTH.size))[0]
         if length > limits.MAX_FRAME_BYTES:
-            raise self.invalid(f"it says that it has {length:,} bytes, above the limit of {limits.MAX_FRAME_BYTES:,}")
+            raise self.invalid(f"it states {length:,} bytes, above the limit of {limits.MAX_FRAME_BYTES:,}")
         payload = self._read_exactly(length)
         stated = self._read_exactly(ids.HASH_BYTES)
         self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         if stated != self.hash:
-            raise self.invalid("it does not have the hash that stands behind it")
+            raise self.invalid("its hash is wrong")
         try:
             return bundle.decode_frame(payload)
         except ValueError as error:
@@ -204,7 +204,7 @@ class BundleReader:
     def _read_exactly(self, count: int) -> bytes:
         found = self._read(count)
         if len(found) < count:
-            raise self.invalid("the file ends in the middle: it is cut short")
+            raise self.invalid("the file ends inside it: it is cut short")
         return found
 
     def _read(self, count: int) -> bytes:

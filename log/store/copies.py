@@ -61,7 +61,7 @@ def refuse_inside(folder: Path, target: Path) -> None:
     except ValueError as error:
         raise errors.InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None
     if is_inside:
-        raise errors.InputError(f"{target} lies inside the store {folder} itself", "Name a place outside of the store")
+        raise errors.InputError(f"{target} lies inside the store {folder} itself", "Name a place outside the store")
 
 
 def note_copy(env: environment.Environment, copy: Copy) -> None:
@@ -123,8 +123,9 @@ def list_lost_lines(folder: Path, log: LmdbLog) -> Iterator[str]:
     lost = _subtract_known(known, _read_file(folder))
     if lost:
         yield (
-            f"{COPIES_FILE} lacks {len(lost):,} of {len(known):,} copies that data.mdb knows of, such as the"
-            f" {lost[0].kind} at {lost[0].path}. Receipts name them all the same, and the next copy writes them again"
+            f"{COPIES_FILE} lacks {len(lost):,} of {len(known):,} copies that data.mdb lists, such as the "
+            f"{lost[0].kind} at {lost[0].path}. Receipts name them all, and the next copy writes the list "
+            "again"
         )
 
 
@@ -132,7 +133,7 @@ def list_lost_notes(log: LmdbLog) -> Iterator[str]:
     """Report notes of copies that are missing from the data file or unreadable."""
     most, known = max((number for number, _ in log.copies()), default=0), len(_read_data_file(log))
     if known != most:
-        yield f"of the {most:,} copies that were noted in data.mdb, {known:,} can be read"
+        yield f"of the {most:,} copies that data.mdb lists, {known:,} can be read"
 
 
 def _read_data_file(log: LmdbLog) -> list[Copy]:

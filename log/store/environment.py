@@ -74,7 +74,7 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes
     set_transaction(copy, source.id())
     left_out = source.get(without) is not None
     if written + left_out != source.stat()["entries"] or damaged_pages(copy, source.id(), (b"\x00", b"\xff")):
-        raise DamagedStore(f"{copy} is not a whole copy", "Run `worlddb verify`, and check the disk")
+        raise DamagedStore(f"{copy} is not a complete copy", "Run `worlddb verify`, and check the disk")
     return copy
 
 
@@ -263,7 +263,8 @@ class Environment:
                 replace_data_file(copy, self.folder, self.step)
             except OSError as error:
                 raise UnavailableError(
-                    f"{self.folder} cannot be written anew: {error}", "Check disk space and permissions, then try again"
+                    f"The data file in {self.folder} cannot be rewritten: {error}",
+                    "Check disk space and permissions, then try again",
                 ) from error
 
     def refuse_replaced(self) -> None:

@@ -127,7 +127,7 @@ def _read_evidence(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes
     blob = None if stored is None else codec.decode_blob(stored, seq)
     if not isinstance(blob, Evidence):
         raise errors.DamagedStore(
-            f"Commit {seq} says that texts were erased elsewhere, and its evidence is missing",
+            f"Commit {seq} records an erasure made elsewhere, and its evidence is missing",
             "Run `worlddb verify`, and restore the store from a backup",
             seq=seq,
         )
@@ -151,15 +151,15 @@ def list_unproved(events: codec.Events, blob_at: Callable[[int], bytes | None], 
             continue
         shown = event.lineage.hex()[:12]
         if here is None:
-            yield f"the evidence does not say that {shown} was erased"
+            yield f"the evidence does not state that {shown} was erased"
         elif not {blob for blob in here.blobs if blob[0] <= event.through}.issuperset(event.blobs):
             yield f"the evidence for {shown} names other texts"
         elif not event.through < min(seq, evidence.header.seq):
-            yield f"the evidence for {shown} is of a history that had not parted"
+            yield f"the evidence for {shown} comes from a history that had not diverged"
         elif any(hashing.blob_id(text) != evidence.events.blob(at) for at, text in evidence.details.items()):
             yield f"the evidence for {shown} gives another reason"
         elif (here.everywhere, here.forbidden) != (event.everywhere, event.forbidden):
-            yield f"the evidence for {shown} says something else"
+            yield f"the evidence for {shown} states something else"
 
 
 def _list_unproved_strikes(
@@ -176,11 +176,11 @@ def _list_unproved_strikes(
     }
     said = {(blob, place) for blob, places in zip(event.blobs, event.places, strict=False) for place in places}
     if not struck:
-        yield f"the evidence does not say that texts of {shown} were erased"
+        yield f"the evidence does not state that texts of {shown} were erased"
     elif not known.issuperset(said):
         yield f"the evidence for {shown} names other texts"
     elif not event.through < min(seq, evidence.header.seq):
-        yield f"the evidence for {shown} is of a history that had not parted"
+        yield f"the evidence for {shown} comes from a history that had not diverged"
     elif any(hashing.blob_id(text) != evidence.events.blob(at) for at, text in evidence.details.items()):
         yield f"the evidence for {shown} gives another reason"
 

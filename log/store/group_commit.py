@@ -77,8 +77,8 @@ class CommitQueue(Generic[Request, Answer]):
             if not taken and not place.leads:
                 self._waiting.remove(place)
                 raise WriterBusy(
-                    f"Other threads of this process were writing for {self.timeout_seconds:g} s",
-                    "Try again. Nothing was written, reads go on",
+                    f"Other threads of this process held the writer lock for {self.timeout_seconds:g} s",
+                    "Try again. Nothing was written; reads go on",
                 )
         # A batch has time limits of its own, and always ends with an answer.
         if taken and not place.called.wait(LONGEST_SECONDS):
@@ -126,6 +126,6 @@ def _copy_error(error: Exception) -> Exception:
 
 def _interrupted_error() -> Exception:
     return UnavailableError(
-        "The thread that wrote for this one was interrupted, so that this may or may not have been written",
-        "Try again under the same idempotency key, or look",
+        "The thread that wrote for this one was interrupted: this may or may not have been written",
+        "Try again under the same idempotency key, or look the write up",
     )

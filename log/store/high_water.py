@@ -39,8 +39,8 @@ _MARK = struct.Struct(">8sQ32sQQI")
 _CHECKSUM = struct.Struct(">I")
 DAMAGE_FILE: Final = "damaged"
 DAMAGE_REMEDY: Final = (
-    "Run `worlddb verify --deep`: if only tables are wrong, `worlddb rebuild` mends them; else restore the store from a"
-    " backup. A verification that finds nothing lets writes go on"
+    "Run `worlddb verify --deep`. If only tables are wrong, run `worlddb rebuild`; else restore the store "
+    "from a backup. Writes go on once a verification finds no damage"
 )
 _REMEDY: Final = "Restore the store from a backup, and check the disk"
 _ATTEMPTS: Final = 8
@@ -118,7 +118,7 @@ def refuse_damaged(folder: Path) -> None:
     if found is not None:
         where = f", first in commit {found.seq}" if found.seq else ""
         raise errors.DamagedStore(
-            f"A verification found {folder} damaged{where} (says {DAMAGE_FILE} in it), so nothing was written",
+            f"A verification found {folder} damaged{where} (see {DAMAGE_FILE} in it), so nothing was written",
             DAMAGE_REMEDY,
             seq=found.seq or None,
         )
@@ -184,12 +184,12 @@ def _find_problem(data: Path, number: int, mark: Mark | None) -> _Problem | None
     if here is None:
         return None
     if not used.plain:
-        return _Problem(f"{data} has a damaged meta: the flags of its trees are not those of a store", _REMEDY)
+        return _Problem(f"{data} has a damaged meta page: its tree flags are not those of a store", _REMEDY)
     numbers = tuple(meta.transaction for meta in metas)
     if before is not None and before.seq > here.seq and other.transaction <= number:
         return _Problem(
-            f"{data} was rolled back: it ends at commit {here.seq}, and commit {before.seq} is there, in the meta that"
-            f" counts as the older one (the metas' numbers are {numbers[0]} and {numbers[1]})",
+            f"{data} was rolled back: it ends at commit {here.seq}, and the meta page that counts as older "
+            f"names commit {before.seq} (the transaction numbers are {numbers[0]} and {numbers[1]})",
             _REMEDY,
             here.seq + 1,
         )
@@ -200,8 +200,8 @@ def _find_problem(data: Path, number: int, mark: Mark | None) -> _Problem | None
         and (here == before or (before is not None and here.seq > before.seq) or _is_mark_of(mark, here))
     ):
         return _Problem(
-            f"{data} has metas whose numbers, {numbers[0]} and {numbers[1]}, do not go together: which of them is the"
-            " last cannot be told",
+            f"{data} has meta pages with the transaction numbers {numbers[0]} and {numbers[1]}, which do not "
+            "fit together: the last one cannot be told",
             _REMEDY,
         )
     return None
@@ -228,22 +228,22 @@ def _compare_with_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: M
     file, seq = data.parent / MARK_FILE, mark.head.seq
     if here.seq < seq:
         return _Problem(
-            f"{data} ends at commit {here.seq}, but commit {seq} was acknowledged (says {file.name} beside it): the"
-            " store was rolled back, or an older file was put in its place",
+            f"{data} ends at commit {here.seq}, but commit {seq} was acknowledged (see {file.name} beside "
+            "it): the store was rolled back, or an older file was put in its place",
             f"Restore the store from a backup. To go on without commits {here.seq + 1} to {seq}, delete {file}",
             here.seq + 1,
         )
     if used.values is not None and is_different_commit(used.values[1], mark.head.chain):
         return _Problem(
-            f"{data} has another commit {seq} than was acknowledged here (says {file.name} beside it): it is the file"
-            " of another store, or was rolled back and written to",
-            f"Restore the store from a backup. To go on with the store that is there, delete {file}",
+            f"{data} has another commit {seq} than the one acknowledged here (see {file.name} beside it): it "
+            "is the file of another store, or was rolled back and then written to",
+            f"Restore the store from a backup. To keep the present store, delete {file}",
         )
     of_mark = (here, used.transaction, os.stat(data).st_ino)
     if of_mark == (mark.head, mark.transaction, mark.inode) and used.checksum != mark.meta:
         return _Problem(
-            f"{data} has a damaged meta: that of transaction {mark.transaction}, after commit {seq}, is not what was"
-            " written",
+            f"{data} has a damaged meta page: that of transaction {mark.transaction}, after commit {seq}, is "
+            "not what was written",
             _REMEDY,
         )
     return None

@@ -58,8 +58,8 @@ class WriterLock:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
             raise WriterBusy(
-                f"The store was held by another writer ({who}) for {waited:g} s",
-                "Try again; if that process is stopped, continue or end it. Nothing was written, reads go on",
+                f"Another writer ({who}) held the store for {waited:g} s",
+                "Try again; if that process is stopped, continue or end it. Nothing was written; reads go on",
                 holder=holder,
             )
         try:
@@ -127,7 +127,7 @@ class WriterLock:
 def _unwritable_error(error: OSError) -> UnavailableError:
     is_frozen = error.errno == errno.EROFS
     remedy = (
-        "Copy the directory to a place where you may write"
+        "Copy the directory to a place that you may write to"
         if is_frozen
         else "Check permissions, disk space and open files"
     )

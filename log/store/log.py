@@ -205,7 +205,7 @@ class LmdbLog(Log):
         head = head_of(self._get(HEAD_KEY))
         if head is None:
             raise errors.DamagedStore(
-                "The record of where the log ends is cut short", "Run `worlddb verify`, or restore a backup"
+                "The record of the log's end is cut short", "Run `worlddb verify`, or restore a backup"
             )
         return head
 
@@ -230,7 +230,7 @@ class LmdbLog(Log):
         if head != last:
             found = f"there is a commit {last}" if last > head else f"its last commit is {last}"
             raise errors.DamagedStore(
-                f"The log says that it ends at {head}, but {found}",
+                f"The log records its end at {head}, but {found}",
                 "Run `worlddb doctor`, and restore the store from a backup",
                 seq=min(head, last) + 1,
             )
@@ -255,7 +255,9 @@ class LmdbLog(Log):
         if magic != MAGIC:
             raise errors.NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
         if version < 1:
-            raise errors.DamagedStore(f"The store says that it has format {version}", "Restore the store from a backup")
+            raise errors.DamagedStore(
+                f"The store states the unknown format {version}", "Restore the store from a backup"
+            )
         if version > STRUCK_FORMAT:
             raise errors.NewerFormat(
                 f"The store has format {version}; this release knows formats up to {STRUCK_FORMAT}",
@@ -359,7 +361,7 @@ class LmdbLog(Log):
         """
         key = _BLOB.pack(_BLOBS, seq, position)
         if self.events(seq).blob(position) != codec.named_id(stored) or not self._txn.put(key, stored, overwrite=False):
-            raise errors.Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
+            raise errors.Conflict(f"Blob {position} of commit {seq} is not missing, or has another id", "Decide again")
 
     def header(self, seq: int) -> codec.Header:
         chain, stored = self.stored_header(seq)
@@ -441,14 +443,14 @@ class LmdbLog(Log):
             return "" if len(stored) == ids.HASH_BYTES else "the note of a snapshot is not what was written"
         if key == _FORMAT_KEY:
             is_mark = stored in (codec.encode((MAGIC, FORMAT)), _STRUCK_MARK)
-            return "" if is_mark else "the mark of the format is not what was written"
+            return "" if is_mark else "the format mark is not what was written"
         if key == HEAD_KEY:
             return ""  # Compared with the last commit elsewhere.
         if key == SCRUB_KEY:
             return "" if len(stored) == _U64.size else "the mark of an unfinished erasure is not what was written"
         if key == _COPY_KEY:
-            return "" if stored in COPY_KINDS else "the mark of a copy is of no known kind"
-        return f"there is a record of no known kind, under the key {key.hex()[:40]}"
+            return "" if stored in COPY_KINDS else "the copy mark is of an unknown kind"
+        return f"a record of an unknown kind lies under the key {key.hex()[:40]}"
 
     def is_struck(self) -> bool:
         """True if single texts were ever erased."""
@@ -512,7 +514,7 @@ def _refuse_changed(what: str, holds: bool, seq: int) -> None:
     """
     if not holds:
         raise errors.DamagedStore(
-            f"The {what} of commit {seq} is not what was written: it does not have its hash",
+            f"The {what} of commit {seq} does not have its hash: it was altered",
             "Run `worlddb verify`, and restore the store from a backup",
             seq=seq,
         )

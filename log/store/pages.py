@@ -309,7 +309,7 @@ class _PageWalk:
                 whole = False
                 yield PageFinding(page, lower if records else b"", str(bad))
         if whole and entries != tree.entries:
-            yield PageFinding(tree.root, b"", f"the tree of {name} has {entries} entries, and {tree.entries} were kept")
+            yield PageFinding(tree.root, b"", f"the tree of {name} counts {entries} entries and has {tree.entries}")
 
     def free_pages(self) -> Iterator[PageFinding]:
         """Find pages that are listed as free although the walked trees use them.
@@ -327,15 +327,15 @@ class _PageWalk:
         count = _U64.unpack_from(stored)[0] if len(stored) >= _U64.size else -1
         # A list may be shorter than its place: LMDB takes places before it knows how much it has to put there.
         if not 0 <= count < len(stored) // _U64.size:
-            raise _DamagedPage("a list of free pages is longer than its place")
+            raise _DamagedPage("a list of free pages is longer than its page")
         listed: tuple[int, ...] = struct.unpack_from(f"={count}Q", stored, _U64.size)
         if any(one <= other for one, other in pairwise(listed)):
             raise _DamagedPage("a list of free pages is not in order")
         for page in listed:
             if not _FIRST_PAGE <= page <= self._meta.last_page:
-                raise _DamagedPage(f"page {page} is listed as free, and there is no such page")
+                raise _DamagedPage(f"page {page} is listed as free and does not exist")
             if page in self._seen:
-                raise _DamagedPage(f"page {page} is listed as free, and it is in use")
+                raise _DamagedPage(f"page {page} is listed as free and is in use")
             if page in before:
                 raise _DamagedPage(f"page {page} is listed as free twice")
         return listed
@@ -407,13 +407,13 @@ class _PageWalk:
         if not _FIRST_PAGE <= page <= self._meta.last_page:
             raise _DamagedPage(f"there is no page {page}")
         if page in self._seen:
-            raise _DamagedPage(f"page {page} is named twice")
+            raise _DamagedPage(f"page {page} is referenced twice")
         self._seen.add(page)
         stored = _read_at(self._fd, self._size, page * self._size)
         if len(stored) < self._size:
             raise _DamagedPage(f"page {page} lies beyond the end of the file")
         if _PAGE.unpack_from(stored)[0] != page:
-            raise _DamagedPage(f"page {page} says that it is another one")
+            raise _DamagedPage(f"page {page} has the number of another page")
         return stored
 
     def _read_page(self, page: int, *, leaf: bool) -> tuple[bytes, bool]:
@@ -430,14 +430,14 @@ class _PageWalk:
         """
         page, _, _, lower, upper = _PAGE.unpack_from(stored)
         if not _PAGE.size <= lower <= upper <= self._size or lower % 2:
-            raise _DamagedPage(f"page {page} has its bounds wrong")
+            raise _DamagedPage(f"page {page} has wrong bounds")
         offsets = struct.unpack_from(f"={(lower - _PAGE.size) // 2}H", stored, _PAGE.size)
         if not offsets:
             raise _DamagedPage(f"page {page} is empty")
         nodes = []
         for at in offsets:
             if not upper <= at <= self._size - _NODE.size:
-                raise _DamagedPage(f"page {page} names a record outside of itself")
+                raise _DamagedPage(f"page {page} refers to a record outside itself")
             low, high, flags, key_size = _NODE.unpack_from(stored, at)
             begin = at + _NODE.size
             end = begin + key_size
@@ -461,21 +461,21 @@ class _PageWalk:
         _, _, flags, low, high = _PAGE.unpack_from(stored)
         count = struct.unpack("=I", struct.pack("=HH", low, high))[0]
         if flags != _OVERFLOW:
-            raise _DamagedPage(f"page {page} does not hold a long value")
+            raise _DamagedPage(f"page {page} does not hold an overflow value")
         if not 0 < count <= self._meta.last_page - page + 1 or _PAGE.size + size > count * self._size:
             raise _DamagedPage(f"page {page} holds a value that is longer than its pages")
         others = range(page + 1, page + count)
         if not self._seen.isdisjoint(others):
-            raise _DamagedPage(f"page {page} holds a value in pages that are named twice")
+            raise _DamagedPage(f"page {page} holds a value in pages that are referenced twice")
         self._seen.update(others)
         if os.fstat(self._fd).st_size < page * self._size + _PAGE.size + size:
-            raise _DamagedPage(f"page {page} holds a value that goes beyond the end of the file")
+            raise _DamagedPage(f"page {page} holds a value that reaches beyond the end of the file")
 
 
 def _number_key(key: bytes) -> bytes:
     """A key of the tree of free pages, in bytes that have the order of its numbers."""
     if len(key) != _U64.size:
-        raise _DamagedPage("it has a key that is not a number")
+        raise _DamagedPage("one of its keys is not a number")
     return key if sys.byteorder == "big" else key[::-1]
 
 
@@ -484,4 +484,4 @@ def _check_order(keys: list[bytes], lower: bytes, upper: bytes | None) -> None:
     if keys[0] < lower or any(one >= other for one, other in pairwise(keys)):
         raise _DamagedPage("its keys are not in order")
     if upper is not None and keys[-1] >= upper:
-        raise _DamagedPage("its keys go beyond where the next page begins")
+        raise _DamagedPage("its keys reach beyond the beginning of the next page")

@@ -47,7 +47,7 @@ _TABLES_LOCK: Final = "lock.mdb"
 _LOCK: Final = "held"
 _OUTSIDE: Final = "outside"
 _ATTEMPTS: Final = 3
-_COPY_IT: Final = "Copy the directory to a place where you may write, and ask the copy"
+_COPY_IT: Final = "Copy the directory to a place that you may write to, and query the copy"
 _REMEDY: Final = "Check disk space and permissions, then try again"
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def run_with_tables(store: Path, work: Callable[[Path], T]) -> T:
             except (WorldDBError, OSError):
                 if (folder / _LOCK).exists():
                     raise
-    raise UnavailableError("Texts were erased while tables were derived once more, again and again", "Try again")
+    raise UnavailableError("Erasures kept interrupting the derivation of new tables", "Try again")
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def _locked_file(folder: Path, prefix: str) -> IO[bytes]:
         if os.path.exists(made.name):
             return made
         made.close()
-    raise OSError(errno.EBUSY, "what is made there is removed again and again", str(folder))
+    raise OSError(errno.EBUSY, "other processes keep removing the files", str(folder))
 
 
 def _remove_unfinished(folder: Path) -> None:
@@ -211,8 +211,8 @@ def _make_locked_folder(store: Path, prefix: str) -> tuple[Path, FileLock]:
             lock.release()
     except OSError as error:
         remedy = _COPY_IT if error.errno == errno.EROFS else _REMEDY
-        raise UnavailableError(f"No temporary files can be made in {store}: {error}", remedy) from error
-    raise UnavailableError(f"Temporary files in {store} were removed again and again", _REMEDY)
+        raise UnavailableError(f"Temporary files cannot be created in {store}: {error}", remedy) from error
+    raise UnavailableError(f"Other processes kept removing the temporary files in {store}", _REMEDY)
 
 
 def _lock_folder(folder: Path) -> FileLock | None:

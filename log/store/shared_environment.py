@@ -186,7 +186,7 @@ class SharedEnvironment:
                 self._reopen()
             finally:
                 self.enter(turn)
-        raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
+        raise UnavailableError(f"Other processes keep replacing the data file of {self.key}", "Try again")
 
     def _remember_head(self, txn: lmdb.Transaction, seen: log.Head) -> None:
         """Remember the head of a transaction, which must include the head that was seen before it began."""
@@ -196,8 +196,8 @@ class SharedEnvironment:
         known: bytes | None = txn.get(log.commit_key(seen.seq)) if seen.seq else None  # type: ignore[assignment]
         if head.seq < seen.seq or high_water.is_different_commit(known, seen.chain):
             raise DamagedStore(
-                f"{self._data} ends at commit {head.seq} and does not hold commit {seen.seq}, which was read from it:"
-                " another file was copied over it while it was open",
+                f"{self._data} ends at commit {head.seq} and lacks commit {seen.seq}, which was read from it: "
+                "another file was copied over it while it was open",
                 "Close it, and restore the store from a backup",
             )
         if head.seq >= self._seen[1].seq:
@@ -259,13 +259,13 @@ class SharedEnvironment:
         if not (self._folder / DATA_FILE).exists():
             raise UnavailableError(
                 f"{self._folder / DATA_FILE} is gone: the store was moved or deleted while it was open here",
-                "Nothing was written. Put it back, or open it where it is now",
+                "Nothing was written. Put the store back, or open it where it is now",
             )
         if not self.has_seen_commits():
             raise UnavailableError(
-                f"{self._folder / DATA_FILE} is another file than the one that was opened, without commit"
-                f" {self._seen[1].seq} of that: another store, or an older copy, was put in its place",
-                "Nothing was read or written. Put the store back, or close this one and open what is there",
+                f"{self._folder / DATA_FILE} is not the file that was opened and lacks its commit "
+                f"{self._seen[1].seq}: another store, or an older copy, was put in its place",
+                "Nothing was read or written. Put the store back, or close this one and open the present one",
             )
 
     def is_displaced(self) -> bool:
@@ -295,8 +295,8 @@ class SharedEnvironment:
                 return
             if left:
                 raise UnavailableError(
-                    f"{self.key} was written anew while {left} transactions of this process were open",
-                    "Let them end, then try again",
+                    f"{self.key} was rewritten while {left} transactions of this process were open",
+                    "End them, then try again",
                 )
             self._remember_last_head()
             self.refuse_replaced()
@@ -342,8 +342,8 @@ class SharedEnvironment:
         with self.exclude_threads() as left:
             if left:
                 raise UnavailableError(
-                    f"{self.key} outgrew its map while {left} transactions of this process were open",
-                    "Let them end, then try again",
+                    f"{self.key} outgrew its memory map while {left} transactions of this process were open",
+                    "End them, then try again",
                 )
             self.env.set_mapsize(map_bytes())
 
@@ -378,14 +378,16 @@ def acquire(folder: Path) -> SharedEnvironment:
 
 
 _COPY_IT: Final = (
-    "It is mounted read-only here, and may be written to by another mount, so that readers enter themselves in a file:"
-    " copy the directory to a place where you may write, and open the copy"
+    "The file system is mounted read-only here, and another mount may write to it, so readers must register "
+    "in a file. Copy the directory to a place that you may write to, and open the copy"
 )
 
 _REMEDIES: Final = {
     errno.EROFS: _COPY_IT,
-    errno.EACCES: "Who reads a store is entered in its files, so you have to be allowed to write to them: run as their"
-    " owner, or copy the directory and open the copy",
+    errno.EACCES: (
+        "Readers register in the store's files, so they need write permission: run as the owner of the files, or "
+        "copy the directory and open the copy"
+    ),
 }
 """Remedies by the error of the system when LMDB opens its files."""
 
@@ -401,8 +403,8 @@ def _refuse_opened_twice(folder: Path) -> None:
             found = _file_id(os.stat(folder / name))
             if any(found in (shared.file, shared.lock_file) for shared in opened):
                 raise UnavailableError(
-                    f"{folder / name} is open in this process already, by a handle that was opened before its directory"
-                    " was moved or its data file replaced",
+                    f"This process already has {folder / name} open, through a handle opened before the "
+                    "directory was moved or its data file replaced",
                     "Close that handle first",
                 )
 
@@ -467,8 +469,8 @@ def refuse_linked(folder: Path) -> None:
     data = folder / DATA_FILE
     if data.is_symlink():
         raise UnavailableError(
-            f"{data} is a symbolic link, behind which an erasure would leave erased texts",
-            "Move the file back into the directory, or the whole directory to where it should lie, and link that",
+            f"{data} is a symbolic link, and an erasure would leave erased texts in the file that it links to",
+            "Move the file back into the directory; or move the whole directory and link that",
         )
 
 
@@ -505,7 +507,7 @@ def _open_data_file(folder: Path) -> _OpenFile:
         finally:
             if not kept:
                 os.close(held)
-    raise UnavailableError(f"The data file of {folder} is being replaced again and again", "Try again")
+    raise UnavailableError(f"Other processes keep replacing the data file of {folder}", "Try again")
 
 
 def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
@@ -515,9 +517,7 @@ def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
     if existing_bytes and pages.has_damaged_page_size(data):
-        raise DamagedStore(
-            f"{data} has a damaged meta: it does not say how long a page is", "Restore the store from a backup"
-        )
+        raise DamagedStore(f"{data} has a damaged meta page: it states no page size", "Restore the store from a backup")
     map_bytes = _MAP_BYTES
     while True:
         try:
@@ -580,7 +580,7 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
         damage = pages.damaged_pages(data, txn.id())
     if damage or damage is None:
         raise DamagedStore(
-            f"{data} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
+            f"{data} has {size_bytes:,} bytes, but its pages need {needed:,}: it was cut short",
             "Restore the store from a backup",
         )
 
@@ -589,7 +589,8 @@ def _refuse_miscounted(data: Path, size_bytes: int) -> None:
     """Refuse a file that counts far more pages than it has; pages are allocated within the map, one after another."""
     if size_bytes and (counted := pages.counted_bytes(data)) > max(_MAP_BYTES, 2 * size_bytes):
         raise DamagedStore(
-            f"{data} has a damaged meta: it has {size_bytes:,} bytes and counts pages of {counted:,}",
+            f"{data} has a damaged meta page: the file has {size_bytes:,} bytes, and the meta page counts "
+            f"pages of {counted:,}",
             "Restore the store from a backup",
         )
 
@@ -599,7 +600,7 @@ def _refuse_emptied(folder: Path) -> None:
     data = folder / DATA_FILE
     if (folder / lock.HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
         raise DamagedStore(
-            f"{data} is empty or gone, but the store has been written to", "Restore the store from a backup"
+            f"{data} is empty or missing, but the store has been written to", "Restore the store from a backup"
         )
 
 
@@ -660,7 +661,7 @@ def translate_error(error: Exception, folder: Path) -> Exception:
             "Let the containers share process numbers, or give each a store of its own",
         )
     if "closed/deleted/dropped" in str(error):
-        return StoreClosed(f"The store {folder} was closed while this was under way", "Open it again")
+        return StoreClosed(f"The store {folder} was closed during this call", "Open it again")
     told = f"{folder} cannot be used now: {error}"
     for number, remedy in _REMEDIES.items():
         if os.strerror(number) in str(error):

@@ -100,11 +100,13 @@ class ErasureLedger:
             else:
                 unexplained[later] = unexplained.get(later, 0) + 1
         for seq, count in unexplained.items():
-            yield Finding(seq, f"{count} blobs of earlier commits are missing, and what it erased cannot be told")
+            yield Finding(
+                seq, f"{count} blobs of earlier commits are missing, and what this commit erased is unreadable"
+            )
         for (seq, position), by in self._erased.items():
             if log.blob(seq, position) is not None:
-                who = f"commit {by}" if by else "a commit that came later"
-                yield Finding(seq, f"blob {position} is there, although {who} erased it")
+                who = f"commit {by}" if by else "a later commit"
+                yield Finding(seq, f"blob {position} is present, although {who} erased it")
         yield from self._struck_findings(log)
 
     def _struck_findings(self, log: LmdbLog) -> Iterator[Finding]:
@@ -118,7 +120,7 @@ class ErasureLedger:
         for (seq, position), (by, _) in self._strikes.items():
             stored = None if (seq, position) in self._struck else log.blob(seq, position)
             if stored is not None and codec.struck_in(stored) is None:
-                who = f"commit {by}" if by else "a commit that came later"
+                who = f"commit {by}" if by else "a later commit"
                 yield Finding(seq, f"blob {position} is whole, although {who} erased texts of it")
 
 
@@ -206,7 +208,7 @@ def require_intact(log: LmdbLog, seq: int) -> None:
 
 def _link_problems(log: LmdbLog, header: codec.Header, seq: int, previous: codec.Header | None) -> Iterator[str]:
     if header.seq != seq:
-        yield f"its header says that it is commit {header.seq}"
+        yield f"its header has the number {header.seq}"
     if header.previous != log.chain(seq - 1):
         yield f"it does not follow commit {seq - 1}: the chain is broken"
     if previous is not None and header.ingest_time <= previous.ingest_time:
@@ -338,10 +340,10 @@ def _stray_problem(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -
     place = place_of_key(key)
     if place is not None:
         if not 1 <= place.seq <= last:
-            return f"there is a record of commit {place.seq}, and the log has commits 1 to {last}"
+            return f"a record names commit {place.seq}, and the log has commits 1 to {last}"
         named = counts[place.seq] if place.seq < len(counts) else -1
         if place.kind == "blob" and 0 <= named <= place.position:
-            return f"there is a blob {place.position}, and the commit names {named}"
+            return f"a blob has the number {place.position}, and the commit names {named} blobs"
         return ""
     return log.find_mark_problem(key)
 
@@ -368,7 +370,7 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: ErasureLedger) -> list[
         findings.append(Finding(error.details.get("seq", 0), error.message))
     due = log.scrub_due()
     if not log.has_format():
-        findings.append(Finding(0, "the mark of the format is missing"))
+        findings.append(Finding(0, "the format mark is missing"))
     if due is not None:
         findings.append(Finding(due, UNFINISHED))
     return findings
@@ -381,12 +383,12 @@ def _untied_findings(log: LmdbLog) -> Iterator[Finding]:
         header = each.header
         yield Finding(
             0,
-            f"a record beside the log says that a later commit {header.seq} by {header.author!r} erased texts, and no"
-            " commit of this log names it (in a copy that an older release made, `worlddb upgrade` lists such records"
-            " once)",
+            f"a record beside the log states that a later commit {header.seq} by {header.author!r} erased "
+            "texts, and no commit of this log names it (in a copy made by an older release, `worlddb "
+            "upgrade` records such erasures once)",
         )
     if not readable and log.has_untied():
-        yield Finding(0, "there are records of erasures beside the log that cannot be read and that no commit names")
+        yield Finding(0, "records of erasures beside the log are unreadable, and no commit names them")
 
 
 def _blob_count(log: LmdbLog, seq: int) -> int:
@@ -417,16 +419,16 @@ def anchor_findings(
         return UNTRUSTED, [Finding(0, problem) for problem in anchor.problems]
     known = anchor.checkpoint
     if known.origin != origin:
-        told = f"the head is of another store: {known.origin[:80]}, and this is {origin}"
+        told = f"the head belongs to another store: {known.origin[:80]}, and this is {origin}"
         return OTHER_STORE, [Finding(0, told)]
     with read() as txn:
         last = LmdbLog(txn).last_stored()
     if known.size > last:
-        short = f"the head knows {known.size} commits and the log ends at {last}: it was cut short"
+        short = f"the head covers {known.size} commits and the log ends at {last}: it was cut short"
         return SHORTER, [Finding(0, short)]
     try:
         if tree_of_headers(read, known.size) != known.tree:
-            changed = f"the first {known.size} commits do not have the tree root that the head names: one was rewritten"
+            changed = f"the tree root of the first {known.size} commits is not the head's: one of them was rewritten"
             return REWRITTEN, [Finding(known.size, changed)]
         with read() as txn:
             findings = [Finding(0, problem) for problem in _line_problems(LmdbLog(txn), known)]
@@ -459,7 +461,7 @@ def _line_problems(log: LmdbLog, known: checkpoint.Checkpoint) -> list[str]:
     header = codec.decode_header(stored, known.size)
     here = checkpoint.CommitState(codec.chain_hash(stored), header.root, header.ingest_time)
     return [
-        f"the {word} that the head names is not that of commit {known.size}"
+        f"the head's {word} is not that of commit {known.size}"
         for word, theirs, ours in zip(("chain hash", "root hash", "time"), known.commit_state, here, strict=True)
         if theirs != ours
     ]

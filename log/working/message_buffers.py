@@ -175,7 +175,7 @@ class MessageBuffers:
                 self._start_sweeper()
                 return env
             env.close()
-        raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that it may be written to")
+        raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that you may write to it")
 
     @contextmanager
     def _write_transaction(self) -> Iterator[lmdb.Transaction]:
@@ -192,10 +192,10 @@ class MessageBuffers:
                         yield txn
                     except lmdb.MapFullError as error:
                         raise errors.UnavailableError(
-                            f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that are not needed"
+                            f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that you no longer need"
                         ) from error
                     return
-        raise errors.UnavailableError(f"{self._folder} is rewritten again and again", "Try again")
+        raise errors.UnavailableError(f"Other processes keep rewriting {self._folder}", "Try again")
 
     def _rewrite(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:
         """Let the next environment have what stays; how many messages do not."""

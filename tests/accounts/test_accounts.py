@@ -130,7 +130,7 @@ def test_the_file_of_secrets_is_its_owners_and_holds_no_secret(db: Database) -> 
     assert made.secret not in file.read_text("utf-8") and "laptop" not in file.read_text("utf-8")
     assert made.secret.encode() not in (db.path / "data.mdb").read_bytes()
     file.chmod(0o644)
-    assert db.accounts.authenticate(made.secret) is None and "others than its owner" in db.accounts.trouble
+    assert db.accounts.authenticate(made.secret) is None and "other than its owner" in db.accounts.trouble
     file.chmod(0o600)
     assert db.accounts.authenticate(made.secret) is not None
     file.write_text("{}", "utf-8")

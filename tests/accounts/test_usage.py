@@ -92,7 +92,7 @@ def test_what_is_kept_has_no_texts_belongs_to_its_owner_and_is_in_no_backup(db: 
     assert not usage_file.usage_path(tmp_path / "restored").exists()
     file_of(db).chmod(0o644)
     db.accounts.meter.count("ab" * 16)
-    assert "others than its owner" in db.accounts.usage().trouble
+    assert "other than its owner" in db.accounts.usage().trouble
     file_of(db).chmod(0o600)
     assert sum(each.requests for each in db.accounts.usage().usage) == 3
 
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_reported_and_set_aside(db: Database, harm: str, caplo
         }
         file.write_bytes(harmed[harm])
     told = db.accounts.usage()
-    assert told.usage == () and "no usage that can be read" in told.trouble
+    assert told.usage == () and "cannot be read" in told.trouble
     db.accounts.meter.count("k")
     told = db.accounts.usage()
     assert [each.key for each in told.usage] == ["k"]

@@ -127,7 +127,7 @@ def test_a_field_that_is_wrong_is_named(db: worlddb.Database, changed: dict[str,
 def test_a_property_of_that_name_that_is_a_callers_own_stays(db: worlddb.Database) -> None:
     own = db.create("Fact", "dig", content="found", properties={"artifacts": ["a pot", "a coin"]})
     assert db.view().artifacts(own) == []
-    with pytest.raises(InputError, match="no list of artifacts"):
+    with pytest.raises(InputError, match="not a list of artifacts"):
         db.attach(own, PDF)
     assert db.view().get(own).properties == {"artifacts": ["a pot", "a coin"]}  # type: ignore[union-attr]
     with pytest.raises(InputError, match="is str"):

@@ -83,9 +83,9 @@ def test_any_text_is_a_kref_or_refused_with_its_place_and_a_remedy(text: str) ->
         ("kref://proj/../api.fact", "'..'", 12),
         ("kref://proj/team/ap%2i.fact", "without two hex digits", 19),
         ("kref://proj/team/%FF.fact", "not UTF-8", 17),
-        ("kref://proj/team/a.fact?r=0", "no version", 24),
-        ("kref://proj/team/a.fact?r=1&r=2", "each once", 28),
-        ("kref://proj/team/a.fact?v=1", "asks for 'v=1'", 24),
+        ("kref://proj/team/a.fact?r=0", "not a version number", 24),
+        ("kref://proj/team/a.fact?r=1&r=2", "at most once", 28),
+        ("kref://proj/team/a.fact?v=1", "has the parameter 'v=1'", 24),
         ("kref://proj/team/a.fact#top", "fragment", 23),
         ("kref://proj/team/a%0Ab.fact", r"'\\n'", 17),
         ("kref://proj/ team/a.fact", "blank", 12),
@@ -187,7 +187,7 @@ def test_a_kref_works_wherever_a_reference_does(db: worlddb.Database) -> None:
 def test_where_an_item_is_meant_a_version_or_an_artifact_is_refused(db: worlddb.Database, text: str) -> None:
     db.create_at(API, content="REST")
     for call in (db.deprecate, db.retire, db.view().edges, db.view().history):
-        with pytest.raises(InvalidKref, match="here an item is meant") as caught:
+        with pytest.raises(InvalidKref, match="an item is needed") as caught:
             call(text)
         assert "resolve_kref" in caught.value.remedy
     with pytest.raises(InvalidKref):

@@ -407,7 +407,7 @@ def test_a_receipt_is_checked_without_its_store(made: Made) -> None:
     other = msgspec.structs.replace(receipt, valid=1)
     assert worlddb.check_recall(other).verdict == "altered"
     hashed = msgspec.structs.replace(other, hash=rr.hash_of(other))
-    assert worlddb.check_recall(hashed, proof=made.proof).problems == ("the proof is of another receipt",)
+    assert worlddb.check_recall(hashed, proof=made.proof).problems == ("the proof belongs to another receipt",)
     with pytest.raises(worlddb.InputError, match="no question"):
         worlddb.check_recall(receipt, author="x")
 

@@ -469,7 +469,7 @@ def test_a_kref_of_a_version_names_it_at_its_end_and_the_other_end_is_the_newest
             db.link(page, "supports", f"{base}?r=7")
         with pytest.raises(worlddb.InputError, match="versions was given"):
             db.link(f"{page}?r=1", "supports", base, versions=(1, 1))
-        with pytest.raises(worlddb.InvalidKref, match="an artifact of an item"):
+        with pytest.raises(worlddb.InvalidKref, match="a version or an artifact"):
             db.link(page, "supports", f"{base}?a=x")
 
 

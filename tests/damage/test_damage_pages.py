@@ -136,7 +136,7 @@ def test_rows_that_a_changed_separator_hides_from_a_search_are_found(
         assert set(hidden) <= set(txn.cursor().iternext(values=False))
         found = pages.damaged_pages(folder / "data.mdb", txn.id())
     assert found and len(found) == 1
-    refused(folder, erased[1], "go beyond where the next page begins")
+    refused(folder, erased[1], "reach beyond the beginning of the next page")
 
 
 def test_a_way_to_a_key_that_ends_in_a_page_with_keys_beyond_it_is_refused(
@@ -151,7 +151,7 @@ def test_a_way_to_a_key_that_ends_in_a_page_with_keys_beyond_it_is_refused(
     )
     with lmdb.open(str(folder), readonly=True, lock=False) as env, env.begin() as txn:
         found = pages.damaged_pages(folder / "data.mdb", txn.id(), [before])
-    assert found and "go beyond" in found[0].problem
+    assert found and "reach beyond" in found[0].problem
     metas = pages.read_metas(folder / "data.mdb", [before])
     assert metas is not None and None in {meta.values for meta in metas}
 
@@ -168,15 +168,15 @@ def long_value(raw: Raw) -> int:
 @pytest.mark.parametrize(
     ("kind", "problem"),
     [
-        ("leaf", "it is in use"),
-        ("branch", "it is in use"),
-        ("list", "it is in use"),
-        ("long", "it is in use"),
-        ("beyond", "there is no such page"),
-        ("meta", "there is no such page"),
+        ("leaf", "is in use"),
+        ("branch", "is in use"),
+        ("list", "is in use"),
+        ("long", "is in use"),
+        ("beyond", "does not exist"),
+        ("meta", "does not exist"),
         ("twice", "is listed as free twice"),
         ("order", "is not in order"),
-        ("count", "is longer than its place"),
+        ("count", "is longer than its page"),
     ],
 )
 def test_a_list_of_free_pages_that_names_others_is_found(

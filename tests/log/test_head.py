@@ -70,7 +70,7 @@ def test_a_forged_log_with_recomputed_hashes_is_found_with_a_head_and_not_withou
         assert found.ok == (seq < victim), seq
         if seq >= victim:
             assert found.first_bad_seq == seq
-            assert "one was rewritten" in found.findings[0].problem
+            assert "one of them was rewritten" in found.findings[0].problem
 
 
 def test_a_truncated_log_is_found_with_a_head_and_not_without(whole: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_truncated_log_is_found_with_a_head_and_not_without(whole: Path, tmp_p
     assert isinstance(without, worlddb.Verified) and without.ok
     found = held_against(short, head)
     assert (found.head, found.first_bad_seq) == ("shorter", 0), "a commit that is not there cannot be bad"
-    assert f"knows {last} commits and the log ends at {last - 3 + erased_since}" in found.findings[0].problem
+    assert f"covers {last} commits and the log ends at {last - 3 + erased_since}" in found.findings[0].problem
     assert held_against(short, checkpoint(whole, seq=last - 3)).ok
 
 
@@ -91,7 +91,7 @@ def test_a_head_of_another_store_is_told_apart_from_a_rewritten_log(whole: Path,
     with worlddb.open(tmp_path / "other", author="x") as other:
         found = held_against(whole, other.checkpoint())
     assert (found.head, found.first_bad_seq) == ("other_store", 0)
-    assert "of another store" in found.findings[0].problem
+    assert "belongs to another store" in found.findings[0].problem
 
 
 def test_a_head_that_says_something_else_of_its_commit_is_found(whole: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_rewritten_and_a_shortened_store_end_in_no(run: LocalRunner, whole: Pa
     forge.forged_history(whole, tmp_path / "forged", "engineering lead", "engineering fool")
     run("replay", "--until", "9", "--into", tmp_path / "short")
     for name, problem, verdict in (
-        ("forged", "one was rewritten", "the log was rewritten"),
+        ("forged", "one of them was rewritten", "the log was rewritten"),
         ("short", "it was cut short", "the log is shorter"),
     ):
         elsewhere = LocalRunner(run._capsys, tmp_path / name)
@@ -211,7 +211,7 @@ def test_a_head_that_cannot_be_trusted_or_is_of_another_store_says_nothing_of_th
     with worlddb.open(tmp_path / "other", author="x") as other:
         (tmp_path / "other.head").write_text(other.checkpoint())
     other_told = run("verify", "--head", tmp_path / "other.head")
-    assert other_told.code == 1 and "the head is of another store" in other_told.out
+    assert other_told.code == 1 and "the head belongs to another store" in other_told.out
     for each in (told, other_told):
         assert "damaged" not in each.out and "first bad commit" not in each.out and "Restore" not in each.out
 

@@ -89,7 +89,7 @@ def test_a_time_that_would_have_to_be_guessed_is_an_error_that_names_its_place(g
 @pytest.mark.parametrize(
     ("text", "told", "remedy"),
     [
-        ("last spring", "valid 'last spring' is not a time", "in the text of a question only"),
+        ("last spring", "valid 'last spring' is not a time", "only the text of a question"),
         ("2025-02-30", "there is no such day or hour", "2025-02-01T09:00:00Z"),
         ("2025-01-01T25:00Z", "there is no such day or hour", "2025-02-01T09:00:00Z"),
         ("2025-02", "it names a month, and a day is needed", "2025-02-01"),

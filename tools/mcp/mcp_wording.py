@@ -74,7 +74,7 @@ _KNOWN_BY: Final = re.compile(r"^ingested (?=')")
 _SINCE: Final = re.compile(r"^since (?=')")
 _CONTENT: Final = re.compile(r"^content (?=has|is)")
 _UNKNOWN_WORLD: Final = re.compile(r"^No world has the reference(?: or the name)?")
-_BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
+_BY_NAME: Final = ". A view finds it by name: db.view().reference_of('Alice')"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
     "rejected_before": "Amend one of them first, if something new is known",

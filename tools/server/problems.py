@@ -83,7 +83,7 @@ _REMEDIES: Final = (
         "; or declare your own with db.define_relation(...), or register its handler with db.register(...)",
         "; or have the operator declare it with `worlddb relation NAME`",
     ),
-    ("A bundle is made by `worlddb export`", "A bundle is the file of a job of POST /v1/bundles"),
+    ("Give a file that `worlddb export` wrote", "Give the file of a job of POST /v1/bundles"),
     ("; take in conversations and documents with `worlddb ingest`", ""),
     (
         "Say members=True to erase that too, or members=False to leave it where it is",

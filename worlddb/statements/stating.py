@@ -65,18 +65,17 @@ class _Reader:
             given = given.subject, given.predicate, given.object
         if not isinstance(given, tuple | list) or len(given) not in _PARTS:
             raise errors.InputError(
-                f"{errors.shown(given)} is no statement", "Give (subject, predicate, object) or with a graph as fourth"
+                f"{errors.shown(given)} is not a statement",
+                "Give (subject, predicate, object) or with a graph as fourth",
             )
         subject, predicate, object_ = map(self._text, given[:3])
         graph = None if len(given) == _PARTS[0] or given[3] is None else self._text(given[3])
         if not subject.startswith("<") or subject.startswith("<<("):
-            raise errors.InputError(f"{errors.shown(subject)} is a subject", "A subject is an IRI or a blank node")
+            raise errors.InputError(f"{errors.shown(subject)} cannot be a subject", "Give an IRI or a blank node")
         if not predicate.startswith("<") or predicate.startswith(("<<(", f"<{terms.SKOLEM}")):
-            raise errors.InputError(f"{errors.shown(predicate)} is a predicate", "A predicate is an IRI")
+            raise errors.InputError(f"{errors.shown(predicate)} cannot be a predicate", "Give an IRI")
         if graph is not None and (not graph.startswith("<") or graph.startswith("<<(")):
-            raise errors.InputError(
-                f"{errors.shown(graph)} is a graph", "The name of a graph is an IRI or a blank node"
-            )
+            raise errors.InputError(f"{errors.shown(graph)} cannot be a graph", "Give an IRI or a blank node")
         return subject, predicate, object_, graph
 
     def _text(self, given: Any) -> str:

@@ -109,7 +109,7 @@ def test_a_proof_says_nothing_to_another_head(whole: Path, tmp_path: Path) -> No
         lie = db.prove(next(entry.refs[0] for entry in db.log() if entry.text == "a lie"), with_text=True)
     for (proof, head), reason in zip(proved, ("another head", "another head", "consistency"), strict=True):
         assert outcome(proof, head) == "holds"
-        for other, expected in ((earlier, "and the head"), (stranger, "another store"), (forged, "head")):
+        for other, expected in ((earlier, "head covers"), (stranger, "another store"), (forged, "head")):
             found = worlddb.check_proof(proof, other)
             assert not found.ok and expected in found.reason, reason
     genuine = proved[0][1]
@@ -117,7 +117,7 @@ def test_a_proof_says_nothing_to_another_head(whole: Path, tmp_path: Path) -> No
     assert outcome(lie, genuine) == "fails", "and to nobody else"
     assert worlddb.check_proof(proved[2][0], middle, genuine).ok
     assert "another root" in worlddb.check_proof(proved[2][0], middle, forged).reason
-    assert "held against one" in worlddb.check_proof(proved[0][0], genuine, genuine).reason
+    assert "needs exactly one" in worlddb.check_proof(proved[0][0], genuine, genuine).reason
     with pytest.raises(worlddb.InputError, match="no head"):
         worlddb.check_proof(proved[0][0])
 

@@ -110,7 +110,7 @@ def test_an_export_replaces_nothing_of_a_store_also_through_links(made, tmp_path
     with worlddb.open(folder / "store") as db:
         for place in ("other/data.mdb", "other/lock.mdb", "other/notes", "folder/data.mdb", "soft.jsonl", "hard.wdb"):
             for export in (db.export, db.export_jsonl):
-                with pytest.raises(InputError, match="belongs to a store"):
+                with pytest.raises(InputError, match="lies in a store"):
                     export(None, tmp_path / place, overwrite=True)
     assert (tmp_path / "other" / "data.mdb").read_bytes() == before
     assert (tmp_path / "other" / "notes").read_text() == "precious"
@@ -201,23 +201,27 @@ def undone(frame: fr.ProposalFrame) -> fr.AnyFrame:
 
 FORGERIES: dict[str, tuple[type, Callable[..., fr.AnyFrame], str]] = {
     "another text under the same id": (fr.BlobFrame, another_text, "is missing"),
-    "another world hash at the top": (fr.Heading, with_values(world_hash=bytes(32)), "does not have the hash"),
-    "another world": (fr.Heading, with_values(world=bytes(16)), "does not have the hash"),
-    "a world hash of its own": (fr.WorldFrame, with_values(world_hash=bytes(32)), "states another hash"),
-    "another time of creation": (fr.WorldFrame, with_values(t_create=1), "states another hash"),
-    "an edge of another nonce": (fr.EdgeFrame, with_values(nonce=bytes(16)), "the id of what it says"),
-    "an edge to another version": (fr.EdgeFrame, with_values(target_body=bytes(32)), "which it is not"),
+    "another world hash at the top": (
+        fr.Heading,
+        with_values(world_hash=bytes(32)),
+        "is not the one that the bundle states",
+    ),
+    "another world": (fr.Heading, with_values(world=bytes(16)), "is not the one that the bundle states"),
+    "a world hash of its own": (fr.WorldFrame, with_values(world_hash=bytes(32)), "states a hash that does not match"),
+    "another time of creation": (fr.WorldFrame, with_values(t_create=1), "states a hash that does not match"),
+    "an edge of another nonce": (fr.EdgeFrame, with_values(nonce=bytes(16)), "does not match its content"),
+    "an edge to another version": (fr.EdgeFrame, with_values(target_body=bytes(32)), "that version is another"),
     "an edge of another ordinal": (fr.EdgeFrame, with_values(target_version=7), "as version 7"),
-    "an edge of another type": (fr.EdgeFrame, with_values(type="implies"), "the id of what it says"),
-    "a proposal of another nonce": (fr.ProposalFrame, with_values(nonce=bytes(16)), "the id of what it says"),
-    "a proposal nobody accepted": (fr.ProposalFrame, with_values(decisions=[]), "nobody accepted"),
-    "a proposal undone twice": (fr.ProposalFrame, undone, "cannot have been"),
+    "an edge of another type": (fr.EdgeFrame, with_values(type="implies"), "does not match its content"),
+    "a proposal of another nonce": (fr.ProposalFrame, with_values(nonce=bytes(16)), "does not match its content"),
+    "a proposal nobody accepted": (fr.ProposalFrame, with_values(decisions=[]), "no accepted proposal"),
+    "a proposal undone twice": (fr.ProposalFrame, undone, "has impossible decisions"),
     "a validity that ends too early": (fr.VersionFrame, with_values(valid_to=-(2**62)), "a time is"),
-    "a validity that was reopened": (fr.VersionFrame, with_values(born_to=0, valid_from=0), "later than it was"),
+    "a validity that was reopened": (fr.VersionFrame, with_values(born_to=0, valid_from=0), "later than its first"),
     "a version without a text": (fr.VersionFrame, with_values(body=bytes(32)), "is missing"),
-    "details as a text": (fr.VersionFrame, lambda f: with_values(details=f.body)(f), "of another kind"),
+    "details as a text": (fr.VersionFrame, lambda f: with_values(details=f.body)(f), "is not details"),
     "a commit that is not there": (fr.VersionFrame, with_values(seq=4711), "commit 4711 is missing"),
-    "an alias that is not there": (fr.AliasFrame, with_values(position=9), "no alias 9"),
+    "an alias that is not there": (fr.AliasFrame, with_values(position=9), "has no alias 9"),
     "an outside world with no versions": (fr.OutsideFrame, with_values(versions=[]), "has no version"),
     "another outside world": (fr.OutsideFrame, with_values(lineage=bytes(16)), "no edge leads there"),
     "a count of its own": (fr.EndFrame, with_values(worlds=1), "it counts"),
@@ -261,7 +265,7 @@ def test_unreferenced_records_in_a_bundle_are_refused(frames, tmp_path):
     stray = Body(bytes(16), "Note", "stray", "nobody asked for it")
     with_stray = [frames[0], fr.BlobFrame(codec.encode(stray)), *frames[1:]]
     error = refused(write_frames(tmp_path / "stray.bundle", with_stray))
-    assert "a blob that nothing names" in error.message
+    assert "a blob that no frame names" in error.message
     alone = [fr.WorldFrame(bytes(16), bytes(32), 0, 0)]
     assert (
         "has no version" in refused(write_frames(tmp_path / "alone.bundle", [*frames[:-1], *alone, frames[-1]])).message
@@ -294,8 +298,8 @@ def test_each_world_gives_what_it_has_of_a_text_that_its_fork_has_not(tmp_path):
     for changed, told in (
         ([*frames[: first + 1], *frames[first:]], "is given twice"),
         ([frames[0], frames[first], *frames[1:]], "is given twice"),
-        ([frames[0], stray, *frames[1:]], "a blob that nothing names"),
-        ([*frames[:second], *frames[second + 1 :]], "no blob that is given more than once"),
+        ([frames[0], stray, *frames[1:]], "a blob that no frame names"),
+        ([*frames[:second], *frames[second + 1 :]], "no blob occurs more than once"),
         ([*frames[: second + 1], *frames[first:second], *frames[second + 1 :]], "is given twice"),
         (as_before, "is given twice"),
     ):

@@ -98,10 +98,10 @@ def test_a_head_that_does_not_stand_for_the_bundle_is_refused_and_nothing_is_wri
     with new_store() as db:
         before = db.head()
         for head, told in (
-            (strangers, "the head is of another store"),
+            (strangers, "the head belongs to another store"),
             (later, f"the proof is for a head of {size} commits"),
             (earlier, f"the proof is for a head of {size} commits"),
-            (forged, "is not shown to be in the log"),
+            (forged, "does not show that commit"),
         ):
             with pytest.raises(UnprovedBundle, match=told) as caught:
                 worlddb.check_bundle(made.bundle, head=head)
@@ -144,14 +144,14 @@ def test_a_proof_that_is_not_about_the_bundle_is_refused_without_any_head(made: 
     cut = json.loads(own)
     cut["header"] = cut["header"][:-2]
     for proof, told in (
-        (other_world.encode(), "another world hash"),
-        (other_moment.encode(), "of commit"),
-        (of_prefix.encode(), "not one of a world"),
-        (of_edge.encode(), "not one of a world"),
-        (json.dumps(wrong).encode(), "does not have the hash"),
+        (other_world.encode(), "a world hash other than"),
+        (other_moment.encode(), "about commit"),
+        (of_prefix.encode(), "not about a world"),
+        (of_edge.encode(), "not about a world"),
+        (json.dumps(wrong).encode(), "is not the one that its container states"),
         (json.dumps(cut).encode(), "the proof does not hold"),
-        (b"\x00\xff", "is no proof"),
-        (b"", "is no proof"),
+        (b"\x00\xff", "is not a proof"),
+        (b"", "is not a proof"),
     ):
         changed = [fr.ProofFrame(proof) if isinstance(frame, fr.ProofFrame) else frame for frame in frames]
         with pytest.raises(InvalidBundle, match=told):

@@ -130,6 +130,6 @@ def test_a_world_is_closed_once_and_beliefs_stand_with_the_exported_world(bundle
     profile = next(frame for frame in frames if isinstance(frame, fr.ProfileFrame))
     at = frames.index(profile)
     belief = next(frame for frame in frames if isinstance(frame, fr.BeliefFrame))
-    for extra, why in ((profile, "is closed to a second profile"), (belief, "is not the exported world")):
+    for extra, why in ((profile, "has a second profile"), (belief, "only the exported world")):
         with pytest.raises(InvalidBundle, match=why):
             worlddb.check_bundle(write_frames(tmp_path / "wrong.bundle", [*frames[: at + 1], extra, *frames[at + 1 :]]))

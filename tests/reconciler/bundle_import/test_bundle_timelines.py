@@ -169,15 +169,15 @@ def test_frames_of_the_first_release_say_nothing_of_spans_and_of_what_was_stated
 
 HOSTILE: dict[str, tuple[type, dict[str, Any], str]] = {
     "spans that touch": (fr.VersionFrame, {"spans": [(day(0), day(1)), (day(1), day(2))]}, "touch"),
-    "spans that end elsewhere": (fr.VersionFrame, {"spans": [(day(0), day(1))]}, "those that it needs"),
+    "spans that end elsewhere": (fr.VersionFrame, {"spans": [(day(0), day(1))]}, "redundant, or do not reach"),
     "spans before the start": (fr.VersionFrame, {"spans": [(day(-1), day(1))]}, "outside of it"),
-    "a start that nobody knows": (fr.VersionFrame, {"stated": 3}, "were stated"),
-    "a hole without an instant": (fr.VoidedFrame, {"valid_to": day(4)}, "has no instant"),
-    "a hole after a version to come": (fr.VoidedFrame, {"after": 7}, "had 7 versions"),
-    "a hole before the first version": (fr.VoidedFrame, {"after": 0}, "versions a world had"),
-    "a hole after fewer than no versions": (fr.VoidedFrame, {"after": -1}, "versions a world had"),
-    "a hole that another world made": (fr.VoidedFrame, {"by": b"\1" * 16}, "because of another world"),
-    "an end after a version to come": (fr.EndedFrame, {"after": 7}, "had 7 versions"),
+    "a start that nobody knows": (fr.VersionFrame, {"stated": 3}, "for the stated ends"),
+    "a hole without an instant": (fr.VoidedFrame, {"valid_to": day(4)}, "a span without a valid version is empty"),
+    "a hole after a version to come": (fr.VoidedFrame, {"after": 7}, "counts 7 versions"),
+    "a hole before the first version": (fr.VoidedFrame, {"after": 0}, "the number of versions of a world"),
+    "a hole after fewer than no versions": (fr.VoidedFrame, {"after": -1}, "the number of versions of a world"),
+    "a hole that another world made": (fr.VoidedFrame, {"by": b"\1" * 16}, "names a superseding world"),
+    "an end after a version to come": (fr.EndedFrame, {"after": 7}, "counts 7 versions"),
 }
 
 

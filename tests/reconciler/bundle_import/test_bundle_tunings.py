@@ -92,7 +92,7 @@ def test_a_comparison_of_two_stores_names_what_only_one_of_them_set(tmp_path: Pa
         (fr.TuningFrame("x", 0.9, float("nan"), 0.9, 0.0, 3, b"", 0), "the threshold phonetic is nan"),
         (fr.TuningFrame("x", 0.9, 0.9, 0.9, 0.0, 0, b"", 0), "most is 0"),
         (fr.TuningFrame("x" * 300, 0.9, 0.9, 0.9, 0.0, 1, b"", 0), "a node type"),
-        (fr.TuningFrame("x", 0.9, 0.9, 0.9, 0.0, 1, bytes(32), 0), "not by which commit"),
+        (fr.TuningFrame("x", 0.9, 0.9, 0.9, 0.0, 1, bytes(32), 0), "a reason but no commit"),
         (fr.TuningFrame("x", 0.9, 0.9, 0.9, 0.0, 1, b"", 99), "the commit 99 is missing"),
         (fr.TuningFrame("", 0.9, 0.9, 0.9, 0.0, 1, b"", 0), "are set for"),
     ],

@@ -133,9 +133,9 @@ def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused
     for bad, told in (
         (frames[at], "is registered for .* twice"),
         (fr.RegistrationFrame("x", 1, b"", "name", [], False, b"", 0), "a digest"),
-        (fr.RegistrationFrame("x", 1, b"", "built_in", ["hide_closed"], False, b"", 0), "asks queries"),
+        (fr.RegistrationFrame("x", 1, b"", "built_in", ["hide_closed"], False, b"", 0), "names a query rewrite twice"),
         (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32), 1), "is missing"),
-        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32), 0), "not by which commit"),
+        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32), 0), "a reason but no commit"),
         (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, b"", 99), "the commit 99 is missing"),
     ):
         with pytest.raises(InvalidBundle, match=told):
@@ -147,12 +147,12 @@ def test_a_registration_that_no_edge_needs_or_that_is_malformed_is_refused(bundl
     at = next(number for number, frame in enumerate(frames) if isinstance(frame, fr.EdgeTypeFrame))
     for added, told in (
         (frames[at], "given twice"),
-        (fr.EdgeTypeFrame("hates", 1, bytes(32), "name"), "no edge is of the type"),
-        (fr.EdgeTypeFrame("knows", 9, bytes(32), "name"), "no edge is of the type"),
+        (fr.EdgeTypeFrame("hates", 1, bytes(32), "name"), "no edge has the type"),
+        (fr.EdgeTypeFrame("knows", 9, bytes(32), "name"), "no edge has the type"),
         (fr.EdgeTypeFrame("knows", -1, bytes(32), "name"), "a handler's version"),
         (fr.EdgeTypeFrame("knows", 1, bytes(3), "name"), "a digest"),
         (fr.EdgeTypeFrame("", 1, bytes(32), "name"), "an edge type"),
-        (fr.EdgeTypeFrame("knows", 1, bytes(32), "built_in"), "said to be built in"),
+        (fr.EdgeTypeFrame("knows", 1, bytes(32), "built_in"), "the built-in edge type"),
     ):
         changed = [*frames[: at + 1], added, *frames[at + 1 :]]
         with pytest.raises(InvalidBundle, match=told):

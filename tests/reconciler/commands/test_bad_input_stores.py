@@ -282,7 +282,7 @@ def test_a_store_that_is_closed_while_somebody_writes_says_that_it_was_closed(tm
     db = worlddb.open(tmp_path / "store", entropy=entropy, embedder=None)
     db.create("Thing", "before")
     entropy.closes = db
-    with pytest.raises(StoreClosed, match="while this was under way"):
+    with pytest.raises(StoreClosed, match="during this call"):
         db.create("Thing", "at the end")
     with opened(tmp_path / "store") as again:
         assert [world.name for world in again.view().children()] == ["before"]

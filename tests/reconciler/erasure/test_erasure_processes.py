@@ -263,9 +263,9 @@ def test_a_reader_that_never_ends_keeps_its_process_from_following_and_says_so(
         reader.start()
         entered.wait(180)
         there.ask("erase", world.ref, "request 1")
-        with pytest.raises(UnavailableError, match="written anew"):
+        with pytest.raises(UnavailableError, match="was rewritten"):
             db.head()
-        with pytest.raises(UnavailableError, match="written anew"):
+        with pytest.raises(UnavailableError, match="was rewritten"):
             db.create("Note", "never on the old file")
         leave.set()
         reader.join()

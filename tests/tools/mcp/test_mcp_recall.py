@@ -263,4 +263,4 @@ def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database
     for given in ({"valid": "last spring"}, {"known": "last spring"}):
         with pytest.raises(worlddb.InvalidTime, match="'last spring' is not a time") as error:
             call(desk, "memory_as_of", query="dog", **given)
-        assert "in the text of a question only" in (error.value.remedy or "")
+        assert "only the text of a question" in (error.value.remedy or "")

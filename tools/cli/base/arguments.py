@@ -370,9 +370,7 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
     check_writable_path(file)
     for folder in Path(file).absolute().parents:
         if (folder / "data.mdb").exists():
-            raise InputError(
-                f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside of the store"
-            )
+            raise InputError(f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside the store")
     if Path(file).is_dir():
         raise InputError(f"{file!r:.200} is a directory", "Name a file in it")
     if not overwrite and os.path.lexists(file):

@@ -551,7 +551,7 @@ def _object_without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]
     """Return a JSON object; refuse a repeated member, of which another reader could take the other value."""
     found = dict(members)
     if len(found) != len(members):
-        raise ValueError("an object has a member twice")
+        raise ValueError("an object has the same member twice")
     return found
 
 
