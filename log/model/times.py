@@ -389,8 +389,7 @@ def checked_interval(start: int, end: int, what: str = "valid", *, given: bool =
     """
     if end < start and not given:
         raise InvalidInterval(
-            f"{what}_to {format_time(end)} lies before {format_time(start)}, the start that holds without a "
-            f"{what}_from",
+            f"{what}_to {format_time(end)} lies before {format_time(start)}, the start if no {what}_from is given",
             f"Give a {what}_from that is not after {what}_to",
         )
     if end < start:
