@@ -246,7 +246,7 @@ _TRANSLATIONS: Final = (
     (re.compile(r"Look at its (labels|tags) with show"), r"db.view().get(id) has its \1"),
     (re.compile(r"split it over several worlds"), "split it over several memories"),
     (
-        re.compile(r"(\w+) holds from before it came to lie in [\w, ]+, and is not seen from inside before that"),
+        re.compile(r"(\w+) is valid before it was a member of [\w, ]+; views of these show it only from then on"),
         r"\1 is not found as of a time before it was first said to begin: add what held until then",
     ),
     (re.compile(r"link supersedes or contradicts"), "call correct, forget or contradict"),

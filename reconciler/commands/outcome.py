@@ -47,86 +47,113 @@ class Note(msgspec.Struct, frozen=True):
 
 
 NOTES = {
-    "clock_behind": "the clock is behind the commit before; the time of this one is a microsecond after that",
+    "clock_behind": "the clock is behind the previous commit, so this commit's time is that one's plus a microsecond",
     "nothing_reopened": "{} stays closed: unlinking a supersedes edge reopens nothing; reassert it if it holds again",
     "adopted_by_root": "{} was in no other world and is now directly in the root world",
     "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",
     "edges_carried": "the edges {} moved along",
-    "edges_not_forked": "the edges {} lead out of the world, and the fork has them not: their type does not lead out",
-    "already_closed": "{} was already closed earlier and stays as it was",
-    "never_valid": "{} ends at or before its beginning: it is valid at no time. Reassert it if that was a slip",
-    "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",
-    "later_never_valid": "what {} was to say from later on is valid at no time now: the revision takes its window."
-    " State that again if it still holds",
-    "not_changed": "{first} was there under its key, and these stay as they are: {others}; use revise,"
-    " alias or move for them",
-    "outside_before": "{first} holds from before it came to lie in {others}, and is not seen from inside before that",
-    "said_alone": "{} held nothing there: it says what was given and nothing else, without the name or the type that it"
-    " had; give title and type, or roll back first",
-    "begun_anew": "{first} was begun under the key of {others}, which has ended",
-    "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
+    "edges_not_forked": "the fork lacks the edges {}: they lead out of the world, and their type does not allow that",
+    "already_closed": "{} was closed earlier and stays as it was",
+    "never_valid": "{} ends at or before its beginning, so it is valid at no time. Reassert it if that was a mistake",
+    "revision_never_valid": "the new version of {} is valid at no time: its validity is empty",
+    "later_never_valid": (
+        "the revision takes the whole validity of a later version of {}, which is now valid at no time. State "
+        "that version again if it still holds"
+    ),
+    "not_changed": (
+        "{first} already existed under its key, and these fields stay as they are: {others}; change them with "
+        "revise, alias or move"
+    ),
+    "outside_before": "{first} is valid before it was a member of {others}; views of these show it only from then on",
+    "said_alone": (
+        "{} had no valid version then: the new one says only what was given, without the earlier name and type; "
+        "give title and type, or roll back first"
+    ),
+    "begun_anew": "{first} was created under the key of {others}, which has ended",
+    "ends_earlier": "{} ends earlier now: its successor was itself replaced from before its beginning",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",
     "revision_called_off": "the earlier text of {} still ends where the revision was to begin; state it again if it"
     " holds from then on",
-    "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
-    "members_remain": "{first} ends, and what it contains holds on: {others}; retire these too, or with members=True",
-    "members_ended": "{first} is resumed, and what it contains has ended: {others}; reassert these if they hold again",
-    "now_stale": "{first} ends or says something else, and these were derived from it: {others}; reads flag them as"
-    " stale where it does, and they hold on",
-    "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
+    "until_successor": "{first} is not valid where {others} is, which takes the same place and begins later",
+    "members_remain": "{first} ends, and its members stay valid: {others}; retire these too, or with members=True",
+    "members_ended": "{first} is valid again, and its members have ended: {others}; reassert these if they hold again",
+    "now_stale": (
+        "{first} ends or changes, and these were derived from it: {others}; they stay valid, and reads flag them "
+        "as stale"
+    ),
+    "conflict_left": (
+        "{first} ends, and so does its contradiction with {others}; record another if its successor contradicts "
+        "that too"
+    ),
     "already_erased": "{} had no text left to erase",
-    "shared_kept": "{first} was erased with what it contains, but others have a part in these, which stay: {others};"
-    " erase them too if they have to go",
-    "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or with"
-    " members=True, if they have to go",
-    "copies_remain": "copies that the store made before have the texts still: {}. Make these anew, or delete them;"
-    " db.erasure_receipt lists all of them under not_reached",
-    "bytes_remain": "the texts are gone from all answers, and their bytes are still in the store's files: {}. Opening"
-    " the store, or writing to it, finishes that; verify says when it is done",
-    "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
-    "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
+    "shared_kept": (
+        "{first} was erased with its members, except these, which other worlds share: {others}; erase them too "
+        "if they have to go"
+    ),
+    "members_left": (
+        "{first} was erased, and the texts of its members stay: {others}; erase these too, or with members=True, "
+        "if they have to go"
+    ),
+    "copies_remain": (
+        "earlier copies of the store still have the texts: {}. Write these copies again, or delete them; "
+        "db.erasure_receipt lists all of them under not_reached"
+    ),
+    "bytes_remain": (
+        "no answer shows the texts any more, but their bytes are still in the store's files: {}. Opening the "
+        "store or writing to it finishes the erasure, and verify says when that is done"
+    ),
+    "name_forbidden": "{} had no content, so its name may not be written again, for any world",
+    "not_restored": "{} was erased and its text was left out; pass revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
-    "stays_corrected": "{} was corrected since it was taken in, and stays so; revise it if it was right before",
-    "known_by_reference": "{} lie outside of the bundle: they are known by reference until their own bundle comes",
-    "texts_arrived": "the texts of {}, of which only the identifiers had come before, have come",
-    "reference_ended": "{} had ended here by an earlier import, while only their identifiers were known, and stay so",
-    "reached_outside": "{} lie outside of the bundle; the import changed them, or what is said of them, as was allowed",
-    "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
-    "knows_more": "{} holds more here than in the bundle, so its hash is another one",
-    "went_apart": "{first} says something else in the bundle, which is kept beside it as {others}",
-    "not_carried": "{first} has the marks and relations of the world that it went apart from, and not these: {others}",
-    "goes_on_here": "{} had ended in the bundle, were written anew here, and stay",
-    "said_in_both": "{first} was said in both, so that {others} holds no more",
-    "left_erased": "{} were erased here, and took no text",
-    "took_turns": "of the edges {first} and {others} the second holds wherever both would, as their relation says:"
-    " it begins later",
-    "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
-    "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
-    "types_registered": "the edge types {} hold for worlds of the bundle now, as where it comes from",
-    "types_differ": "the edge types {} are registered otherwise here, and stay so; see view.edge_types()",
-    "tunings_set": "the resolver's thresholds hold for {} now, as where the bundle comes from",
-    "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
-    "profiles_set": "the vocabulary of {} is closed now, as where the bundle comes from; see view.profiles()",
-    "profiles_differ": "for {} another profile is set here, and stays so; see view.profiles()",
-    "beliefs_set": "what counts as believed is set for {} now, as where the bundle comes from",
-    "beliefs_differ": "what counts as believed is set for {} where the bundle comes from; here it stays as it is, since"
-    " it is the whole store's: see view.belief_settings() and set_beliefs",
-    "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
-    "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
-    "not_extracted": "it is written, but nothing was extracted from it: {}",
-    "not_compared": "it is written, but nobody was looked for by the meaning of its texts: {}",
-    "retry_not_compared": "a text that was written under this idempotency key, or found then, is gone ({}), so nobody"
-    " can tell whether this is the same: nothing was written. Use a new key for a new text",
-    "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
-    "derived": "{} was created by the handler of an edge, and says so in its provenance",
-    "searched_by_words": "a search in the update went by words alone, not by meaning: {}",
+    "stays_corrected": (
+        "{} was corrected after it was taken in, and keeps the correction; revise it if the earlier text was right"
+    ),
+    "known_by_reference": "{} lie outside the bundle: only their ids are known until their own bundle is imported",
+    "texts_arrived": "the bundle brought the texts of {}, of which the store had only identifiers",
+    "reference_ended": "an earlier import ended {}, of which the store had only identifiers; they stay ended",
+    "reached_outside": "{} lie outside the bundle; the import changed them, or facts about them, as you allowed",
+    "texts_missing": "the bundle has no text of {}: it was erased at the source, or never came there",
+    "knows_more": "{} holds more here than in the bundle, so its hash differs",
+    "went_apart": "{first} differs in the bundle; that version is kept beside it as {others}",
+    "not_carried": "{first} has the marks and relations of the world that it diverged from, except these: {others}",
+    "goes_on_here": "{} had ended in the bundle but were written again here, and stay",
+    "said_in_both": "the store and the bundle both state {first}, so {others} is no longer valid",
+    "left_erased": "{} were erased here, and the import did not bring their texts back",
+    "took_turns": (
+        "where the edges {first} and {others} would both be valid, only the second is: it begins later, and "
+        "their relation allows one"
+    ),
+    "functional_conflict": "{} records that a functional relation has two targets at one time; both stay",
+    "conflict_ended": "the recorded conflict {} ended with the functional edge that it came from",
+    "types_registered": "the edge types {} now apply to worlds of the bundle, as at its source",
+    "types_differ": "the edge types {} are registered differently here and stay so; see view.edge_types()",
+    "tunings_set": "the resolver's thresholds now apply to {}, as at the source of the bundle",
+    "tunings_differ": "other thresholds of the resolver apply to {} here and stay; see view.tunings()",
+    "profiles_set": "the vocabulary of {} is now closed, as at the source of the bundle; see view.profiles()",
+    "profiles_differ": "another profile is set for {} here and stays; see view.profiles()",
+    "beliefs_set": "the belief settings for {} now apply, as at the source of the bundle",
+    "beliefs_differ": (
+        "the source of the bundle has belief settings for {}; the settings here stay as they are, since they "
+        "apply to the whole store: see view.belief_settings() and set_beliefs"
+    ),
+    "stays_rejected": "{} was rejected here; the bundle's proposal for the same pair was left out",
+    "not_embedded": "it was written, but its texts have no vectors yet, so the resolver did not compare meanings: {}",
+    "not_extracted": "it was written, but nothing was extracted from it: {}",
+    "not_compared": "it was written, but the resolver did not compare the meaning of its texts: {}",
+    "retry_not_compared": (
+        "a text that was written under this idempotency key, or found then, is gone ({}), so this request cannot "
+        "be compared with it: nothing was written. Use a new key for a new text"
+    ),
+    "waits_here": "{} awaits a decision here; the bundle's proposal for the same pair was left out",
+    "derived": "the handler of an edge created {}; its provenance says so",
+    "searched_by_words": "a search in the update used words only, not meaning: {}",
     "names_unknown": "{}",
     "new_target": "{}",
-    "buffers_cleared": "nothing was ever written of {}, and what working memory had of them was removed",
-    "credential_found": "it is written, and what looks like a credential stands in: {}",
-    "personal_data_found": "it is written, and personal data stands in: {}",
-    "redacted": "personal data was taken out before it was written, of: {}",
-    "proposal_staged": "{} was staged: review it with proposals, accept or reject",
+    "buffers_cleared": "nothing of {} was ever committed, and its working memory was removed",
+    "credential_found": "it was written, and a text looks like it holds a credential: {}",
+    "personal_data_found": "it was written, and a text holds personal data: {}",
+    "redacted": "personal data was removed before writing, from: {}",
+    "proposal_staged": "{} was staged: review it with proposals, then accept or reject it",
 }
 
 

@@ -44,7 +44,7 @@ def test_an_import_sets_what_holds_where_the_bundle_comes_from(bundle: Path, tmp
         assert told(db) == here
         assert {name for name, world in stated.tunings if world == receipt.ref} == {"Person", "Topic"}
         (note,) = [note for note in receipt.notes if note.code == "tunings_set"]
-        assert receipt.ref in note.refs and "thresholds hold for" in str(note)
+        assert receipt.ref in note.refs and "thresholds now apply to" in str(note)
         assert db.import_bundle(bundle).events == 0
         assert db.verify(deep=True).ok
         db.export(receipt.ref, tmp_path / "again.bundle")

@@ -110,7 +110,7 @@ def test_the_command_line_shows_the_notes_and_the_way_past_an_end(tmp_path: Path
 
     assert run("create", "Fact", "Rent", "--content", "900", "--valid-from", "2024-01-01")[0] == 0
     code, shown = run("revise", "Rent", "--content", "1", "--valid-from", "2025-01-01", "--valid-to", "2025-01-01")
-    assert code == 0 and "is valid at no time: its window has no instant" in shown
+    assert code == 0 and "is valid at no time: its validity is empty" in shown
     assert run("retire", "Rent")[0] == 0
     code, shown = run("revise", "Rent", "--content", "1000")
     assert code == 3 and "`worlddb reassert REF`" in shown

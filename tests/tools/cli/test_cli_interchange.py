@@ -101,7 +101,7 @@ def test_what_a_bundle_does_outside_of_it_is_listed_refused_and_done_only_if_it_
     refused = run("import", file)
     assert (refused.code, refused.error) == (3, "refused")
     assert small.yes[:12] in refused.err and "--allow-outside" in refused.err and "--check" in refused.err
-    assert "as was allowed" in run("import", file, "--allow-outside").out
+    assert "as you allowed" in run("import", file, "--allow-outside").out
     assert run.json("import", file, "--check")["outside"] == []
 
 

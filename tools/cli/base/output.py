@@ -176,7 +176,7 @@ _PHRASES: Final = (
     ("ask as of that time", "ask as of that time with --valid"),
     ("replace it with overwrite", "replace it with --overwrite"),
     ("members=False", "--no-members"),
-    ("; say revive=True if it may come back", "; a program brings it back with `revive=True`, if it may"),
+    ("; pass revive=True if it may come back", "; a program brings it back with `revive=True`, if it may"),
     ("; see view.edge_types()", "; `worlddb types` lists them"),
     ("; see view.tunings()", "; `worlddb tunings` lists them"),
     ("; see view.profiles()", "; `worlddb vocabulary` lists what is set"),
