@@ -91,17 +91,24 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return _comparison(0.7, later, "another personal best", "replacement")
     if found is not None and found.relation in COMPETING and _denies_something_else(earlier, later):
         return _relate_by_number(earlier, later) or _comparison(
-            found.likeness, later, "something else is denied than what was said", "compatible"
+            found.likeness, later, "the later one denies something other than the earlier one says", "compatible"
         )
     if found is not None and found.relation in COMPETING and _are_other_things(earlier, later):
-        return _comparison(found.likeness, later, "each told of another thing, or something else of it", "compatible")
+        return _comparison(
+            found.likeness, later, "they are about different things, or different aspects of one", "compatible"
+        )
     if found is not None and found.relation in COMPETING and _disposes_of_other_thing(earlier, later):
-        return _comparison(found.likeness, later, "another one is gone than was told of", "compatible")
+        return _comparison(
+            found.likeness, later, "the one that is gone is not the one of the earlier statement", "compatible"
+        )
     if found is not None and found.relation in COMPETING and _holds_alongside(earlier, later):
-        return _comparison(found.likeness, later, "beside what was said before", "compatible")
+        return _comparison(found.likeness, later, "the later one adds to the earlier one", "compatible")
     if found is not None and found.relation in COMPETING and not _states_present_fact(earlier, later):
         return _relate_by_number(earlier, later) or _comparison(
-            found.likeness, later, "told of another time, or not as a fact", "compatible"
+            found.likeness,
+            later,
+            "they are about different times, or the later one is not stated as a fact",
+            "compatible",
         )
     if found is None or found.relation != "replacement" or not _is_bare_value(earlier, later):
         return found
@@ -134,7 +141,7 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
         return None
     is_named = all(any(_is_act(each, other) for each in later.cancelled) for other in earlier.content)
-    told = _comparison(0.9 if is_named else 0.6, later, "what was planned was cancelled", "replacement")
+    told = _comparison(0.9 if is_named else 0.6, later, "the plan was cancelled", "replacement")
     return told._replace(is_single_valued=is_named and earlier.numbers <= later.numbers)
 
 
@@ -806,13 +813,13 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if earlier.key == later.key:
         return REPEATED
     if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
-        return _comparison(0.5, later, "something else than what was used", "replacement")
+        return _comparison(0.5, later, "something else is used now", "replacement")
     if _disposes(earlier, later):
-        return _comparison(0.6, later, "what is told of it is gone", "replacement")
+        return _comparison(0.6, later, "it is gone", "replacement")
     if not _have_common_terms(earlier, later) or not _heads_agree(earlier, later):
         return None
     if earlier.ranks and later.ranks and earlier.ranks != later.ranks:
-        return _comparison(0.3, later, "each told of another one of a kind", "compatible")
+        return _comparison(0.3, later, "they are about different ones of a kind", "compatible")
     is_of_shifts = not frames.OF_SHIFTS.isdisjoint((earlier.verb_preposition, later.verb_preposition))
     if (
         earlier.verb == later.verb
@@ -831,31 +838,31 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
     if (_may_both_hold(earlier, later) or _are_two_of_several(earlier, later)) and not is_denied:
-        return _comparison(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "two of several; both may hold", "compatible")
     if _name_other_things(earlier, later) and earlier.names != later.names and not is_denied:
-        return _comparison(0.3 + 0.4 * overlap, later, "each may be of another one", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "they may be about different ones", "compatible")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
-        return ClaimComparison(_clamp_likeness(overlap), "same", "the same said in other words")
+        return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
     if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
-        return _comparison(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "they are about different times", "compatible")
     if is_denied and earlier.in_part and not later.in_part and not later.negated:
         # Who drinks no coffee after noon drinks some at breakfast.
-        return _comparison(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "they are about different times", "compatible")
     if is_denied and _denies(earlier, later, overlap, common):
-        said = "one says it and the other denies it"
+        said = "one states what the other denies"
         return _comparison(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
     if is_denied and _share_only_verb(earlier, later):
         return _comparison(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
     if earlier.singled_out and earlier.singled_out == later.singled_out and not is_denied and differ:
         told: Relation = "contradiction" if earlier.past and later.past else "replacement"
-        return _comparison(0.6 + 0.4 * overlap, later, "the same one of its kind, told otherwise", told)
+        return _comparison(0.6 + 0.4 * overlap, later, "the same one of its kind, another value", told)
     if _have_other_frequency(earlier, later) and not is_denied:
         return _comparison(0.6 + 0.4 * overlap, later, "the same habit, another frequency", "replacement")
     if units and (both or common or earlier.verb == later.verb or earlier.head):
         return _relate_numbers(earlier, later, overlap, units)
     if earlier.head & later.head and not is_denied and _are_of_other_kinds(earlier, later):
-        return _comparison(0.3 + 0.4 * overlap, later, "a number of one thing, and no number of another", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     if common and _extends(earlier, later) and not is_denied:
         return _comparison(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
     for attribute in common:
@@ -1139,23 +1146,23 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
         is_counted = earlier.passive or not earlier.verb or bool(_units(earlier) & _units(later))
         if not is_counted:
             # "Note 3" is not another number of what "note 4" is.
-            return _comparison(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+            return _comparison(0.3 + 0.4 * overlap, later, "they are about different things", "compatible")
         if not earlier.passive and len(_changed_units(earlier, later)) > 1:
-            return _comparison(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+            return _comparison(0.3 + 0.4 * overlap, later, "they are about different things", "compatible")
         objects = (earlier.content & later.content) - {earlier.verb} - frames.stems(_units(earlier))
         if objects and objects <= earlier.indefinite & later.indefinite:
-            return _comparison(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
+            return _comparison(0.4 + 0.5 * overlap, later, "they may be about different ones", "compatible")
         if is_dated and not earlier.passive:
-            return _comparison(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
+            return _comparison(0.4 + 0.5 * overlap, later, "the same was done at another time", "compatible")
         if earlier.content - later.content and later.content - earlier.content:
-            return _comparison(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
-        return _comparison(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
+            return _comparison(0.3 + 0.5 * overlap, later, "numbers of different things", "compatible")
+        return _comparison(0.6 + 0.4 * overlap, later, "the same past event, another number", "contradiction")
     if unit == frames.OFTEN and _objects(earlier) - _objects(later) and _objects(later) - _objects(earlier):
-        return _comparison(0.3 + 0.4 * overlap, later, "how often something else is so", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "frequencies of different things", "compatible")
     own, other = (_objects(one) - _measuring_stems() for one in (earlier, later))
     if own - other and other - own and own.isdisjoint(other) and not (earlier.attributes & later.attributes):
         # What is paid for water, and for electricity.
-        return _comparison(0.3 + 0.4 * overlap, later, "another number of another thing", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     both = (earlier.content & later.content) - _measuring_stems() or not (own | other)
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _state_single_value(earlier, later):
@@ -1232,7 +1239,7 @@ def _relate_by_attribute(
     if kind == frames.MANY or (attribute == "diet" and _both_name_foods(earlier, later)):
         return _comparison(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
     if earlier.past and later.past and not (earlier.verb in _moving_stems() and later.verb in _moving_stems()):
-        return _comparison(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
+        return _comparison(0.4 + 0.4 * overlap, later, f"each states a past {attribute}", "compatible")
     if attribute == "level" and not both and (_content_beyond(earlier, attribute) or _content_beyond(later, attribute)):
         return None
     if attribute in _LASTING and not both and not later.change and earlier.verb != later.verb:
@@ -1310,22 +1317,22 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:
         if earlier.passive and later.passive and earlier.verb == later.verb:
-            return _comparison(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
+            return _comparison(0.6 + 0.4 * overlap, later, "the same was done, another value", "contradiction")
         if objects and objects <= earlier.indefinite & later.indefinite:
-            return _comparison(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
+            return _comparison(0.4 + 0.5 * overlap, later, "they may be about different ones", "compatible")
         if objects and overlap >= _CLOSE and verbs_agree and _are_of_other_days(earlier, later):
-            return _comparison(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
+            return _comparison(0.4 + 0.5 * overlap, later, "the same was done at another time", "compatible")
         if objects and overlap >= _CLOSE:
-            return _comparison(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
-        return _comparison(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
+            return _comparison(0.5 + 0.4 * overlap, later, "the same past event, another value", "contradiction")
+        return _comparison(0.4 + 0.4 * overlap, later, "both may have been true", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING) and not _is_in_passing(earlier, later, overlap):
-        return _comparison(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+        return _comparison(0.5 + 0.4 * overlap, later, "words in common, and a change", "replacement")
     if earlier.numbered and earlier.numbered == later.numbered and verbs_agree and differ and objects_before:
-        return _comparison(0.6 + 0.4 * overlap, later, "the same one by number, otherwise", "replacement")
+        return _comparison(0.6 + 0.4 * overlap, later, "the same number of its kind, another value", "replacement")
     if _meets_at_other_time(earlier, later):
         return _comparison(0.6 + 0.4 * overlap, later, "the same at another time", "replacement")
     if earlier.only and not later.only and verbs_agree and differ and objects_before:
-        return _comparison(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
+        return _comparison(0.55 + 0.4 * overlap, later, "the earlier one excludes any other value", "replacement")
     if is_single and (objects or not (earlier.light & later.light)):
         return _comparison(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
     if objects and later.verb and earlier.verb != later.verb and earlier.content < later.content:

@@ -31,8 +31,8 @@ _NOTE: Final = (
     'the question asks for all of "{topic}" ("{words}"), so {shown}; {found:,} such hits were found, and k says how'
     " many are shown"
 )
-_OWN: Final = "only what the asker said is shown, judged with the answer to it"
-_BOTH: Final = "what the asker said and the answer to it are judged together"
+_OWN: Final = "only the asker's own turns are shown, each ranked together with its answer"
+_BOTH: Final = "the asker's turns and the answers to them are ranked together"
 
 
 def covering_all(window: Window, request: Request) -> Request:

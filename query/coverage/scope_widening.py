@@ -20,7 +20,7 @@ from worlddb.query.records.records import Competing, Hit, Recall
 _TURN: Final = "Turn"
 MAX_SCOPES: Final = 16
 """So many scopes may be named: each may cost a recall."""
-_NOTE: Final = "{asked} of {named} scopes were asked, since what the nearer ones have seldom answers that"
+_NOTE: Final = "{asked} of {named} scopes were searched, since the hits of nearer ones seldom answer that"
 
 
 def widened(request: Request, scopes: Sequence[str], ask: Callable[[Request], Recall]) -> Recall:

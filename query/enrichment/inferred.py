@@ -61,7 +61,7 @@ def parse_weights(fields: Any) -> Weights | None:
     if fields is None:
         return None
     if not isinstance(fields, Mapping) or any(name not in FIELDS for name in fields):
-        raise errors.InputError(f"fields is {errors.shown(fields)}", f"Weigh some of: {', '.join(FIELDS)}")
+        raise errors.InputError(f"fields is {errors.shown(fields)}", f"Give weights for some of: {', '.join(FIELDS)}")
     for name, weight in fields.items():
         if type(weight) not in (int, float) or not 0 <= weight <= MOST_WEIGHT:
             raise errors.InputError(f"The weight of {name} is {errors.shown(weight)}", f"Give 0 to {MOST_WEIGHT:g}")
@@ -144,7 +144,9 @@ def weighed(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, wei
         InputError: the scores are no sums of words and meaning.
     """
     if request.fusion != CONVEX or len(set(request.lanes)) == 1:
-        raise errors.InputError("fields are weighed, and scores are no sums", "Ask several lanes, by fusion='convex'")
+        raise errors.InputError(
+            "fields has weights, but scores are not sums of lanes here", "Use several lanes, with fusion='convex'"
+        )
     found = rank(min(MAX_K, max(WIDE, TIMES * request.k)))
     whole: dict[int, Ranked] = {}
     inferred: dict[int, Ranked] = {}

@@ -256,9 +256,9 @@ def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfi
     if shown:
         return told("", f"it is hit {shown}")
     if unfit:
-        return told("filters", f"what the search is limited to leaves it out: {', '.join(unfit)}")
+        return told("filters", f"a filter leaves it out: {', '.join(unfit)}")
     if hit is None:
-        return told("lanes", f"no lane has it among the first that it proposes for {MOST_ASKED:,} hits")
+        return told("lanes", f"no lane proposes it, even for {MOST_ASKED:,} hits")
     depth, last = ranking.depth_for(k), found.hits[-1] if found.hits else None
     ranks = ", ".join(f"{lane} rank {place}" for lane, place in hit.lanes.items())
     if not any(place <= depth for place in hit.lanes.values()):
@@ -266,8 +266,10 @@ def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfi
     lacking = {} if last is None else {lane: part - hit.scores.get(lane, 0.0) for lane, part in last.scores.items()}
     worst = sorted((-lack, lane) for lane, lack in lacking.items() if lack > 0)[:_LACKS_SHOWN]
     lacks = ", ".join(f"{lane} by {-lack:.3f}" for lack, lane in worst)
-    reason = f"it comes at place {rank}, with {hit.score:.3f} where the last hit has {least:.3f}"
-    return told("score", reason + (f", and less of {lacks}" if lacks else "") + (f" ({ranks})" if ranks else ""))
+    reason = f"it has rank {rank} with a score of {hit.score:.3f}; the last hit has {least:.3f}"
+    return told(
+        "score", reason + (f", and it scores less in {lacks}" if lacks else "") + (f" ({ranks})" if ranks else "")
+    )
 
 
 _LACKS_SHOWN: Final = 2
@@ -286,88 +288,89 @@ def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
 _REASONS: Final = {
     TEXT: "text",
     VECTOR: "close in meaning",
-    ENTITY: "by or about whom the question is about",
-    "when": "near the time that it names",
-    "before": "after a turn that fits",
-    scoring.TALK: "in a talk that fits",
-    "governs": "the standing instruction that comes nearest",
-    scoring.KEPT: "among those that say how to answer it, for which a place is kept",
-    scoring.EXCHANGE: "in an exchange that fits",
+    ENTITY: "by or about a person in the question",
+    "when": "near the time in the question",
+    "before": "follows a matching turn",
+    scoring.TALK: "in a matching conversation",
+    "governs": "the nearest standing instruction",
+    scoring.KEPT: "says how to answer the question; a place is reserved for such hits",
+    scoring.EXCHANGE: "in a matching exchange",
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
-    retrieve.THEN: "held at the time that the question names, and holds no more",
-    retrieve.STATE: "what was so at the time that the question names",
-    retrieve.OVER: "of the past, as is asked, and over",
-    retrieve.MADE: "made of a turn that fits",
-    retrieve.PRECEDED: "held until what the question names began",
-    retrieve.EXACT: "has the number that the question names, where the next best has another",
-    retrieve.LATER: "later than a hit about the same subject that it competes with",
-    retrieve.UNTIL: "so until a better hit begins, which is a plan by its words",
-    retrieve.NOW: "so now, where a better hit tells what was or may be, is so at times, or is denied",
-    retrieve.OWN: "of whom the question names, where a better hit is of what is theirs",
-    "told": "tells a number, a time, an age or a price, which fits the question",
-    "taste": "says what somebody prefers, and advice is asked for",
-    ranking.EDGE: "joined by an edge to a hit",
-    INFERRED: "by what was inferred of it",
+    retrieve.THEN: "was true at the time in the question, and no longer is",
+    retrieve.STATE: "was true at the time in the question",
+    retrieve.OVER: "is over, and the question is about the past",
+    retrieve.MADE: "derived from a matching turn",
+    retrieve.PRECEDED: "was true until what the question names began",
+    retrieve.EXACT: "has the number in the question, and the next best hit has another",
+    retrieve.LATER: "later than a competing hit about the same subject",
+    retrieve.UNTIL: "true until a better hit begins, which is worded as a plan",
+    retrieve.NOW: "true now, where a better hit is past, possible, occasional or denied",
+    retrieve.OWN: "about the person in the question, where a better hit is about something of theirs",
+    "told": "has a number, a time, an age or a price, as the question asks",
+    "taste": "states a preference, and the question asks for advice",
+    ranking.EDGE: "connected to a hit by an edge",
+    INFERRED: "by its inferred words",
 }
 
 
-_NOTHING: Final = "nothing was asked: there is no word in the question"
-_UNKNOWN: Final = "nothing here is called {}, so nothing of that is found"
-_UNFIT: Final = "nothing that holds at that time and is not hidden fits {}"
-_UNHELD: Final = "nothing here has the {}, so nothing is found"
+_NOTHING: Final = "the question has no words, so nothing was searched"
+_UNKNOWN: Final = "no world here has the name {}, so nothing was found for it"
+_UNFIT: Final = "nothing that is valid at that time and not hidden matches {}"
+_UNHELD: Final = "nothing here has the {}, so nothing was found"
 _LOW_CONFIDENCE: Final = (
-    "perhaps nothing here is about that: these are the nearest, but the words of the question that occur in them tell"
-    " little, and unrelated texts come as near in meaning"
+    "perhaps nothing here is about that: these hits are the nearest, but they share only common words with the"
+    " question, and unrelated texts are as near in meaning"
 )
 _SELDOM: Final = (
-    "perhaps nothing here answers that: such hits seldom do, since they are of others than whom the question names, or"
-    " have little of what it asks"
+    "perhaps nothing here answers that: such hits seldom do, since they are about other people than the question, or"
+    " have few of its words"
 )
-IN_FORKS: Final = "what lies in forks is left out; search in a fork to find what is in it"
-_LEFT: Final = "{:,} hits are left out that are less likely than {:g} to be what answers"
+IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"
+_LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
 _NOT_JUDGED: Final = (
-    "no hit is left out by min_confidence: how likely hits are is known for words and meaning together by the default"
-    " model, and for words and names"
+    "min_confidence left out no hit: confidence is known only for words with meaning by the default model, and for"
+    " words with names"
 )
-_EARLIER: Final = 'the question asks for change ("{}"), so what was valid before is shown with what is valid now'
-_EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), and what was valid before is left out here'
+_EARLIER: Final = 'the question asks for change ("{}"), so earlier versions are shown with current ones'
+_EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), but earlier versions are left out here'
 _PRESENT: Final = 'the question asks for the present ("{}"): that is the valid time of the view'
 _READ: Final = "read as times: {}"
 _THEN: Final = (
-    "the question names a past time, when this held, which holds no more and comes first: {}{}; ask as of that time for"
-    " all that held then"
+    "the question names a past time; this was true then, no longer is, and comes first: {}{}; ask as of that time"
+    " for all that was true then"
 )
 _THEN_BESIDE: Final = (
-    "the question names a past time, when this held, which holds no more and stands beside what it says now: {}{};"
-    " ask as of that time for all that held then"
+    "the question names a past time; this was true then, no longer is, and is shown beside the current version:"
+    " {}{}; ask as of that time for all that was true then"
 )
 _THEN_UNSHOWN: Final = (
-    "the question names a past time, when not all was as it is now, which is shown: ask as of that time for what held"
-    " then"
+    "the question names a past time, and the hits are as of now: ask as of that time for what was true then"
 )
-_OVER: Final = "the question is of the past, and this is over: {}{}"
-_COMING: Final = "the question names a time to come; what holds then comes first, of which this begins by then: {}{}"
+_OVER: Final = "the question is about the past, and this is over: {}{}"
+_COMING: Final = "the question names a future time; what is true then comes first, and this begins by then: {}{}"
 _OPEN: Final = " until forever"
 _STATISTICS: Final = (
-    "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
+    "term statistics come from the present index, not from the view; only an exact ranking equals that of a replayed"
+    " store"
 )
 _COMPETING: Final = (
-    "statements compete, and the later comes first: {}{}; nothing says which is so: link supersedes or contradicts"
+    "statements compete, and the later one comes first: {}{}; nothing records which is true: link supersedes or"
+    " contradicts"
 )
-_CONTRADICTING: Final = "statements contradict each other, as is recorded, and the later comes first: {}{}"
+_CONTRADICTING: Final = "statements are recorded as contradictory, and the later one comes first: {}{}"
 MAX_TOLD: Final = 3
 """The most competing pairs that a note names; the answer lists all."""
 _REWRITES: Final = (
-    "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
+    "the edge types {} change what is shown; this program lacks their handlers, so the recorded rules apply"
 )
-_UNREAD: Final = "not understood as a time, and not counted: {}{}; name dates, or ask for a span"
-_UNCOUNTED: Final = "the time that the question names was not counted, for {}; ask for a span"
+_UNREAD: Final = "not understood as a time, and ignored: {}{}; name dates, or ask for a span"
+_UNCOUNTED: Final = "the time in the question was ignored, since {}; ask for a span"
 _BY_LANE: Final[dict[tuple[str, ...], str]] = {
     (TEXT,): "only words were compared",
     (VECTOR,): "only meaning was compared",
 }
-_BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
+_BY_FUSION: Final = {RRF: "only ranks were compared", COMBMAX: "only the greater of words and meaning counts"}
 
 
 def empty_recall(seq: int) -> records.Recall:

@@ -24,7 +24,7 @@ from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
 
-NO_VECTORS: Final = "no text that is seen here has a vector yet"
+NO_VECTORS: Final = "no text in this view has a vector yet"
 _MAX_COUNTED: Final = 2_000
 """For confidence, a world with more members counts as large as everything visible."""
 
@@ -314,7 +314,7 @@ def _retrieve_hits(
             break
         shown.setdefault(each.passed.node, each)
     told = (
-        f"{len(summed_up)} hits are shown by the summaries of their worlds" if summed_up else "",
+        f"{len(summed_up)} hits are replaced by summaries of their worlds" if summed_up else "",
         f"{len(short.stale)} summaries are stale and were not used" if short.stale else "",
     )
     rivals = tuple(pair for pair in found.rivals if pair.later in shown)
@@ -323,7 +323,7 @@ def _retrieve_hits(
 
 _WIDER: Final = 4
 """The factor by which more hits are ranked if one summary may replace several."""
-_NO_SUMMARIES: Final = "summaries are not used for groups, spans of time, or what is valid no longer"
+_NO_SUMMARIES: Final = "summaries are not used with groups, spans of time or superseded versions"
 
 
 def _read_question_facts(

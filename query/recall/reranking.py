@@ -38,7 +38,7 @@ MODES: Final = (DEDICATED, CLIENT, AUTO)
 there (Kumiho, table 5)."""
 CULLED: Final = 25
 """So many of the best go on from one reranker of a cascade to the next (Arbiter)."""
-_TO_THE_CLIENT: Final = "not reranked: the caller's own model chooses, by what each hit tells"
+_TO_THE_CLIENT: Final = "not reranked: the caller's own model chooses by the text of each hit"
 
 
 def rerank(
@@ -73,19 +73,17 @@ def rerank(
             of ranks are.
     """
     if not isinstance(found, Recall):
-        raise errors.InputError(
-            f"What is to be reranked is {type(found).__name__}, not a Recall", "Give view.recall(...)"
-        )
+        raise errors.InputError(f"rerank takes a Recall, not {type(found).__name__}", "Give view.recall(...)")
     if found.groups:
         raise errors.InputError(
-            "A recall of groups has no order of hits", "Rerank one without group=, then use group_hits"
+            "A recall with groups has no single order of hits", "Rerank one without group=, then use group_hits"
         )
     if k is not None:
         limits.checked_number(k, "k", 1, MAX_K)
     limits.checked_number(cull, "cull", 1, MAX_K)
     if add and instead is not None:
         raise errors.InputError(
-            f"A score is to be added, and to stand instead of {errors.shown(instead)}",
+            f"add was given, and so was instead: {errors.shown(instead)}",
             "Leave one of add and instead out",
         )
     stages = _stages(reranker, mode)
@@ -116,9 +114,11 @@ def _stages(reranker: Any, mode: str) -> list[Reranker]:
     for each in stages:
         limits.checked_callable(each, "reranker")
     if mode == CLIENT and stages:
-        raise errors.InputError("A reranker was given, and the client is to choose", "Leave one of the two out")
+        raise errors.InputError(
+            "A reranker was given with mode='client', in which the client chooses", "Leave one of the two out"
+        )
     if mode == DEDICATED and not stages:
-        raise errors.InputError("There is no reranker to ask", "Give one, or mode='client'")
+        raise errors.InputError("No reranker was given", "Give one, or mode='client'")
     return stages
 
 
@@ -171,7 +171,7 @@ def _kept_scores(hit: Hit, instead: str | None) -> dict[str, float]:
         )
     if abs(sum(hit.scores.values()) - hit.score) > _ROUNDED:
         raise errors.InputError(
-            f"The score of {hit.ref} is no sum of evidence, and none of another kind fits in",
+            f"The score of {hit.ref} is not a sum of evidence, so evidence cannot replace a part of it",
             "Recall with the fusion convex, or leave instead and add out",
         )
     return {lane: part for lane, part in hit.scores.items() if lane != instead}
@@ -187,9 +187,9 @@ def _parse_scores(given: Any, wanted: int) -> list[float]:
     try:
         scores = list(given)
     except TypeError:
-        raise errors.InputError(f"The reranker gave {type(given).__name__}, not a list of scores", remedy) from None
+        raise errors.InputError(f"The reranker returned {type(given).__name__}, not a list of scores", remedy) from None
     if len(scores) != wanted:
-        raise errors.InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
+        raise errors.InputError(f"The reranker returned {len(scores):,} scores for {wanted:,} texts", remedy)
     for place, score in enumerate(scores):
         if not isinstance(score, Real) or not _is_finite(score):
             raise errors.InputError(f"The reranker's score of text {place} is {errors.shown(score)}", remedy)

@@ -76,7 +76,7 @@ def streamed(window: Window, request: Request, streams: Streams, ask: Ask) -> re
     answers = [ask(request), *(ask(request._replace(question=Question(each, question.asked))) for each in wordings)]
     found = joined(answers, request.k) if wordings else answers[0]
     if wordings:
-        note = f"asked in {len(answers)} wordings; the hits of all are ranked together"
+        note = f"searched with {len(answers)} wordings; all their hits are ranked together"
         found = replace(found, note="; ".join(filter(None, (note, found.note))))
     if not (streams.paths or streams.hit_paths or streams.describe):
         return found
@@ -143,7 +143,7 @@ def least_likeness(given: Any, request: Request) -> float | None:
         raise errors.InputError(f"siblings is {errors.shown(given)}, not a number from 0 to 1", "Give one, such as 0.3")
     if VECTOR not in request.lanes or request.fusion != CONVEX or request.fields is not None:
         raise errors.InputError(
-            "siblings are told by their meaning", "Ask the lane vector, by fusion='convex' and without fields"
+            "siblings are compared by their meaning", "Use the lane vector, with fusion='convex' and without fields"
         )
     return float(given)
 

@@ -371,7 +371,7 @@ def test_a_recall_gives_each_summary_once_for_all_that_it_sums_up(db: Database) 
     alone = db.create("Fact", "", content="A bridge by itself.").ref
     (made,) = db.consolidate(min_age=0).summaries
     found = db.view().recall("bridge", k=3, prefer_summaries=True)
-    assert {hit.ref for hit in found.hits} == {made, alone} and "shown by the summaries" in found.note
+    assert {hit.ref for hit in found.hits} == {made, alone} and "replaced by summaries" in found.note
     assert db.view().recall("bridge", k=3).note == ""
     with pytest.raises(InputError):
         db.view().recall("bridge", prefer_summaries=1)  # type: ignore[arg-type]

@@ -139,7 +139,7 @@ def test_a_turn_is_found_by_what_was_inferred_of_it_and_shown_once(db: Database)
         assert hated in refs(found) and len(set(refs(found))) == 3
         assert all(hit.type != "Enrichment" for hit in found.hits)
     hit = next(hit for hit in db.view().recall("React").hits if hit.ref == hated)
-    assert "(React)" in hit.inferred["resolved"] and "by what was inferred of it" in hit.reason
+    assert "(React)" in hit.inferred["resolved"] and "by its inferred words" in hit.reason
     assert {"made_of"}.isdisjoint(hit.inferred)
     groups = db.view().recall("React", group=3).groups
     assert [group.type for group in groups] == ["Session"] and hated in [hit.ref for hit in groups[0].hits]
@@ -374,7 +374,7 @@ def test_the_command_enriches_and_says_what_it_did(
     assert "6 texts would be enriched" in run("enrich", "--dry-run", "--type", "Turn").out
     assert "texts enriched" in run("enrich", "--limit", 2).out
     assert len(run.json("enrich")["segments"]) == len(resolved(db)) - 2
-    assert "by what was inferred" in run("recall", "React", "--explain", "--lanes", "text").out
+    assert "by its inferred words" in run("recall", "React", "--explain", "--lanes", "text").out
     assert run("recall", "React", "--field", "inferred=1", "--lanes", "text", "entity").code == 0
     assert run("recall", "React", "--field", "inferred=x").error == "usage"
 

@@ -177,7 +177,7 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: RestClien
     streams = {"wordings": ["the lighthouse"], "paths": 3, "describe": True, "fields": {"words": 2}}
     found = check_type(ana.send("POST", "/v1/recall", text="beacon", **streams), wire.Recalled)
     assert found.paths[0].context.startswith("beacon depends on Odd the keeper")
-    assert found.paths[0].nodes == (crane, keeper) and any("asked in 2 wordings" in each for each in found.notes)
+    assert found.paths[0].nodes == (crane, keeper) and any("searched with 2 wordings" in each for each in found.notes)
     assert (
         found.hits[0].scores["text"] > 0 and check_type(ana.get("/v1/recall", text="beacon"), wire.Recalled).paths == ()
     )

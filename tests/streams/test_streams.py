@@ -99,7 +99,7 @@ def test_other_wordings_are_asked_too_and_a_hit_has_its_best_score(office: Offic
     assert office.refs["note"] not in [hit.ref for hit in view.recall("the Wiki").hits]
     found = view.recall("the Wiki", streams=Streams(expand=expand))
     alone = view.recall("logins fail").hits[0]
-    assert asked == ["the Wiki"] and found.note.startswith("asked in 2 wordings")
+    assert asked == ["the Wiki"] and found.note.startswith("searched with 2 wordings")
     assert next(hit.score for hit in found.hits if hit.ref == office.refs["note"]) == alone.score
     assert len(found.hits) == len({hit.ref for hit in found.hits}) and found.paths == ()
     assert len(view.recall("the Wiki", k=1, streams=Streams(expand=expand)).hits) == 1
@@ -243,7 +243,7 @@ def test_hits_are_weighed_by_their_type(kinds: Database) -> None:
     assert said == {0.0}, "Kumiho's equation 8: the weight times the greater of the two"
     assert view.recall(asked, type_weights={}).hits == view.recall(asked).hits
     assert all(hit.confidence is None for hit in found.hits) and plain[found.hits[0].ref].confidence is not None
-    assert "no hit is left out" in view.recall(asked, type_weights={"Turn": 2}, min_confidence=0.9).note
+    assert "left out no hit" in view.recall(asked, type_weights={"Turn": 2}, min_confidence=0.9).note
 
 
 def test_of_the_hits_of_one_world_those_that_are_not_near_are_left_out(kinds: Database) -> None:
@@ -309,8 +309,8 @@ def test_weights_and_exclusions_are_checked(kinds: Database) -> None:
         ({"type_weights": [1]}, "type_weights is list"),
         ({"type_weights": {1: 1}}, "a type"),
         ({"siblings": 2}, "siblings is 2"),
-        ({"siblings": 0.3, "fusion": "rrf"}, "told by their meaning"),
-        ({"siblings": 0.3, "lanes": ("text",)}, "told by their meaning"),
+        ({"siblings": 0.3, "fusion": "rrf"}, "compared by their meaning"),
+        ({"siblings": 0.3, "lanes": ("text",)}, "compared by their meaning"),
         ({"fuzzy": 1}, "fuzzy"),
         ({"fuzzy": True, "exact": True, "receipt": True}, "A receipt was asked for of words of other letters"),
         ({"type_weights": {}, "exact": True, "receipt": True}, "A receipt was asked for of weighed types"),

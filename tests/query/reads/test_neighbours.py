@@ -84,7 +84,7 @@ def test_reciprocal_ranks_have_the_neighbours_as_one_ranking_more(joined: Joined
 def test_a_neighbour_says_why_it_was_found(joined: Joined) -> None:
     hits = found(joined.db.view(), neighbours=1)
     hit, leader = hits[joined.decision], hits[joined.meeting]
-    assert "joined by an edge to a hit" in hit.reason
+    assert "connected to a hit by an edge" in hit.reason
     own = sum(leader.scores.get(part, 0.0) for part in ("text", "vector"))
     theirs = sum(hit.scores.get(part, 0.0) for part in ("text", "vector"))
     assert hit.scores["edge"] + theirs == pytest.approx(LENT_BY_EDGE * own, abs=1e-5)

@@ -50,7 +50,7 @@ def test_a_reply_is_found_by_what_it_replies_to(db: Database) -> None:
     own = {part: score for part, score in reply.scores.items() if part in ("text", "vector")}
     lender = sum(score for part, score in question.scores.items() if part in ("text", "vector"))
     assert reply.scores["before"] == pytest.approx(0.9 * lender - sum(own.values()), abs=1e-5)
-    assert "after a turn that fits" in reply.reason
+    assert "follows a matching turn" in reply.reason
 
 
 def test_twice_as_many_candidates_are_compared_for_a_state_only_if_one_is_a_statement(
@@ -113,7 +113,7 @@ def test_all_turns_of_a_talk_between_people_gain_by_the_best_of_it(db: Database)
         own = {text: sum(hit.scores.get(part, 0.0) for part in ("text", "vector")) for text, hit in hits.items()}
         for turn in SHOP:
             assert hits[turn.text].scores["talk"] == pytest.approx(0.4 * own[SHOP[0].text], abs=1e-5)
-            assert "in a talk that fits" in hits[turn.text].reason
+            assert "in a matching conversation" in hits[turn.text].reason
         note = "The flea market opens at nine."
         assert hits[note].scores["talk"] == pytest.approx(0.4 * own[note], abs=1e-5), "as if it were its own talk"
     for options in ({"fusion": "rrf"}, {"group": 5}):

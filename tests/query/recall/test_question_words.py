@@ -573,7 +573,7 @@ def test_of_many_unresolved_times_none_is_dropped_without_a_word(db: Database) -
 
 def test_a_query_of_the_graph_says_it_too(db: Database) -> None:
     found = db.view().query(text="What was the rate on 31 February, and before March 2023?", lanes=worlddb.LANES).run()
-    assert 'asks for change ("before March 2023"), and what was valid before is left out here' in found.note
+    assert 'asks for change ("before March 2023"), but earlier versions are left out here' in found.note
     assert '"31 February"' in found.note and '"before March 2023" is until 2023-03-01' in found.note
 
 

@@ -74,7 +74,7 @@ def test_the_author_counts(db: worlddb.Database) -> None:
 
 def test_a_name_that_nobody_has_is_told_and_finds_nothing(db: worlddb.Database) -> None:
     found = db.view().recall("What did Dave buy?", about="Dvae")
-    assert not found.hits and "nothing here is called 'Dvae'" in found.note
+    assert not found.hits and "no world here has the name 'Dvae'" in found.note
 
 
 def test_a_confined_view_knows_only_those_inside() -> None:
@@ -164,7 +164,7 @@ def test_an_unknown_reference_is_reported() -> None:
         db.create("Fact", "", content="The gate code is 4711.", labels=["home"], world=inside)
         for view in (db.view(), db.view(world=inside)):
             found = view.recall("gate code", tag="home")
-            assert not found.hits and found.note == "nothing here has the tag 'home', so nothing is found"
+            assert not found.hits and found.note == "nothing here has the tag 'home', so nothing was found"
             found = view.recall("gate code", label=["house", "HOME"], type=["Facts", "Topics"])
             assert found.note.startswith("nothing here has the type 'Facts' and no type 'Topics' and no label 'house'")
             assert not view.recall("gate code", label="home", type=["Facts", "Fact"]).note

@@ -156,11 +156,11 @@ def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> N
     assert all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
     vague = view.recall("What happened the week after Easter, or last spring?", asked="2024-12-01")
     assert (len(vague.times), vague.unread) == (1, ("the week after Easter",))
-    assert 'not understood as a time, and not counted: "the week after Easter"' in vague.note
+    assert 'not understood as a time, and ignored: "the week after Easter"' in vague.note
     uncounted: list[dict[str, Any]] = [{"lanes": ["text"]}, {"lanes": ["vector"]}, {"fusion": "rrf"}]
     for options in uncounted:
         alone = view.recall("What happened to my dog last spring?", asked="2024-12-01", **options)
-        assert alone.times == () and "the time that the question names was not counted" in alone.note
+        assert alone.times == () and "the time in the question was ignored" in alone.note
     assert view.recall("What happened to my dog?", lanes=["text"]).note == ""
 
 
@@ -231,7 +231,7 @@ def test_all_of_a_day_that_a_question_names_are_found_among_hundreds_that_are_al
 ) -> None:
     found = parcels.view().recall("Which parcel did I mention on 10 November?", k=14, asked="2024-12-20", **limits)
     assert days(found)[:12] == ["2024-11-10"] * 12
-    assert "near the time that it names" in found.hits[11].reason
+    assert "near the time in the question" in found.hits[11].reason
     assert days(found)[12:] != ["2024-11-10"] * 2
 
 

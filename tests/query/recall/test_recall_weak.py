@@ -172,7 +172,7 @@ def test_what_is_less_likely_than_wanted_is_left_out_and_nothing_else_changes(ta
             assert [hit.ref for group in found.groups for hit in group.hits] == (kept if every.groups else [])
             assert all(group.hits for group in found.groups)
             assert (found.confidence, found.weak) == (every.confidence, every.weak)
-            assert ("left out that are less likely" in found.note) == (len(kept) < len(every.hits))
+            assert ("left out, since their confidence" in found.note) == (len(kept) < len(every.hits))
 
 
 def test_the_confidence_of_a_hit_does_not_depend_on_how_many_are_wanted(talk: Database) -> None:
@@ -188,7 +188,7 @@ def test_the_confidence_of_a_hit_does_not_depend_on_how_many_are_wanted(talk: Da
 def test_where_nothing_was_fitted_nothing_is_cut_and_the_note_says_so(talk: Database, options: dict[str, Any]) -> None:
     found = talk.view().recall("guitar", min_confidence=1, **options)
     assert found.hits and found.confidence is None and {hit.confidence for hit in found.hits} == {None}
-    assert "no hit is left out by min_confidence" in found.note
+    assert "min_confidence left out no hit" in found.note
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.1, "0.5", True, float("nan")])
@@ -226,7 +226,7 @@ def test_a_question_without_a_word_is_answered_by_nothing_and_says_that_nothing_
     for options in ({}, {"exact": True}, {"group": 3}, {"during": (None, None)}):
         found = db.view().recall(text, **options)
         assert (found.hits, found.groups, found.lanes, found.weak) == ((), (), (), False)
-        assert found.note == "nothing was asked: there is no word in the question"
+        assert found.note == "the question has no words, so nothing was searched"
     assert db.view().query(text=text).run().refs == ()
 
 
@@ -243,7 +243,7 @@ def test_what_is_asked_does_not_depend_on_what_is_around_it(text: str) -> None:
 def test_the_command_line_and_the_server_say_both(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
     notes = call(Session(db), "memory_recall", query=UNRELATED[0])["notes"]
     assert any("perhaps nothing here is about that" in note for note in notes)
-    assert any("nothing was asked" in note for note in call(Session(db), "memory_recall", query=" ?")["notes"])
+    assert any("nothing was searched" in note for note in call(Session(db), "memory_recall", query=" ?")["notes"])
     db.close()
     run = LocalRunner(capsys, db.path)
     assert "note: perhaps nothing here is about that" in run("recall", UNRELATED[0]).out.replace("\n", " ")

@@ -72,7 +72,7 @@ def test_a_reranker_is_not_asked_about_nothing(found: Recall) -> None:
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        (None, "gave NoneType"),
+        (None, "returned NoneType"),
         ([1.0], "1 scores for 4 texts"),
         ([1.0] * 5, "5 scores for 4 texts"),
         ([1.0, float("nan"), 2.0, 3.0], "score of text 1 is nan"),
@@ -93,7 +93,7 @@ def test_a_recall_without_order_is_refused(found: Recall) -> None:
     grouped = msgspec.structs.replace(found, groups=(group,))
     with pytest.raises(InputError, match="group_hits"):
         worlddb.rerank(grouped, "red", by_length)
-    with pytest.raises(InputError, match="not a Recall"):
+    with pytest.raises(InputError, match="rerank takes a Recall"):
         worlddb.rerank(found.hits, "red", by_length)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="k is 0"):
         worlddb.rerank(found, "red", by_length, k=0)

@@ -112,7 +112,7 @@ def test_a_place_is_kept_for_what_somebody_likes_where_advice_is_asked_for(db: D
     hits = view.recall("Can you suggest a weekend trip by train?", k=10).hits
     (liked,) = (place for place, hit in enumerate(hits) if "prefer" in hit.content)
     assert liked == PLACES_OF_TASTES[0]
-    assert KEPT in hits[liked].scores and "a place is kept" in hits[liked].reason
+    assert KEPT in hits[liked].scores and "a place is reserved" in hits[liked].reason
     assert hits[liked].score == hits[liked + 1].score
     asked = view.recall("Which weekend trip by train did you suggest?", k=10).hits
     assert all(KEPT not in hit.scores for hit in asked)
@@ -197,7 +197,7 @@ def test_of_two_turns_that_come_close_the_one_that_says_what_somebody_likes_is_f
     hits = {hit.content: hit for hit in db.view().recall("Can you suggest trains to the coast?", k=5)}
     liked = [content for content, hit in hits.items() if "taste" in hit.scores]
     assert liked == ["user: I prefer trains to the coast in the morning"]
-    assert hits[liked[0]].scores["taste"] == TASTE_WEIGHT and "prefers" in hits[liked[0]].reason
+    assert hits[liked[0]].scores["taste"] == TASTE_WEIGHT and "preference" in hits[liked[0]].reason
 
 
 def test_a_past_time_is_asked_about_beside_an_instruction_that_was_given_later(db: Database) -> None:

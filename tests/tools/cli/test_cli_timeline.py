@@ -174,7 +174,7 @@ def test_times_in_words_are_told_where_they_are_not_taken(run, small):
     assert "the moment '2025-02-30' is not a time" in run("recall", "office", "--ingested", "2025-02-30").err
     assert "the moment '2025-02-30' is not a time" in run("log", "--from", "2025-02-30").err
     asked = run("recall", "Where was the office the week after Easter?")
-    assert 'not understood as a time, and not counted: "the week after Easter"' in asked.out
+    assert 'not understood as a time, and ignored: "the week after Easter"' in asked.out
     told = run.json("recall", "Where was the office the week after Easter?")
     assert (told["unread"], told["times"]) == (["the week after Easter"], [])
     run("embed")

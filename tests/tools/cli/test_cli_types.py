@@ -86,4 +86,4 @@ def test_log_shows_registrations(run: LocalRunner) -> None:
 
 def test_recall_says_that_a_handler_is_not_here(run: LocalRunner) -> None:
     assert "disputes" in run.json("recall", "Ann")["note"]
-    assert "their handlers are not here" in run("recall", "Ann").out
+    assert "lacks their handlers" in run("recall", "Ann").out

@@ -132,7 +132,7 @@ def test_what_an_edge_joins_to_a_memory_is_found_if_it_is_asked_for_in_the_scope
 
     assert decision not in found() and found(neighbours=0) == found()
     joined = found(neighbours=1)
-    assert joined.keys() >= {meeting, decision, apart} and "joined by an edge" in joined[decision]["reason"]
+    assert joined.keys() >= {meeting, decision, apart} and "connected to a hit by an edge" in joined[decision]["reason"]
     inside = found(neighbours=1, user_id="ada")
     assert inside.keys() >= {meeting, decision} and apart not in inside
     sessions = call(desk, "memory_recall", query="the harbour crane", group=1, limit=50, neighbours=1)
@@ -259,7 +259,7 @@ def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database
     desk = Session(db)
     remember(desk)
     notes = call(desk, "memory_recall", query="Which dog was ill the week after Easter?")["notes"]
-    assert any('not understood as a time, and not counted: "the week after Easter"' in note for note in notes)
+    assert any('not understood as a time, and ignored: "the week after Easter"' in note for note in notes)
     for given in ({"valid": "last spring"}, {"known": "last spring"}):
         with pytest.raises(worlddb.InvalidTime, match="'last spring' is not a time") as error:
             call(desk, "memory_as_of", query="dog", **given)

@@ -430,7 +430,7 @@ def test_what_several_worlds_of_a_user_say_of_one_thing_is_compared(db: worlddb.
     assert len(db.view().worlds_of_user("ada")) == 2
     found = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada")
     assert [each["text"][:14] for each in found["memories"]][:2] == ["Ana lives in P", "Ana lives in L"]
-    assert any("the later comes first" in note for note in found["notes"])
+    assert any("the later one comes first" in note for note in found["notes"])
     first = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada", limit=1)
     rest = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada", cursor=first["next_cursor"])
     assert [each["id"] for each in (*first["memories"], *rest["memories"])] == [

@@ -172,7 +172,7 @@ _PHRASES: Final = (
         "Give it in UTF-8: `iconv -f latin1 -t utf-8` makes it of a text in Latin-1",
     ),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
-    ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
+    ("only an exact ranking equals that of a replayed store", "--exact ranks as a replayed store would"),
     ("ask as of that time", "ask as of that time with --valid"),
     ("replace it with overwrite", "replace it with --overwrite"),
     ("members=False", "--no-members"),
