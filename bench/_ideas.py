@@ -6,7 +6,7 @@ Each idea is patched out at its call in recall, and nothing else changes. A name
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final
@@ -47,9 +47,9 @@ def _no_time_nearness(*_: Any) -> float:
     return 0.0
 
 
-def _no_rescoring(snapshot: Any, question: Any, first: list[Any], later: float) -> list[Any]:
+def _no_rescoring(snapshot: Any, question: Any, first: Iterable[Any], *_: Any) -> Iterator[Any]:
     """The first hits, with nothing added."""
-    return first
+    return iter(first)
 
 
 def _keep_names(question: str, names: Any) -> str:
@@ -72,7 +72,7 @@ def _keep_ranking(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, candidates, "followers", _no_lending),
     "without talks": partial(patch.object, candidates, "in_talks", _no_conversations),
-    "without times": partial(patch.object, ranking, "nearness", _no_time_nearness),
+    "without times": partial(patch.object, ranking, "_nearness", _no_time_nearness),
     "without the second look": partial(patch.object, ranking, "_rescore_hits", _no_rescoring),
     "without leaving names out": partial(patch.object, recall, "without_names", _keep_names),
     "without where names are at home": partial(patch.object, candidates, "at_home", _no_home_boost),

@@ -13,7 +13,8 @@ from bench import _ideas, confidence, reranking
 from bench._posed import ANSWERABLE, ELSEWHERE, HERE
 from bench._retrieval import VARIANTS
 from tests.bench.test_bench import LOCOMO, run
-from worlddb import InputError
+from tests.support.model.stores import new_store
+from worlddb import InputError, Turn
 from worlddb.query.recall import scoring
 
 
@@ -32,11 +33,26 @@ def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
     assert confidence.regression(rows, right, doubled)[0] > -0.6
 
 
-@pytest.mark.parametrize("idea", sorted(_ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys()))
-def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has(idea: str) -> None:
+def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has() -> None:
     """They are left out by name, which says nothing until somebody asks for them."""
-    with _ideas.ablated(idea):
-        pass
+    said = [(("Ana", "Ben")[day % 2], f"I bought a lamp of {day} euros.") for day in range(1, 15)]
+    talk = [
+        Turn(speaker=speaker, text=text, at=f"2023-05-{day:02}")
+        for day, (speaker, text) in enumerate([*said, ("Ana", "Always answer in German.")], start=1)
+    ]
+    with new_store(embedder=None) as db:
+        db.ingest(talk, session="lamps")
+
+        def found() -> list[tuple[str, float]]:
+            recalled = db.view().recall("How many euros did Ana pay for a lamp on 7 May 2023?", k=3)
+            return [(hit.ref, hit.score) for hit in recalled.hits]
+
+        whole, differing = found(), set[str]()
+        for idea in _ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys():
+            with _ideas.ablated(idea):
+                differing |= {idea} if found() != whole else set()
+        assert found() == whole
+    assert differing >= {f"without {idea}" for idea in ("context", "talks", "the second look", "times")}
 
 
 def test_the_area_under_the_curve_counts_pairs_and_ties_as_half() -> None:
