@@ -77,8 +77,8 @@ def measure(folder: Path, data: LinkageSet, arguments: argparse.Namespace) -> di
         "records": len(data.records),
         "people": len({record.person for record in data.records}),
         "methods": {method: pair_quality(data.records, pairs) for method, pairs in found.items()},
-        "wrong": false[: arguments.wrong_pairs],
-        "missed": missed[: arguments.wrong_pairs],
+        "wrong": false[: arguments.wrong],
+        "missed": missed[: arguments.wrong],
     }
 
 

@@ -5,6 +5,8 @@ Nothing here is about speed: the figures only have to be there, be positive, and
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
 import os
 import subprocess
@@ -198,6 +200,21 @@ def test_every_program_has_a_line_here() -> None:
         "reranking",
         "vectors",
     }
+
+
+def test_each_option_that_a_program_reads_is_one_that_bench_has() -> None:
+    """No type says which there are, and a program of public data runs only where that data is installed."""
+    trees = {path.name: ast.parse(path.read_text("utf-8")) for path in (ROOT / "bench").glob("*.py")}
+    nodes = [(name, node) for name, tree in trees.items() for node in ast.walk(tree)]
+    texts = [node.value for _, node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    options = {text.lstrip("-").replace("-", "_") for text in texts if text}
+    read = {
+        (name, node.attr)
+        for name, node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "arguments"
+    }
+    of_parsers = {attribute for attribute in dir(argparse.ArgumentParser) if not attribute.startswith("_")}
+    assert len(read) > 100 and {each for each in read if each[1] not in options | of_parsers} == set()
 
 
 def run_small(name: str) -> dict[str, object]:
