@@ -254,7 +254,7 @@ _TRANSLATIONS: Final = (
     (re.compile(r"\bvalid_to\b"), "until"),
     (re.compile(r"""'\["memory","written",\[[^\]]*\],"(.*?)"?\]?' at (\d+)"""), r"'\1' in commit \2"),
     (
-        re.compile(r"\breview it with proposals, accept or reject"),
+        re.compile(r"\breview it with proposals, then accept or reject it"),
         "db.proposals() lists it, db.accept or db.reject decides",
     ),
 )

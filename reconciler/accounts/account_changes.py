@@ -41,18 +41,20 @@ def set_account(ctx: context.Context, command: cmd.SetAccount, details: int) -> 
     known = account_rows.account(ctx.tables, command.account)
     if known is not None and not known.is_open:
         if command.is_open:
-            ctx.refuse("account_closed", "The account was closed, which is for good", "Make another one")
+            ctx.refuse("account_closed", "The account was closed for good", "Make another one")
         return draft.Decision(_root(ctx))
     plan = command.plan if command.plan is not None else "" if known is None else known.plan
     if plan and account_rows.plan(ctx.tables, plan) is None:
-        ctx.refuse("unknown_plan", f"There is no plan {errors.shown(plan)}", "Define it: db.accounts.define_plan")
+        ctx.refuse(
+            "unknown_plan", f"The plan {errors.shown(plan)} is unknown", "Define it with db.accounts.define_plan"
+        )
     name = "" if known is None else _name_at(ctx, known.named, known.position)
     body = ev.NONE
     if command.name and command.name != name:
         _refuse_taken_name(ctx, command)
         body = ctx.draft.add_body(ACCOUNT_TYPE, command.name, "")
     elif known is None:
-        ctx.refuse("account_unknown", "There is no such account, and no name was given for a new one", "Give a name")
+        ctx.refuse("account_unknown", "The account is unknown, and a new one needs a name", "Give a name")
     if known is None or body != ev.NONE or (plan, command.is_open) != (known.plan, known.is_open):
         ctx.draft.emit(ev.AccountSet(command.account, plan, command.is_open, body, details))
     for key in () if command.is_open else list(_live_keys(ctx)):
@@ -64,7 +66,7 @@ def set_account(ctx: context.Context, command: cmd.SetAccount, details: int) -> 
 def _refuse_taken_name(ctx: context.Context, command: cmd.SetAccount) -> None:
     others = [each for each in account_rows.accounts(ctx.tables) if each.account != command.account]
     if any(each.is_open and _name_at(ctx, each.named, each.position) == command.name for each in others):
-        ctx.refuse("account_exists", f"There is an account {errors.shown(command.name)} already", "Choose another name")
+        ctx.refuse("account_exists", f"An account {errors.shown(command.name)} already exists", "Choose another name")
     if len(others) >= MAX_ACCOUNTS:
         ctx.refuse("too_many_accounts", f"There are {MAX_ACCOUNTS:,} accounts, which is the limit")
 
@@ -75,14 +77,16 @@ def make_key(ctx: context.Context, command: cmd.MakeKey, details: int) -> draft.
     lineage = ctx.lineage(world)
     owner = account_rows.account(ctx.tables, command.account)
     if owner is None or not owner.is_open:
-        ctx.refuse("account_unknown", "There is no such account, or it was closed", "See db.accounts.accounts()")
+        ctx.refuse("account_unknown", "The account is unknown or was closed", "See db.accounts.accounts()")
     if account_rows.access_key(ctx.tables, command.key_id) is not None:
-        ctx.refuse("key_exists", f"There is a key {command.key_id.hex()[:12]} already", "Make it again")
+        ctx.refuse("key_exists", f"A key {command.key_id.hex()[:12]} already exists", "Create the key again")
     live = list(_live_keys(ctx))
     if len(live) >= MAX_KEYS:
-        ctx.refuse("too_many_keys", f"There are {MAX_KEYS:,} keys, which is the limit", "End those that nobody uses")
+        ctx.refuse(
+            "too_many_keys", f"There are {MAX_KEYS:,} keys, which is the limit", "End keys that are no longer used"
+        )
     if any(_name_at(ctx, each.made, each.position) == command.name for each in live):
-        told = f"There is a key {errors.shown(command.name)} already"
+        told = f"A key {errors.shown(command.name)} already exists"
         ctx.refuse("key_exists", told, "Choose another name, or end it")
     body = ctx.draft.add_body(KEY_TYPE, command.name, command.content)
     confined = b"" if command.world is None else lineage
@@ -96,7 +100,7 @@ def end_key(ctx: context.Context, command: cmd.EndKey, details: int) -> draft.De
     """End a key; one that has ended is left as it is."""
     known = account_rows.access_key(ctx.tables, command.key_id)
     if known is None:
-        ctx.refuse("key_unknown", f"There is no key {command.key_id.hex()[:12]}", "See db.accounts.keys()")
+        ctx.refuse("key_unknown", f"The key {command.key_id.hex()[:12]} is unknown", "See db.accounts.keys()")
     if not known.ended:
         ctx.draft.emit(ev.KeyEnded(command.key_id, details))
     return draft.Decision(_root(ctx))

@@ -250,7 +250,7 @@ def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[boo
         return
     except OSError as error:
         raise UnavailableError(
-            f"The lease for work in the background cannot be taken: {error}", "Check permissions and disk space"
+            f"The lease for background work cannot be taken: {error}", "Check permissions and disk space"
         ) from error
     try:
         yield True

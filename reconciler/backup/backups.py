@@ -107,7 +107,7 @@ def restore(
         until = log.head().seq
         if log.copy_kind() != copies.BACKUP:
             raise errors.BackupMismatch(
-                f"{source.folder} is no backup", "Name the directory that `worlddb backup` wrote to"
+                f"{source.folder} is not a backup", "Name the directory that `worlddb backup` wrote to"
             )
     source.refuse_damaged_pages()
     elsewhere = NOWHERE
@@ -153,8 +153,8 @@ def _pending_erasures(
             or any(blob not in gone for blob in _missing_places(log, begun, min(head, until)))
         ):
             raise errors.PlaceTaken(
-                f"{target.folder} holds what a restore of another backup began, or one that left other texts out",
-                "Run that one again to go on with it, or delete the directory, or name a new one",
+                f"{target.folder} holds an unfinished restore of another backup, or one that left out other texts",
+                "Run that restore again to finish it, or delete the directory, or name a new one",
             )
         said = {each.chain for seq in range(1, head + 1) for each in erasures_in(begun, seq)}
         return elsewhere._replace(tied=tuple(each for each in elsewhere.tied if each.chain not in said))
@@ -177,16 +177,16 @@ def _count_copied_commits(source: environment.Environment, target: environment.E
             return 0
         if copied.copy_kind() != copies.BACKUP:
             raise errors.BackupMismatch(
-                f"{target.folder} holds a store that is no backup", "Name an empty or a new directory", since=0
+                f"{target.folder} holds a store that is not a backup", "Name an empty or a new directory", since=0
             )
         _require_same_store(log, copied, source, target)
         head, common = copied.head(), verify.common_commits(log, copied)
         if common < head.seq:
             when = times.format_time(copied.header(common + 1).ingest_time)
             raise errors.BackupMismatch(
-                f"{target.folder} has parted from {source.folder}: commit {common + 1} of the backup, of {when}, is "
-                + ("not in the store" if common == log.head().seq else "another one in the store"),
-                "Back up into a new directory, and keep this one: it may hold what the store has lost",
+                f"{target.folder} has diverged from {source.folder}: commit {common + 1} of the backup, of "
+                f"{when}, is " + ("not in the store" if common == log.head().seq else "another one in the store"),
+                "Back up into a new directory, and keep this one: it may hold commits that the store has lost",
                 since=common + 1,
             )
         return head.seq
@@ -198,7 +198,7 @@ def _require_same_store(
     ids = [log.events(1).events[0] for log in (one, other)]
     if len({event.store_id for event in ids if isinstance(event, events.StoreCreated)}) != 1:
         raise errors.BackupMismatch(
-            f"{there.folder} and {here.folder} are not of one store: they differ since their first commit",
+            f"{there.folder} and {here.folder} belong to different stores: they differ from the first commit on",
             "Check which directory belongs to which store",
             since=1,
         )
@@ -278,7 +278,7 @@ def upgrade(
         if listed is not None:
             return _upgrade_result(env, before, place, listed)
     raise errors.UnavailableError(
-        f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again"
+        f"Another process keeps writing to {env.folder}", "Stop the programs that use it, then try again"
     )
 
 

@@ -357,5 +357,5 @@ def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tup
 
 def _copy_error(seq: int, problem: str) -> errors.DamagedStore:
     return errors.DamagedStore(
-        f"Commit {seq} cannot be copied: {problem}", "Run `worlddb verify` on the store that it is copied from", seq=seq
+        f"Commit {seq} cannot be copied: {problem}", "Run `worlddb verify` on the source store", seq=seq
     )

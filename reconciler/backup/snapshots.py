@@ -49,11 +49,11 @@ def take(source: environment.Environment, seq: int, progress: runner.Progress | 
             made = scratch.run_with_tables(source.folder, lambda folder: _take(source, folder, seq, progress))
         except OSError as error:
             raise UnavailableError(
-                f"No snapshot can be made in {source.folder}: {error}", "Check disk space and permissions"
+                f"A snapshot cannot be made in {source.folder}: {error}", "Check disk space and permissions"
             ) from error
         if made is not None:
             return made
-    raise UnavailableError("Texts were erased while the snapshot was made, again and again", "Try again")
+    raise UnavailableError("Erasures kept interrupting the snapshot", "Try again")
 
 
 def start_from_snapshot(source: environment.Environment, target: environment.Environment, until: int) -> int:
@@ -128,4 +128,4 @@ def _put_all(source: lmdb.Transaction, txn: lmdb.Transaction) -> None:
     with source.cursor() as pairs, txn.cursor() as cursor:
         cursor.putmulti(pairs, append=True)
     if txn.stat()["entries"] != source.stat()["entries"]:
-        raise DamagedStore("The snapshot could not be read to its end", "Take it again")
+        raise DamagedStore("The snapshot could not be read completely", "Make the snapshot again")

@@ -71,9 +71,9 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
         disputed = {claim[0] for claim in claims if any(atoms.find_conflicts(each, [claim], single) for each in bases)}
         ctx.refuse(
             "conflicts",
-            f"{ids.short(lineage)} is believed to be otherwise, by a predicate that takes one value: "
+            f"{ids.short(lineage)} has other beliefs under predicates that take one value: "
             f"{', '.join(map(errors.shown, sorted(disputed)))}",
-            "Revise it: believe(item, A) puts A in the place of what conflicts",
+            "Revise it: believe(item, A) replaces what conflicts",
         )
     change = atoms.replace_claims if command.how == "replace" else atoms.apply_claims
     new = change(said, given, single)
@@ -129,8 +129,8 @@ def _node(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
     if node == schema.ROOT_NODE:
         ctx.refuse(
             "root_is_permanent",
-            "The root world says nothing that could be believed otherwise",
-            "Name a world that lies in it",
+            "The root world bears no beliefs",
+            "Name a world inside it",
         )
     if ctx.body(node) is None:
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
@@ -202,7 +202,7 @@ def _set_tag(ctx: context.Context, node: int, tag: int, version: int, why: str) 
         ctx.refuse(
             "erased",
             f"The tags of {ids.short(ctx.tables.node(node).lineage)} were erased",
-            "Take back what was done to other worlds by itself",
+            "Undo the changes of other worlds one by one",
         )
     details = ctx.draft.add_details(aliases=(given.aliases[row.position],), why=why)
     ctx.draft.emit(ev.Tagged(ctx.tables.node(node).lineage, tag, version, details))
@@ -223,8 +223,8 @@ def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft
     if command.expects is not None and belief_rows.outlook(changes) != command.expects:
         ctx.refuse(
             "changed_meanwhile",
-            f"What is believed of {ids.short(lineage)}, or how far, was changed since the contraction was planned",
-            "Look at a new plan",
+            f"The beliefs of {ids.short(lineage)}, or where they hold, changed after the contraction was planned",
+            "Make a new plan",
         )
     for change in changes:
         if command.whole:
@@ -293,7 +293,7 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
         )
     said = _BeliefReader(ctx).content(node, command.version)
     if said is None:
-        ctx.refuse("erased", f"The text of version {command.version} was erased", "Take another one")
+        ctx.refuse("erased", f"The text of version {command.version} was erased", "Choose another version")
     begins = ctx.now if command.valid_from is None else command.valid_from
     held = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, begins))
     if held is not None and (
@@ -334,13 +334,13 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
             kind = type(event).__name__.lower()
             ctx.refuse(
                 "not_taken_back",
-                f"Commit {seq} did more than change beliefs and marks: {kind}",
-                "Take back what it did one by one: unlink, retire, undo a proposal",
+                f"Commit {seq} changed more than beliefs and marks: {kind}",
+                "Undo its changes one by one: unlink, retire, undo a proposal",
             )
     _refuse_report(ctx, seq, events)
     named = dict.fromkeys(event.lineage for event in events if isinstance(event, _OF_TIME + _OF_MARKS))
     if not named:
-        ctx.refuse("not_taken_back", f"Commit {seq} changed no beliefs and no marks", "Name another one")
+        ctx.refuse("not_taken_back", f"Commit {seq} changed neither beliefs nor marks", "Name another commit")
     for lineage in dict.fromkeys(event.lineage for event in events if isinstance(event, _OF_TIME)):
         _restore(ctx, seq, lineage, command)
     for event in events:
@@ -372,10 +372,10 @@ def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEven
         several = ", ".join(f"`worlddb undo --commit {at}`" for at in done)
         ctx.refuse(
             "not_taken_back",
-            f"Commit {seq} is the report of a dream: without it the report is empty, and all that was done stays",
-            f"Take back what it put out of sight: {several}"
+            f"Commit {seq} is the report of a dream: undoing it empties the report and leaves everything else as it is",
+            f"Undo the commits that deprecated memories: {several}"
             if done
-            else "Bring memories back one by one: `worlddb deprecate REF --remove`; the report lists them",
+            else "Restore memories one by one: `worlddb deprecate REF --remove`; the report lists them",
         )
 
 
@@ -405,8 +405,8 @@ def _undo_mark(
 def _refuse_changed(ctx: context.Context, seq: int, lineage: bytes) -> NoReturn:
     ctx.refuse(
         "changed_since",
-        f"{ids.short(lineage)} was changed since commit {seq}, and taking that back would undo the later change too",
-        "Say what holds now: believe, rollback, tag",
+        f"{ids.short(lineage)} was changed since commit {seq}, and undoing that commit would undo the later change too",
+        "State what holds now: believe, rollback, tag",
     )
 
 
@@ -422,7 +422,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
             continue
         said = known.content(node, number)
         if said is None:
-            ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "Say it anew")
+            ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "State it again")
         details = _details(ctx, command, said, _source_of_repeat(ctx, node, number, atoms.RESTORES))
         _write_version(ctx, node, details, span, said, _stated_ends(ctx, node, number))
 

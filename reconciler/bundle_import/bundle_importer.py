@@ -105,8 +105,8 @@ def _refuse_outside(ctx: context.Context, outside: Sequence[outside_effects.Outs
     more = f"; and {len(outside) - _MAX_LISTED:,} more" if len(outside) > _MAX_LISTED else ""
     ctx.refuse(
         "reaches_outside",
-        f"The bundle would do something to worlds outside of it: {shown}{more}",
-        "Look at db.import_plan(...); if all of that may be, import it with allow_outside=True",
+        f"The bundle would change worlds outside it: {shown}{more}",
+        "Look at db.import_plan(...); if you accept all of it, import with allow_outside=True",
     )
 
 
@@ -119,7 +119,7 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
     more = f"; and {len(conflicts) - _MAX_LISTED:,} more" if len(conflicts) > _MAX_LISTED else ""
     ctx.refuse(
         "bundle_conflict",
-        f"The bundle contradicts what is here: {shown}{more}",
+        f"The bundle contradicts the store: {shown}{more}",
         "Import it with join=True, which keeps both, or into another store",
     )
 
@@ -176,7 +176,9 @@ def _put_into_container(ctx: context.Context, world: bytes, into: int | None) ->
     assert node is not None, "it was created, or known"
     if node == ROOT_NODE:
         if into is not None:
-            ctx.refuse("containment_cycle", "The bundle is of this store's own root world, which nothing contains")
+            ctx.refuse(
+                "containment_cycle", "The bundle holds this store's own root world, and no world can contain that"
+            )
         return
     where = ROOT_NODE if into is None else into
     containers = ctx.tables.containers(node)
@@ -400,8 +402,9 @@ def _has_hash_of_bundle(ctx: context.Context, contents: Contents, are_all_new: b
         return True
     if are_all_new:
         raise errors.InvalidBundle(
-            f"The world {ids.short(contents.heading.world)} of the bundle would have another hash here than it states",
-            "Nothing was written; this is a defect of the program that made the bundle, or of this one",
+            f"Imported here, the world {ids.short(contents.heading.world)} of the bundle would have another "
+            "hash than the bundle states",
+            "Nothing was written; this is a defect of the program that made the bundle, or of this release",
         )
     ctx.note("knows_more", contents.heading.world)
     return False

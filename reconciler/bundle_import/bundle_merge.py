@@ -308,8 +308,8 @@ class BundleMerge:
             begun = len(rows)
             if begun < len(frame.versions) and not self.held.is_absent(rows[-1]):
                 self.conflicts.append(
-                    f"{short(frame.lineage)} is at version {begun} here, and an edge names version"
-                    f" {len(frame.versions)}: import a bundle that holds it first"
+                    f"{short(frame.lineage)} is at version {begun} here, and an edge names version "
+                    f"{len(frame.versions)}: first import a bundle that holds that version"
                 )
                 return
         spans = frame.spans or [[]] * len(frame.versions)
@@ -469,7 +469,7 @@ class BundleMerge:
                     if self._is_join and not (isinstance(frame, fr.EdgeFrame) and frame.type == bundle_check.CONTAINS):
                         return False
                     self.conflicts.append(
-                        f"an edge names version {ordinal} of {short(lineage)}, which was erased here and is another"
+                        f"an edge names version {ordinal} of {short(lineage)}, which was erased here and differs"
                     )
         return True
 
@@ -623,8 +623,8 @@ class BundleMerge:
         known = self._tables.proposal(frame.proposal)
         if decided == "accepted" and (known is None or known.status != schema.ACCEPTED):
             self.conflicts.append(
-                f"{short(frame.source)} and {short(frame.target)} are one in the bundle, where {short(frame.proposal)}"
-                f" was accepted, and were rejected as one here as {short(latest)}"
+                f"{short(frame.source)} and {short(frame.target)} are the same in the bundle, by the accepted "
+                f"proposal {short(frame.proposal)}, and the proposal {short(latest)} was rejected here"
             )
         if known is None and decided in ("", "undone"):
             self.left_rejected.append(latest)
@@ -740,7 +740,7 @@ class BundleMerge:
         ):
             return
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
-            self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
+            self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge here")
         # The edge of a proposal has an id that covers the proposal's details, and says nothing of its own.
         details = ev.NONE if frame.edge in proposals else self.blobs.position(frame.details, frame.edge)
         linked = ev.Linked(
@@ -774,14 +774,14 @@ def _is_same_hole(told: _BundledHole, here: fr.Hole, details: bytes) -> bool:
 def _describe_hole(span: times.Interval) -> str:
     if span.is_open:
         return "has ended"
-    return f"holds nothing from {times.format_time(span.start)} to {times.format_time(span.end)}"
+    return f"has no valid version from {times.format_time(span.start)} to {times.format_time(span.end)}"
 
 
 def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: Sequence[_BundledHole]) -> Iterator[str]:
     for span in emptied:
-        yield f"{short(lineage)} {_describe_hole(span)} here, and has a newer version in the bundle"
+        yield f"{short(lineage)} {_describe_hole(span)} here, and the bundle has a newer version"
     for hole in filled:
-        yield f"{short(lineage)} {_describe_hole(hole.span)} in the bundle, and has a newer version here"
+        yield f"{short(lineage)} {_describe_hole(hole.span)} in the bundle, and there is a newer version here"
 
 
 def _edge_loss_events(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:

@@ -94,8 +94,8 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
             told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
             ctx.refuse(
                 "containment_cycle",
-                f"In the bundle {ids.short(edge.source)} contains {ids.short(edge.target)}, "
-                "and so it would contain itself: " + _describe_links(told),
+                f"The bundle puts {ids.short(edge.target)} into {ids.short(edge.source)}, which would then "
+                f"contain itself: {_describe_links(told)}",
                 "Move one of them first",
             )
 
@@ -151,15 +151,15 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
         ]
         ctx.refuse(
             f"{type_name}_cycle",
-            f"The bundle and what is here would close a cycle: {_describe_links(told)}",
-            "Unlink one of the edges that are here, or export again without one of the others",
+            f"The bundle and the store would together close a cycle: {_describe_links(told)}",
+            "Unlink one of the store's edges, or export again without one of the others",
         )
 
 
 def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
+        ctx.refuse("root_is_permanent", "The bundle supersedes this store's root world")
     told = merge.lineages.told(target).holes
     if edge.valid_to != times.FOREVER:
         window = times.Interval(edge.valid_from, edge.valid_to)
@@ -291,7 +291,7 @@ def refuse_unerased_texts(ctx: Context, contents: bundle_contents.Contents, apar
         ctx.refuse(
             "erasure_not_obeyed",
             f"{of_bundle} has texts that were erased here: {'; '.join(found[:_SHOWN])}{more}",
-            "Erase them in that store too, export the world there again, and join that bundle",
+            "Erase them in that store too, export the world again, and join that bundle",
         )
 
 

@@ -170,9 +170,9 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
         if reserved:
             self._ctx.refuse(
                 "reserved_rewrite",
-                f"The bundle registers {command.type}, which asks queries to {', '.join(reserved)}: that changes what"
-                " is seen of worlds outside of the bundle, so only who writes here may say it",
-                "Register the same handler in this store first, for the world that the bundle goes into",
+                f"The bundle registers {command.type}, which rewrites queries to {', '.join(reserved)}. That "
+                "changes what is visible of worlds outside the bundle, so a bundle may not register it",
+                "First register the same handler in this store, for the world that the bundle goes into",
             )
         configuration.register_type(self._ctx, command, details)
 

@@ -49,14 +49,14 @@ class OutsideEffect(msgspec.Struct, frozen=True):
 
 _SAID: Final = {
     "ends": "ends",
-    "loses": "holds no more for a while",
+    "loses": "has no valid version for a while",
     "revises": "gets another version",
     "names": "gets or loses a name",
-    "states": "is told to state something",
+    "states": "is given a statement",
     "registers": "gets an edge type",
     "tunes": "gets thresholds of the resolver",
     "closes_to": "has its vocabulary closed to a profile",
-    "proposes": "is proposed as the same as another",
+    "proposes": "is proposed as the same as another world",
     "decides": "has a proposal decided",
     "unlinks": "loses an edge",
     "closes": "has an edge ended",

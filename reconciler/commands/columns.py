@@ -148,7 +148,7 @@ class _ColumnTable:
         for name, length in lengths.items():
             if name not in known:
                 raise errors.InputError(
-                    f"{what} have a column {errors.shown(name)}", f"Give some of: {', '.join(known)}"
+                    f"{what} have the unknown column {errors.shown(name)}", f"Use some of: {', '.join(known)}"
                 )
             if length != self.count:
                 raise errors.InputError(
@@ -157,7 +157,7 @@ class _ColumnTable:
                 )
         for name, column in known.items():
             if column.needed and self._columns and name not in self._columns:
-                raise errors.InputError(f"{what} have no column {name}", "Give it: every row needs one")
+                raise errors.InputError(f"{what} lack the column {name}", "Add it: every row needs a value")
 
     def rows(self, first: int, last: int, worlds: int | None) -> Iterator[tuple[Any, ...]]:
         """The values of some rows, in the order of the known columns.
@@ -177,14 +177,13 @@ class _ColumnTable:
         for row, given in enumerate(_values(self._columns[name], first, last), first):
             try:
                 if given is None and column.needed:
-                    raise errors.InputError(f"{name} is missing", "Give it, or leave the row out")
+                    raise errors.InputError(f"{name} is missing", "Give a value, or leave the row out")
                 value = column.default if given is None else column.take(given, name)
                 if column.take is _ref:
                     self.has_texts |= type(value) is str
                     if type(value) is int and not 0 <= value < (row if worlds is None else worlds):
                         raise errors.InputError(
-                            f"{name} is {value}, and no world is in that row"
-                            + (" before it" if worlds is None else ""),
+                            f"{name} is {value}, and there is no such row" + (" before it" if worlds is None else ""),
                             "Give the row of a world of this load, a reference or a name",
                         )
             except errors.InputError as error:
@@ -312,7 +311,7 @@ def _columns_of(given: Any, what: str) -> dict[str, Any]:
         import pyarrow
     except ImportError as error:
         raise errors.InputError(
-            f"{what} are {type(given).__name__}, and pyarrow, which reads it, is not installed",
+            f"{what} are {type(given).__name__}, which needs pyarrow, and that is not installed",
             "pip install 'worlddb[arrow]', or give a dictionary of lists",
         ) from error
     table = pyarrow.Table.from_batches(map(pyarrow.record_batch, given)) if batches else pyarrow.table(given)

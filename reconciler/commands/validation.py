@@ -41,9 +41,7 @@ def check(commands: Sequence[cmd.Command]) -> None:
             raise
     kinds = set(map(type, commands))
     if len(kinds) > 1 and not kinds.isdisjoint((cmd.Erase, cmd.EraseLiteral)):
-        raise errors.InputError(
-            "The batch erases, and does other things too", "Erase in a batch, or a call, of its own"
-        )
+        raise errors.InputError("The batch erases and has other commands too", "Erase in a batch of its own")
 
 
 def _check_stored_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
@@ -162,7 +160,7 @@ def _link_versions(command: cmd.LinkVersions) -> None:
     _link(command)
     if type(command.versions) is not tuple or len(command.versions) != 2:
         raise errors.InputError(
-            f"versions is {errors.shown(command.versions)}", "Give that of the source and that of the target: (2, 1)"
+            f"versions is {errors.shown(command.versions)}", "Give the versions of source and target: (2, 1)"
         )
     for version in command.versions:
         limits.checked_number(version, "a version", 0, 2**31 - 1)
@@ -174,7 +172,7 @@ def _unlink(command: cmd.Unlink) -> None:
 
 def _move(command: cmd.Move) -> None:
     if not command.refs:
-        raise errors.InvalidText("Nothing was named to move", "Give at least one reference")
+        raise errors.InvalidText("move was given no reference", "Name at least one world or edge")
     for ref in command.refs:
         _ref(ref, "refs")
     _ref(command.to, "to")
@@ -233,11 +231,11 @@ def _tagging(command: cmd.Tag | cmd.Untag) -> None:
     _ref(command.ref, "ref")
     _labels(command.labels, "tag")
     if len(command.labels) != 1:
-        raise errors.InvalidText(f"{len(command.labels)} tags were given", "Give one")
+        raise errors.InvalidText(f"{len(command.labels)} tags were given, and a call takes one", "Give one")
     if normalise_name(command.labels[0]) == cmd.CURRENT_TAG:
         raise errors.InputError(
-            f"The tag {cmd.CURRENT_TAG!r} stands for whatever holds, and is nobody's to set",
-            "Revise the world, or take another name",
+            f"The tag {cmd.CURRENT_TAG!r} is reserved: it stands for the valid version",
+            "Revise the world, or use another name",
         )
     if isinstance(command, cmd.Tag) and command.version is not None:
         limits.checked_number(command.version, "version", 1, 2**31 - 1)
@@ -252,22 +250,22 @@ def _check_belief_target(command: cmd.Believe | cmd.Contract) -> None:
     _ref(command.ref, "ref")
     _source(command.properties, "beliefs")
     if not command.properties:
-        raise errors.InputError("Nothing was given to believe", 'Give predicates with their values: {"summary": ...}')
+        raise errors.InputError("No belief was given", 'Give predicates with their values: {"summary": ...}')
     for predicate, value in command.properties.items():
         _check_stored_text(predicate, "a predicate", limits.MAX_TYPE_BYTES, empty=False)
         if predicate == atoms.NO_BELIEF:
-            raise errors.InputError(f"{predicate} are pointers, and no beliefs", "Use attach and detach")
+            raise errors.InputError(f"{predicate} are pointers, not beliefs", "Use attach and detach")
         if predicate in atoms.SINGLE and not isinstance(value, str):
-            raise errors.InvalidText(f"{predicate} is {type(value).__name__}, not one text", "Give it as str")
+            raise errors.InvalidText(f"{predicate} is {type(value).__name__}, not text", "Give it as str")
         for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, str):
                 _check_stored_text(each, f"the value of {predicate}", limits.MAX_CONTENT_BYTES)
             if not atoms.comparable_form(each):
-                raise errors.InvalidText(f"{predicate} has a value that says nothing", "Leave it out, or contract it")
+                raise errors.InvalidText(f"{predicate} has an empty value", "Leave it out, or contract it")
         if isinstance(value, list | tuple) and not value:
             raise errors.InvalidText(f"{predicate} has no value", "Leave it out, or contract it")
     if command.properties.get(atoms.TYPE, "").strip() == atoms.UNTYPED:
-        raise errors.InputError(f"The type {atoms.UNTYPED} says nothing", "Give another one")
+        raise errors.InputError(f"The type {atoms.UNTYPED} stands for no type", "Give another type")
 
 
 def _believe(command: cmd.Believe) -> None:
@@ -306,7 +304,7 @@ def _set_beliefs(command: cmd.SetBeliefs) -> None:
     if command.how and command.how not in allowed:
         what = "type" if command.what == "kind" else command.what
         raise errors.InputError(
-            f"{errors.shown(command.how)} is no setting of a {what}", f"Give one of: {', '.join(allowed)}"
+            f"{errors.shown(command.how)} is not a setting of a {what}", f"Give one of: {', '.join(allowed)}"
         )
     limits.checked_text(command.named, f"the {command.what}", limits.MAX_TYPE_BYTES, empty=False, nul=False)
     if command.what == "tag" and normalise_name(command.named) == cmd.CURRENT_TAG:
@@ -321,7 +319,10 @@ def _keep_receipt(command: cmd.KeepReceipt) -> None:
 
 def _access(command: cmd.Access) -> None:
     if not command.refs or len(command.refs) != len(command.at):
-        raise errors.InputError("Accesses were given without a time for each world", "Give as many times as worlds")
+        raise errors.InputError(
+            f"access has {len(command.refs)} worlds and {len(command.at)} times",
+            "Give at least one world, and one time for each",
+        )
     for ref in command.refs:
         _ref(ref, "a world that was used")
     for at in command.at:
@@ -331,9 +332,7 @@ def _access(command: cmd.Access) -> None:
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
-        raise errors.InputError(
-            "A pending reference was given to erase", "Nothing made in the same batch can be erased in it"
-        )
+        raise errors.InputError("The world to erase is created in the same batch", "Erase it in a later call")
     limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False, nul=False)
     for what in ("turns", "everywhere", "forbid", "derived"):
         limits.checked_flag(getattr(command, what), what)
@@ -344,10 +343,12 @@ def _erase(command: cmd.Erase) -> None:
 def _erase_literal(command: cmd.EraseLiteral) -> None:
     _ref(command.ref, "world")
     if isinstance(command.ref, int):
-        raise errors.InputError("A pending reference was given to erase a literal of", "Name a world that is there")
+        raise errors.InputError(
+            "The world whose literal is to be erased is created in the same batch", "Name an existing world"
+        )
     literal: object = command.literal
     if not (isinstance(literal, str) and literal.startswith('"')):
-        raise errors.InputError("What is to be erased is no literal", 'Give a Literal, or its text such as "tea"@en')
+        raise errors.InputError("The literal to erase is not a literal", 'Give a Literal, or its text such as "tea"@en')
     limits.checked_flag(command.everywhere, "everywhere")
     limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False, nul=False)
 
@@ -366,8 +367,8 @@ def _bookmark(command: cmd.Bookmark) -> None:
         raise errors.InvalidText(f"The name {errors.shown(command.name)} has no visible character", "Give at least one")
     if _MOMENT.match(command.name):
         raise errors.InputError(
-            f"The bookmark {errors.shown(command.name)} would be taken for a time or a commit",
-            "Give a name that is no number and does not begin as a date",
+            f"The bookmark name {errors.shown(command.name)} reads as a time or a commit",
+            "Give a name that is not a number and does not begin like a date",
         )
     _times(command.at, None)
     if command.seq is not None:
@@ -406,8 +407,8 @@ def _register(command: cmd.Register) -> None:
 
 
 _NEVER_SYMMETRIC: Final = {
-    "acyclic": "an edge of a symmetric relation leads back by itself, so that none could be written",
-    "succession": "who holds where three are joined one after the other would depend on what was written first",
+    "acyclic": "an edge of a symmetric relation leads back by itself, so no edge could be written",
+    "succession": "which of three joined worlds holds would depend on the order of writing",
     "inverse": "a symmetric relation is its own inverse",
 }
 """The laws that a symmetric relation cannot have, and why. It may be functional: each world has one other at a time."""
@@ -442,7 +443,7 @@ def _set_profile(command: cmd.SetProfile) -> None:
         if len(names) > limits.MAX_VOCABULARY:
             raise errors.LimitExceeded(
                 f"{len(names)} {what}, above the limit of {limits.MAX_VOCABULARY}",
-                "A profile is for a closed vocabulary",
+                "Use a profile for a closed vocabulary only",
             )
         for name in names:
             limits.checked_text(name, f"one of {what}", limits.MAX_TYPE_BYTES, empty=False)
@@ -477,7 +478,7 @@ def _guard(command: cmd.Guard) -> None:
     modes = ", ".join([*filter(None, get_args(ev.GuardMode)), "inherit"])
     for what, mode in (("credentials", command.credentials), ("personal", command.personal)):
         if mode is not None and mode not in get_args(ev.GuardMode):
-            raise errors.InputError(f"There is no mode {errors.shown(mode)} for {what}", f"Give one of: {modes}")
+            raise errors.InputError(f"{errors.shown(mode)} is not a mode for {what}", f"Give one of: {modes}")
     if command.credentials is None and command.personal is None:
         raise errors.InputError("No mode was given", "Say credentials=... or personal=...")
     if command.world is not None:
@@ -500,10 +501,10 @@ def _make_key(command: cmd.MakeKey) -> None:
     _random_id(command.account, "account")
     _end_key(command)
     if type(command.digest) is not bytes or len(command.digest) != ids.HASH_BYTES:
-        raise errors.InputError("digest is no keyed hash of 32 bytes", "Make keys with db.accounts.create_key")
+        raise errors.InputError("digest is not a keyed hash of 32 bytes", "Make keys with db.accounts.create_key")
     if command.right not in get_args(ev.KeyRight):
         raise errors.InputError(
-            f"There is no right {errors.shown(command.right)}", f"Give one of: {', '.join(get_args(ev.KeyRight))}"
+            f"{errors.shown(command.right)} is not a right of a key", f"Give one of: {', '.join(get_args(ev.KeyRight))}"
         )
     limits.checked_text(command.name, "the name of the key", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
     limits.checked_text(command.content, "user", limits.MAX_AUTHOR_BYTES, nul=False)
@@ -519,7 +520,7 @@ def _end_key(command: cmd.EndKey | cmd.MakeKey) -> None:
 
 def _random_id(given: object, what: str) -> None:
     if type(given) is not bytes or len(given) != ids.NONCE_BYTES:
-        raise errors.InputError(f"{errors.shown(given)} is no id of 16 bytes for the {what}", "Use db.accounts")
+        raise errors.InputError(f"{errors.shown(given)} is not a 16-byte id of the {what}", "Use db.accounts")
 
 
 def _statements(command: cmd.State | cmd.Unstate) -> None:
@@ -527,15 +528,17 @@ def _statements(command: cmd.State | cmd.Unstate) -> None:
     terms, quads = command.aliases, command.quads
     if not quads or len(quads) % 4 or len(quads) > 4 * limits.MAX_QUADS:
         raise errors.LimitExceeded(
-            f"{len(quads) // 4} statements were given at once", f"Give 1 to {limits.MAX_QUADS} in one command"
+            f"{len(quads) // 4} statements in one command", f"Give 1 to {limits.MAX_QUADS} in one command"
         )
     for each in terms:
         if not isinstance(each, str):
             raise errors.InputError(f"A term is {type(each).__name__}, not its text", "Give it in N-Triples")
     if len(set(terms)) != len(terms) or not all(type(at) is int and -1 <= at < len(terms) for at in quads):
-        raise errors.InputError("A statement names a term that was not given", "Give each term once")
+        raise errors.InputError(
+            "A statement names a term that is missing from the list of terms", "Give each term once"
+        )
     if -1 in quads[::4] or -1 in quads[1::4] or -1 in quads[2::4]:
-        raise errors.InputError("A statement has no subject, predicate or object", "Give all three")
+        raise errors.InputError("A statement lacks its subject, predicate or object", "Give all three")
     if isinstance(command, cmd.State):
         _source(command.source)
         _times(command.valid_from, command.valid_to)
@@ -551,13 +554,14 @@ def _embed(command: cmd.Embed) -> None:
     limits.checked_number(command.through, "through", command.after, limits.HIGHEST_SEQ)
     if len(command.mean) != 4 * command.dimension:
         raise errors.InputError(
-            f"The mean of {errors.shown(command.space)} is not {command.dimension} numbers", "Give one for each"
+            f"The mean of {errors.shown(command.space)} is not {command.dimension} numbers",
+            "Give one number for each dimension",
         )
     for position, (_, _, values, statements, stated) in enumerate(command.items):
         if not values or len(values) % (2 * command.dimension):
             raise errors.InputError(
-                f"Vector {position} is {len(values) // 2} numbers, not {command.dimension}",
-                "Give one a dimension",
+                f"Vector {position} has {len(values) // 2} numbers, not {command.dimension}",
+                "Give one number for each dimension",
             )
         limits.checked_number(statements, f"statements of {position}", 0, len(values) // (2 * command.dimension))
         limits.checked_number(stated, f"percentage of statements of {position}", 0, 100)
@@ -637,7 +641,7 @@ _REFERENCES: Final = (bytes, str, int)
 def _ref(ref: object, what: str) -> None:
     if type(ref) not in _REFERENCES:
         raise errors.InputError(
-            f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits"
+            f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its hex digits"
         )
 
 
@@ -671,7 +675,7 @@ def _source(source: dict[str, Any], what: str = "source") -> None:
     field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
     if field is not None:
         raise errors.InputError(
-            f"{what} has the field {field[:80]!r}, in which imports of bundles say where a text came from",
+            f"{what} has the field {field[:80]!r}, which imports of bundles use for a text's origin",
             "Leave it out, or give the field another name",
         )
 

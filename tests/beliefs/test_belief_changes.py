@@ -106,7 +106,7 @@ def test_artifacts_are_no_beliefs_and_stay(stage: Stage) -> None:
         view = stage.tick()
         assert [each.name for each in view.artifacts(ref)] == ["runs.csv"]
         assert not any(name == "artifacts" for name, _ in said(view, ref))
-    with pytest.raises(worlddb.InputError, match="no beliefs"):
+    with pytest.raises(worlddb.InputError, match="not beliefs"):
         db.believe(ref, {"artifacts": "x"})
 
 

@@ -314,7 +314,7 @@ def test_how_beliefs_of_a_type_are_compared_is_recorded(stage: Stage) -> None:
     assert measure(db.head().seq) == "recency" and measure(before) == "support"
     db.set_beliefs(entrenchment={"Decision": None})
     assert measure(db.head().seq) == "support"
-    with pytest.raises(worlddb.InputError, match="no setting of a type"):
+    with pytest.raises(worlddb.InputError, match="not a setting of a type"):
         db.set_beliefs(entrenchment={"Decision": "mood"})
 
 

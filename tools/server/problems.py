@@ -90,8 +90,8 @@ _REMEDIES: Final = (
         'Send {"members": true} to erase that too, or {"members": false} to leave it where it is',
     ),
     (
-        "Look at db.import_plan(...); if all of that may be, import it with allow_outside=True",
-        "If all of that may be, send it again with ?allow_outside=true",
+        "Look at db.import_plan(...); if you accept all of it, import with allow_outside=True",
+        "If you accept all of it, send it again with ?allow_outside=true",
     ),
     ("Import it with join=True, which keeps both,", "Send it again with ?join=true, which keeps both,"),
 )

@@ -320,7 +320,7 @@ def test_nobody_but_an_import_says_where_a_text_was_imported_from(told: Told) ->
         lambda: told.db.create("Note", "n", source={"file": "x", "imported.author": "alice"}),
         lambda: told.db.ingest([worlddb.Turn(text="x", source=claim)], conversation="c"),
     ):
-        with pytest.raises(worlddb.InputError, match=r"'imported[.a-z]*', in which imports") as raised:
+        with pytest.raises(worlddb.InputError, match=r"'imported[.a-z]*', which imports") as raised:
             write()
         assert "another name" in raised.value.remedy
     assert told.db.head() == head

@@ -152,7 +152,9 @@ def test_a_world_that_ended_there_and_was_revised_here_is_a_conflict(pair: Pair)
     one, *_ = pair.refs
     pair.there.retire(one)
     pair.here.revise(one, content="it goes on")
-    refused_as(pair.brought(), "bundle_conflict", one[:12], "has ended in the bundle, and has a newer version here")
+    refused_as(
+        pair.brought(), "bundle_conflict", one[:12], "has ended in the bundle, and there is a newer version here"
+    )
 
 
 def test_an_edge_to_a_newer_version_of_a_world_that_was_erased_here_finds_it_without_its_text(pair: Pair) -> None:

@@ -64,7 +64,7 @@ def test_an_import_registers_what_governs_the_edges_for_the_worlds_that_it_came_
         }
         assert not [one for one in db.view().edge_types(db.view().containers(team)[0]) if one.digest]
         assert ("types_registered", ("knows", "doubts")) in [(note.code, note.refs) for note in receipt.notes]
-        assert "the edge types knows, doubts hold" in " ".join(map(str, receipt.notes))
+        assert "the edge types knows, doubts now apply" in " ".join(map(str, receipt.notes))
         assert db.import_bundle(bundle).events == 0
         db.export(team, tmp_path / "again.bundle")
         assert db.verify(deep=True).ok

@@ -167,9 +167,9 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "aliases that are one text": (FACTS | {"aliases": [None, "x", None]}, None, "worlds row 1: aliases is str"),
     "a source that is a list": (FACTS | {"source": [None, None, [1]]}, None, "worlds row 2: source is list"),
     "columns of two lengths": (FACTS | {"content": ["x"]}, None, "column content of worlds has 1 rows"),
-    "a column of no kind": (FACTS | {"colour": [1] * 3}, None, "worlds have a column 'colour'"),
+    "a column of no kind": (FACTS | {"colour": [1] * 3}, None, "worlds have the unknown column 'colour'"),
     "a column that is a text": ({"type": "Fact", "name": "a"}, None, "column type of worlds is str"),
-    "a column that is needed": ({"name": ["a"]}, None, "worlds have no column type"),
+    "a column that is needed": ({"name": ["a"]}, None, "worlds lack the column type"),
     "rows in place of columns": ([{"type": "Fact", "name": "a"}], None, "worlds are list, not a table"),
 }
 

@@ -413,7 +413,7 @@ def _rebuilt(db: Database) -> Database:
 
 def test_what_no_tag_can_stand_for_is_refused_and_changes_nothing(db: Database) -> None:
     ref = db.create("Decision", "api-design", content="Use REST.").ref
-    with pytest.raises(worlddb.InputError, match="stands for whatever holds"):
+    with pytest.raises(worlddb.InputError, match="stands for the valid version"):
         db.tag(ref, "Current")
     with pytest.raises(worlddb.UnknownReference, match="has no version 2"):
         db.tag(ref, "published", version=2)

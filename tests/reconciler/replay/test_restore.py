@@ -215,9 +215,9 @@ def test_another_restore_does_not_go_on_with_what_one_has_begun(
         with pytest.raises(Interrupted):
             worlddb.restore(backup, tmp_path / "new", erasures_of=store)
     for wrong in (tmp_path / "other's", backup):
-        with pytest.raises(PlaceTaken, match="another backup began, or one that left other texts out") as told:
+        with pytest.raises(PlaceTaken, match="an unfinished restore of another backup") as told:
             worlddb.restore(wrong, tmp_path / "new")
-        assert "again to go on with it" in told.value.remedy
+        assert "restore again to finish it" in told.value.remedy
     assert worlddb.restore(backup, tmp_path / "new", erasures_of=store).erasures == 1
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
