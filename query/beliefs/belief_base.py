@@ -92,10 +92,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     outlook: dict[str, tuple[int, ...]]
 
     def __str__(self) -> str:
-        went = f"{len(self.goes)} of {len(self.asked)} atoms go, from {len(self.changes)} versions"
-        more = ", and more lies deeper" if self.cut_off else ""
+        went = f"{len(self.goes)} of {len(self.asked)} atoms are dropped, from {len(self.changes)} versions"
+        more = ", and more below the depth limit" if self.cut_off else ""
         named = f"; {len(self.receipts)} kept receipts name them" if self.receipts else ""
-        return f"{went}; {len(self.rests_on)} worlds rest on them{more}{named}"
+        return f"{went}; {len(self.rests_on)} worlds depend on them{more}{named}"
 
 
 class _BeliefReader:
@@ -264,9 +264,9 @@ def claims_of(given: Any) -> dict[str, Any]:
         return dict(given)
     pairs = [given] if _is_pair(given) else given
     found: dict[str, Any] = {}
-    for each in limits.checked_list(pairs, "what to believe"):
+    for each in limits.checked_list(pairs, "the list of beliefs"):
         if not _is_pair(each):
-            raise errors.InputError(f"{errors.shown(each)} is no belief", "Give (predicate, value), or an Atom")
+            raise errors.InputError(f"{errors.shown(each)} is not a belief", "Give (predicate, value), or an Atom")
         predicate, value = each[-2:]
         found[predicate] = [*_listed(found[predicate]), value] if predicate in found else value
     return found
@@ -298,12 +298,12 @@ def contraction_of(
     if isinstance(listed, tuple) and len(listed) == 3 and isinstance(listed[1], str):
         listed = [listed]
     found: dict[Any, list[Any]] = {}
-    for atom in limits.checked_list(listed, "what to contract"):
+    for atom in limits.checked_list(listed, "the list of beliefs to drop"):
         if not isinstance(atom, tuple) or len(atom) != 3 or not isinstance(atom[1], str):
-            raise errors.InputError(f"{errors.shown(atom)} is no atom", "Give (item, predicate, value)")
+            raise errors.InputError(f"{errors.shown(atom)} is not an atom", "Give (item, predicate, value)")
         found.setdefault(ref(atom[0]), []).append(atom[1:])
     if not found:
-        raise errors.InputError("Nothing was given to contract", "Give (item, predicate, value)")
+        raise errors.InputError("No belief to contract was given", "Give (item, predicate, value)")
     told = tuple((item, claims_of(pairs)) for item, pairs in found.items())
     if planned is not None:
         return Contraction(

@@ -65,7 +65,7 @@ def with_receipt(
     """
     if not answered.exact:
         raise errors.InputError(
-            "A receipt was asked for, and the ranking is not exact: it is by the present indexes", "Add exact=True"
+            "A receipt needs an exact ranking, and this one uses the present indexes", "Add exact=True"
         )
     with window.snapshot() as snapshot:
         made = _make_receipt(window, snapshot, request, include_superseded, texts, answered)
@@ -150,17 +150,19 @@ def outermost(receipt: rr.RecallReceipt) -> bytes | None:
 def moment_in(snapshot: Snapshot, store_id: bytes, receipt: rr.RecallReceipt) -> int | rr.RecallCheck:
     """The commit that a receipt is of, if this store has it as the receipt says; else what is wrong."""
     if receipt.store != store_id.hex():
-        return rr.RecallCheck("another_store", (f"it is of the store {receipt.store}, and this is {store_id.hex()}",))
+        return rr.RecallCheck(
+            "another_store", (f"it is from store {receipt.store}, and this is store {store_id.hex()}",)
+        )
     secret, head = log_marks.secret_of(snapshot.log), receipt.head
     if receipt.seal != rr.seal_of(receipt, secret):
-        return rr.RecallCheck("altered", ("its seal is not that of this store",))
+        return rr.RecallCheck("altered", ("this store did not make its seal",))
     if isinstance(head, rr.StoreHead):
         if head.size > snapshot.log.head().seq:
-            reason = f"it is of {head.size} commits, and this store has {snapshot.log.head().seq}"
+            reason = f"it covers {head.size} commits, and this store has {snapshot.log.head().seq}"
             return rr.RecallCheck("another_store", (reason,))
         here = proofs.checkpoint_at(snapshot, store_id, head.size)
         if checkpoint.Checkpoint(*here) != head.checkpoint_of(receipt.store):
-            reason = f"this store says something else of its first {head.size} commits"
+            reason = f"the first {head.size} commits of this store are different"
             return rr.RecallCheck("another_store", (reason,))
         return head.size
     try:
@@ -170,7 +172,7 @@ def moment_in(snapshot: Snapshot, store_id: bytes, receipt: rr.RecallReceipt) ->
     node = snapshot.tables.node_of(bytes.fromhex(head.world))
     found = None if node is None or seq > snapshot.log.head().seq else snapshot.tables.hash_row(node, seq)
     if found is None or found[1][: ids.HASH_BYTES].hex() != head.hash:
-        return rr.RecallCheck("another_store", ("the world did not have that hash then",))
+        return rr.RecallCheck("another_store", ("the world had another hash at that commit",))
     return seq
 
 
@@ -205,10 +207,10 @@ def check(
     with window.snapshot() as snapshot:
         erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _has_text(snapshot, hit)))
     if erased:
-        which = f"the text of {len(erased)} of the memories that it names was erased since"
+        which = f"the texts of {len(erased)} of its memories were erased later"
         return told._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
     if receipt.ranking != rr.RANKING:
-        which = f"it was ranked by version {receipt.ranking}, and this release ranks by {rr.RANKING}"
+        which = f"it was ranked with version {receipt.ranking}, and this release has version {rr.RANKING}"
         return told._replace(verdict="cannot_recompute", problems=(which,))
     answered = recall()
     again = answered.receipt
@@ -241,9 +243,9 @@ def _row(tables: table_reads.TableReads, hit: rr.Ranked) -> schema.VersionRow | 
 def _find_cause(window: Window, receipt: rr.RecallReceipt, answered: records.Recall) -> tuple[str, ...]:
     """Why an answer may have changed; empty if no cause is known."""
     if VECTOR in receipt.lanes and VECTOR not in answered.lanes:
-        return (f"meaning cannot be compared: {answered.unavailable.get(VECTOR, 'there are no vectors')}",)
+        return (f"vectors cannot be compared: {answered.unavailable.get(VECTOR, 'there are no vectors')}",)
     if _has_later_erasures(window):
-        return ("texts that the view saw were erased since, and what is rare among texts counts",)
+        return ("texts of the view were erased later, which changes how rare words are",)
     return ()
 
 

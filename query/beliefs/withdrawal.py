@@ -137,11 +137,11 @@ class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
     inside: str
 
     def __str__(self) -> str:
-        more = ", and more behind" if self.cut_off else ""
+        more = ", and more below the depth limit" if self.cut_off else ""
         changed = sum(answer.changes for answer in self.answers)
         asked = f"; {changed} of {len(self.answers)} answers change" if self.answers else ""
         named = f"; {len(self.receipts)} receipts name them" if self.receipts else ""
-        said = f"{len(self.withdrawn)} versions were said by it, {len(self.rests_on_it)} worlds rest on them{more}"
+        said = f"{len(self.withdrawn)} versions come from it, {len(self.rests_on_it)} worlds depend on them{more}"
         return f"{said}; {self.how} changes {len(self.changes)}{asked}{named}"
 
 
@@ -165,7 +165,9 @@ class Source(NamedTuple):
         """
         several = author if isinstance(author, list | tuple) else () if author is None else (author,)
         if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
-            raise errors.InputError(f"source is {errors.shown(source)}", 'Give fields, such as {"session": "24"}')
+            raise errors.InputError(
+                f"source is {errors.shown(source)}, not a mapping", 'Give fields, such as {"session": "24"}'
+            )
         given = cls(
             world,
             tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES, empty=False) for each in several),
@@ -227,7 +229,7 @@ def plan(
     """Plan the withdrawal of a source, and find what rests on it."""
     options.check()
     if not isinstance(receipts, Iterable):
-        raise errors.InputError(f"receipts is {errors.shown(receipts)}", "Give a list of receipts")
+        raise errors.InputError(f"receipts is {errors.shown(receipts)}, not a list", "Give a list of receipts")
     kept_receipts = [recall_receipt.read_recall_receipt(each) for each in receipts]
     with window.snapshot() as snapshot:
         search = _WithdrawalSearch(window, snapshot, source, options)

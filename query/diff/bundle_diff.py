@@ -310,8 +310,8 @@ RELATION: Final = "bundle"
 _ERASED: Final = frozenset({"erased", "erased_elsewhere"})
 _SHOWN: Final = 8
 _OTHER_LOG: Final = (
-    "At the bundle's commit the store's log is another one than that of the store which the bundle comes from: one of"
-    " the two was rewritten, or they grew apart"
+    "At the bundle's commit, the store's log differs from the log that the bundle was exported from: one of the two"
+    " was rewritten, or they diverged"
 )
 
 
@@ -382,8 +382,8 @@ def _shared_world(a: Given, b: Given) -> bytes:
             return world
     named = " and ".join(ids.short(bundle.heading.world) for bundle in bundles)
     raise errors.UnknownReference(
-        f"The bundles are of two worlds, {named}, and neither lies in the other",
-        "Compare bundles of one world",
+        f"The bundles hold two worlds, {named}, and neither contains the other",
+        "Compare two bundles of one world",
     )
 
 
@@ -412,8 +412,9 @@ def _find_named_world(sides: bundle_side.BundleSides, world: bytes | str) -> byt
         )
     if not found:
         raise errors.UnknownReference(
-            f"Neither side holds a world {digits[:40]!r} in the world of the bundle, {ids.short(sides[0].root())}",
-            f"Give at least {ids.MIN_PREFIX_DIGITS} digits of a reference that lies in it, or leave it out",
+            f"Neither side has a world {digits[:40]!r} inside the bundle's world {ids.short(sides[0].root())}",
+            f"Give at least {ids.MIN_PREFIX_DIGITS} digits of the reference of a world inside it, or leave the world"
+            " out",
         )
     return bytes.fromhex(found[0])
 

@@ -24,8 +24,8 @@ _STRANGERS = (
     "These stores have no history in common, so they share no hashes; they can be compared by content instead,"
     " matching worlds by path of names or by the keys of importers (--by path, --by key)"
 )
-_NOT_DEEP = "Hashes and what lies outside of them were compared, the stored bytes were not (--deep)"
-_SAME_WORLDS = "Every world is the same on both sides; the histories that led there are not"
+_NOT_DEEP = "Hashes, and what no hash covers, were compared; the stored bytes were not (--deep)"
+_SAME_WORLDS = "All worlds are equal on both sides, but their histories differ"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Dif
     """
     if asked.by is not None and asked.by not in content_diff.BY:
         raise InputError(
-            f"by is {shown(asked.by)}", f"Give one of: {', '.join(content_diff.BY)}; or None, to compare by hashes"
+            f"by is {shown(asked.by)}", f"Give one of: {', '.join(content_diff.BY)}; None compares by hashes"
         )
     reads = [0]
     with a.snapshot() as left, b.snapshot() as right:
@@ -102,7 +102,7 @@ class _Comparison:
         except WorldDBError as error:
             self._problems.append(error.message)
         except (struct.error, ValueError, KeyError, IndexError, OverflowError, AssertionError) as error:
-            self._problems.append(f"What was read cannot be: {type(error).__name__}: {error}")
+            self._problems.append(f"A record has impossible content: {type(error).__name__}: {error}")
 
     def walk(self) -> None:
         """Compare worlds: by content if requested, else by hashes and events."""

@@ -7,29 +7,29 @@ import msgspec
 CHANGE_KINDS: Final = {
     "added": "only b has it",
     "removed": "only a has it",
-    "altered": "the stored bytes differ although the hashes say that they do not",
+    "altered": "the stored bytes differ although the hashes are equal",
     "revised": "its type, name or content differs",
     "erased": "its text was erased on one side",
     "moved": "other worlds contain it",
-    "members": "worlds inside it differ, joined or left",
-    "edges": "the edges of its interior differ",
-    "statements": "what it states differs",
-    "validity": "it is true for another time",
+    "members": "worlds inside it differ, were added or were removed",
+    "edges": "its interior edges differ",
+    "statements": "its statements differ",
+    "validity": "its valid time differs",
     "names": "its aliases differ",
-    "identity": "whom it may be the same as was proposed or decided differently",
-    "provenance": "the reason or the source that was given with it differs",
-    "registered": "what was registered for it, or said of the store in other ways, differs",
-    "vectors": "vectors of its texts were recorded on one side only",
+    "identity": "its proposed or decided identities differ",
+    "provenance": "its reason or source differs",
+    "registered": "its registrations or settings differ",
+    "vectors": "only one side has recorded vectors of its texts",
 }
 """Every kind of change, the weightiest first: the first one that a world has is its ``change``."""
 
 HISTORY_RELATIONS: Final = {
     "same": "both are at the same commit of one history",
-    "ahead": "a goes on where b ends",
-    "behind": "b goes on where a ends",
-    "relatives": "they share the beginning of their histories and grew apart",
-    "strangers": "their histories have nothing in common",
-    "bundle": "a bundle is compared, which holds one world and no log",
+    "ahead": "a continues after the end of b",
+    "behind": "b continues after the end of a",
+    "relatives": "their histories share a beginning and diverge",
+    "strangers": "their histories have no commit in common",
+    "bundle": "one side is a bundle, which has one world and no log",
 }
 """How the two histories stand to each other, in words."""
 

@@ -17,8 +17,8 @@ Pair = tuple[bytes, bytes]
 
 ERASED: Final = "(no text: erased)"
 DAMAGED: Final = "(no text: damaged)"
-BY_REFERENCE: Final = "(no text here: known by reference only, until a bundle that holds it is imported)"
-NOT_BUNDLED: Final = "(no text in the bundle: erased, or known by reference only, where the bundle was written)"
+BY_REFERENCE: Final = "(no text here: known by reference only, until its bundle is imported)"
+NOT_BUNDLED: Final = "(no text in the bundle: erased or known by reference only in the exporting store)"
 """Why there is no text of a world."""
 
 

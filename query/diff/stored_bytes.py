@@ -187,7 +187,7 @@ def _row_alteration(sides: diff_side.LogSides, table: str, found: Mismatch) -> A
         where=f"table {table}, key {found.key.hex()[:40]}",
         ref=world.hex(),
         side="",
-        problem="the row differs; `verify --deep` says which store's tables are not what its log leads to",
+        problem="the row differs; `verify --deep` says which store's tables differ from its log",
     )
     return Altered(0, record, (world,) if world else (), details)
 
@@ -215,8 +215,8 @@ def _problem(values: tuple[bytes | None, bytes | None], side: str) -> str:
     if missing:
         return f"{missing[0]} does not have it"
     if side in ("a", "b"):
-        return f"{side} holds bytes that do not have the hash which its own log names"
-    return "neither has the hash which its log names" if side else "both have the hash which their own log names"
+        return f"{side} has bytes that do not match the hash in its own log"
+    return "neither matches the hash in its log" if side else "both match the hash in their own log"
 
 
 def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | None]) -> Iterator[diff_records.Detail]:

@@ -179,8 +179,8 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
                 visited.update(ground.identity_of(arrival.node))
                 further.append(arrival.node)
         level = further
-    cut = f", cut at {len(ground.cut_at)} summaries" if cuts and ground.cut_at else ""
-    return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep{cut}"
+    cut = f", stopped at {len(ground.cut_at)} summaries" if cuts and ground.cut_at else ""
+    return f"{walked} edge{'' if walked == 1 else 's'} followed, depth {depth}{cut}"
 
 
 def _through_summaries(
@@ -208,7 +208,7 @@ def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
     if not selection.found:
         selection.unresolved += unknown_types(ground.snapshot, step.types, came)
     wider = [name for name in names if name not in step.types]
-    return f"with {', '.join(wider)}" if wider else ""
+    return f"including {', '.join(wider)}" if wider else ""
 
 
 def _filter_properties(step: query_steps.FilterProperties, selection: Selection) -> str:
@@ -243,9 +243,9 @@ def _keep_versions(selection: Selection, passes: Callable[[int, SeenVersion], bo
 
     selection.keep(lambda node, seen: next(fitting(node, seen), None))
     if not ground.superseded:
-        return "of each world the version that is valid at the view's moment"
+        return "checked only the version that is valid at the view's moment"
     several = sum(len([*islice(fitting(node, seen), 2)]) > 1 for node, seen in selection.found.items())
-    return f"{several} of them with older versions that fit too: see history" if several else ""
+    return f"{several} of them have older versions that match too: see history" if several else ""
 
 
 def _in_spans(ground: traversal.Ground, node: int, seen: SeenVersion, spans: dict[str, Interval]) -> bool:
@@ -284,7 +284,7 @@ def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
     if around.sees(world):
         ground.stay_inside(world)
         return ""
-    return "it lies outside of the world that the query is inside of, which stays the border"
+    return "it lies outside of the query's world, which remains the boundary"
 
 
 def _prefer_summaries(selection: Selection) -> str:
@@ -307,9 +307,9 @@ def _prefer_summaries(selection: Selection) -> str:
         for other, version in summaries or [(node, seen)]:
             selection.add(other, version)
     said = (
-        f"{replaced} summed up" if replaced else "",
-        f"{len(use.left_out)} stale and left out" if use.left_out else "",
-        f"{len(use.stale)} shown though stale" if use.stale else "",
+        f"{replaced} summarized" if replaced else "",
+        f"{len(use.left_out)} stale summaries left out" if use.left_out else "",
+        f"{len(use.stale)} stale summaries shown" if use.stale else "",
     )
     return ", ".join(each for each in said if each)
 
@@ -368,7 +368,7 @@ def _unify(selection: Selection) -> str:
     for node, seen in before.items():
         selection.add(node, seen)
     joined = len(before) - len(selection.found)
-    return f"{joined} joined with others" if joined else ""
+    return f"{joined} merged with others" if joined else ""
 
 
 def _order(step: query_steps.Order, selection: Selection) -> str:

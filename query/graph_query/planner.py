@@ -72,7 +72,7 @@ def _ignored_starts(start: query_value.Start) -> str:
     """A note on the parts of the start that are not used."""
     *others, last = start.ignored
     which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
-    return f"{which} not looked at: {_START_NAMES[start.chosen]}"
+    return f"{which} not used: {_START_NAMES[start.chosen]}"
 
 
 def _is_trusted(ground: traversal.Ground, start: query_value.Start, node: int, seen: SeenVersion) -> bool:
@@ -93,8 +93,8 @@ def _add_seeds(start: query_value.Start, selection: operators.Selection) -> list
             left_out += 1
         else:
             selection.add(node, seen)
-    notes = [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
-    return notes + ([f"{less_trusted} of {len(seeds)} trusted less"] if less_trusted else [])
+    notes = [f"{left_out} of {len(seeds)} seeds are not visible here"] if left_out else []
+    return notes + ([f"{less_trusted} of {len(seeds)} seeds have less trust"] if less_trusted else [])
 
 
 def _rank_by_text(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
@@ -162,7 +162,7 @@ def _rank_by_vector(window: Window, start: query_value.Start, choice: Choice) ->
 
 _BATCH: Final = 8
 """From how many edges on it is looked up together what the records of their ends ask for."""
-RECORDS: Final = "read what is left"
+RECORDS: Final = "read the remaining worlds"
 """The last stage, after the operators."""
 
 
@@ -262,7 +262,7 @@ def _moment(window: Window, at: query_value.At) -> Moment:
         seq = seq if at.ingested is None else log.seq_at(at.ingested)
         if seq > known.seq:
             raise errors.InputError(
-                f"The query is as of commit {seq}, and the view knows {known.seq}", "Ask a later view"
+                f"The query reads as of commit {seq}, and the view ends at commit {known.seq}", "Use a later view"
             )
         given = at.ingested if at.seq is None else (log.header(seq).ingest_time if seq else 0)
     default = known.valid if given is None else given

@@ -96,7 +96,7 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
         if self.during is not None and self.overlaps is not None:
             raise errors.InputError("Both during and overlaps were given", "Give one of them")
         if not self.spans():
-            raise errors.InputError("filter_time was given no span", "Give during=, overlaps= or between=")
+            raise errors.InputError("filter_time has no span", "Give during=, overlaps= or between=")
 
     def spans(self) -> dict[str, times.Interval]:
         """The spans that were given, by name.

@@ -91,7 +91,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
                 return f"start from the {self.k} worlds that are most about {shown!r} by {self.composed}{where}"
             return f"start from the {self.k} best for {shown!r} by {', '.join(self.lanes)}{where}{exactly}"
         if self.chosen == "vector":
-            what = "nearest" if self.composed is None else f"worlds that are as a whole nearest by {self.composed}"
+            what = "nearest" if self.composed is None else f"worlds that are nearest as a whole by {self.composed}"
             return f"start from the {self.k} {what} to a vector of {len(self.vector or ())} numbers{where}{exactly}"
         return f"start from everything{where}"
 
@@ -107,7 +107,7 @@ class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         if self.ingested is not None and self.seq is not None:
             raise errors.InputError("Both ingested and seq were given", "Give one of them")
         if self.ingested is None and self.seq is None and self.valid is None:
-            raise errors.InputError("as_of was given no moment", "Give ingested=, seq= or valid=")
+            raise errors.InputError("as_of has no moment", "Give ingested=, seq= or valid=")
         if self.seq is not None:
             limits.checked_number(self.seq, "seq", 0, limits.HIGHEST_SEQ)
 
@@ -127,7 +127,7 @@ class Chain:
         return self._with_query(lambda query: msgspec.structs.replace(query, steps=(*query.steps, step)))
 
     def _with_query(self, change: Any) -> Self:
-        raise AssertionError(f"{type(self).__name__} is no query")
+        raise AssertionError(f"{type(self).__name__} is not a query")
 
     def traverse(self, *types: str, depth: int = 1, direction: str = "out", keep: bool = False) -> Self:
         """Follow edges of ``types`` up to ``depth`` edges away; no type: all but ``contains``.
@@ -313,7 +313,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError, TypeError) as error:
-            raise errors.InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
+            raise errors.InputError(f"This is not a query: {error}", "Write it with Query.to_json") from None
 
     def __str__(self) -> str:
         parts = [str(self.start), *map(str, self.steps)]
@@ -334,7 +334,7 @@ def _numbers(given: Iterable[float]) -> tuple[float, ...]:
         return tuple(float(number) for number in islice(iter(given), limits.MAX_DIMENSION + 1))
     except (TypeError, ValueError) as error:
         raise errors.InputError(
-            f"vector is no list of numbers: {error}", "Give floats, as many as the space has"
+            f"vector is not a list of numbers: {error}", "Give floats, as many as the space has"
         ) from None
 
 
@@ -346,7 +346,7 @@ def _check_vector(vector: tuple[float, ...]) -> None:
         raise errors.InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers, as 32 bits hold them")
     if all(abs(number) < _SMALLEST for number in vector):
         raise errors.InputError(
-            "vector is zero everywhere, so that nothing is near it", "Give one that has a direction"
+            "vector has only zeros, so it has no direction", "Give a vector with a number other than zero"
         )
 
 
@@ -415,7 +415,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError, RecursionError, TypeError) as error:
-            raise InputError(f"That is no subgraph: {error}", "Write it with Subgraph.to_json") from None
+            raise InputError(f"This is not a subgraph: {error}", "Write it with Subgraph.to_json") from None
 
     def explain(self) -> str:
         """A line for each stage: worlds before and after it, and its time if the query was timed."""

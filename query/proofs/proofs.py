@@ -34,7 +34,7 @@ def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> checkpoint.O
         InputError: ``seq`` is 0, when there was nothing.
     """
     if not seq:
-        raise errors.InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
+        raise errors.InputError("The store had no commit by then", "Give a later time, or a commit from 1 on")
     header = snapshot.log.header(seq)
     commit_state = checkpoint.CommitState(snapshot.log.chain(seq), header.root, header.ingest_time)
     return checkpoint.OwnCheckpoint(
@@ -119,10 +119,10 @@ def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq
     """Resolve references to the subject of a proof; raises as :meth:`worlddb.Database.prove` does."""
     tables = snapshot.tables
     if not seq:
-        raise errors.InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
+        raise errors.InputError("The store had no commit by then", "Give a later time, or a commit from 1 on")
     if seq > size:
         raise errors.InputError(
-            f"The head is of {size} commits, and the moment is commit {seq}", "Give a later head, or an earlier moment"
+            f"The head covers {size} commits, and the moment is commit {seq}", "Give a later head, or an earlier moment"
         )
     found = table_reads.find_node_or_edge(tables, ref, seq)
     within = schema.ROOT_NODE if world is None else table_reads.find_node(tables, world, seq)
@@ -140,7 +140,7 @@ def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq
         )
     if not asof.edge_known(row, seq):
         raise errors.UnknownReference(
-            f"The edge {ids.short(found)} had been unlinked by commit {seq}", "Name an earlier commit"
+            f"The edge {ids.short(found)} had been unlinked by commit {seq}", "Give an earlier commit"
         )
     return Goal(row.home, found, within, seq, size)
 
@@ -159,7 +159,9 @@ def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> 
     if isinstance(head, str | bytes):
         known = checkpoint.read_checkpoint(head)[0]
         if known.origin != checkpoint.origin_of(store_id):
-            raise errors.InputError(f"The head is of another store: {known.origin[:80]}", "Give a head of this one")
+            raise errors.InputError(
+                f"The head belongs to another store: {known.origin[:80]}", "Give a head of this store"
+            )
         head = known.size
     return last if head is None else limits.checked_number(head, "the head's number of commits", 1, last)
 
@@ -174,7 +176,7 @@ def _route(tables: rows.Tables, goal: Goal) -> list[int]:
         raise errors.UnknownReference(
             f"{ids.short(tables.node(goal.node).lineage)} was not inside {ids.short(tables.node(goal.world).lineage)} "
             f"at commit {goal.seq}",
-            "Look where it was: `worlddb show`; or prove it in the root world",
+            "`worlddb show` lists its containers; or prove it in the root world",
         )
     above = _path_up(tables, goal.world, schema.ROOT_NODE, goal.seq)
     if above is None:

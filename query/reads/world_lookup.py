@@ -459,9 +459,9 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     called = build.newest_name(snapshot, holder, snapshot.place.moment.seq)
     told = called or f"the world {ids.short(snapshot.tables.node(holder).lineage)}"
     raise errors.UnknownReference(
-        f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {told[:80]!r}, and a name reaches into no"
-        " world of a user",
-        f"If that one is meant, give its reference, {lineage}, or write as that user; else make another one first",
+        f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {told[:80]!r}, and a name alone never"
+        " finds a world of a user",
+        f"To mean that world, give its reference, {lineage}, or write as that user; otherwise create another one first",
         ref=given[:80],
         candidates=[lineage],
     )
@@ -572,8 +572,8 @@ def _refuse_ambiguous_prefix(
     if named:
         several = ", ".join(f"{each.ref} ({each.type})" for each in named)
         raise errors.AmbiguousReference(
-            f"{prefix!r} is the name of {several} and the beginning of the reference {begun[0]}",
-            "Give the whole reference of the one that you mean",
+            f"{prefix!r} is the name of {several} and also the start of the reference {begun[0]}",
+            "Give the full reference of one of them",
             candidates=[*(each.ref for each in named), *begun],
         )
 

@@ -54,7 +54,7 @@ class Conditions(NamedTuple):
                     name in _COMPARED for name in condition
                 )
                 if unknown or mixed:
-                    has = repr(unknown[0])[:80] if unknown else "operators beside other keys"
+                    has = repr(unknown[0])[:80] if unknown else "operators mixed with other keys"
                     raise errors.InputError(
                         f"{what} of {field!r:.80} has {has}", f"Use {', '.join(_COMPARED)}, or a value to be equal to"
                     )
@@ -123,7 +123,9 @@ class Filters(NamedTuple):
             InputError: something is not what it should be.
         """
         if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
-            raise errors.InputError(f"source is {errors.shown(source)}", 'Give fields, such as {"session": "24"}')
+            raise errors.InputError(
+                f"source is {errors.shown(source)}, not a mapping", 'Give fields, such as {"session": "24"}'
+            )
         given = cls(
             _as_tuple(about),
             _as_tuple(speaker),
@@ -137,7 +139,7 @@ class Filters(NamedTuple):
             "" if tag is None or name_digest(tag) == CURRENT else tag,
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
-            raise errors.InvalidInterval("since is not before until", "Give until later than since")
+            raise errors.InvalidInterval("since is not before until", "Give a time for until that is later than since")
         return given
 
     @property

@@ -174,7 +174,7 @@ def _names(about: Any) -> list[Any]:
         given = [given]
     listed = list(islice(given, MAX_ABOUT + 1))
     if len(listed) > MAX_ABOUT:
-        raise errors.InputError(f"about names more than {MAX_ABOUT} subjects", "Name whom the statement is about")
+        raise errors.InputError(f"about has more than {MAX_ABOUT} subjects", "Give the subjects of the statement")
     return [each for each in listed if each not in ("", None)]
 
 

@@ -20,7 +20,8 @@ _LONGEST: Final = 60
 
 _TIERS: Final = {
     "exact": "the same name: {names}",
-    "fuzzy": "names spelled alike, or one a short form of the other: {names}, {score:.3g} of 1 by Jaro-Winkler",
+    "fuzzy": "names with a similar spelling, or one a short form of the other: {names}, {score:.3g} of 1 by"
+    " Jaro-Winkler",
     "embedding": "texts close in meaning: cosine {score:.3g} of 1",
     "phonetic": "names that sound alike: {names}, {score:.3g} of 1 by Soundex and Jaro-Winkler",
 }
@@ -53,7 +54,7 @@ def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: 
         parts.append(f"{least:g} is needed")
     others = [each for each in considered if each is not pair]
     if evidence.get("decision") == "ambiguous":
-        parts.append("it is one of several that come as near")
+        parts.append("several candidates are equally near")
     if others:
         parts.append(f"also weighed: {_others(others)}")
     if isinstance(evidence.get("tiebreaker"), str):

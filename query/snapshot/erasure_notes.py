@@ -290,7 +290,7 @@ def read_receipt(document: object) -> ErasureReceipt:
         return found
     except (msgspec.ValidationError, UnicodeError) as error:
         raise errors.InputError(
-            f"This is no receipt of an erasure: {error}", "Give what `worlddb erase` printed"
+            f"This is not a receipt of an erasure: {error}", "Give what `worlddb erase` printed"
         ) from None
 
 
@@ -300,7 +300,7 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: 
     ``copies`` are all known copies; the list in a receipt without a seal is checked against them.
     """
     if receipt.store != store_id.hex():
-        return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
+        return ErasureCheck(False, (f"the receipt is from store {receipt.store}, and this is store {store_id.hex()}",))
     try:
         recorded = receipt_of(snapshot, store_id, receipt.seq, copies)
         problems = (*_problems(snapshot, receipt, recorded), *_list_problems(snapshot.log, receipt, recorded, copies))
@@ -326,19 +326,19 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
     for field in _differing_fields(receipt, recorded):
         yield f"commit {seq} has another value for {field}"
     if chain_hash(log.stored_header(seq)[1]).hex() != recorded.chain:
-        yield f"the header of commit {seq} does not have the chain hash that was stored with it"
+        yield f"the header of commit {seq} does not match the chain hash stored with it"
     if events_hash(log.stored_events(seq)).hex() != recorded.events_hash:
-        yield f"the events of commit {seq} do not have the hash that its header names"
+        yield f"the events of commit {seq} do not match the hash in its header"
     for world in recorded.worlds:
         for text in world.texts:
             if log.blob(text.seq, text.position) is not None:
-                yield f"the text {text.hash[:12]} of commit {text.seq} is there"
+                yield f"the text {text.hash[:12]} of commit {text.seq} still exists"
         node = snapshot.tables.node_of(bytes.fromhex(world.ref)) if world.texts else None
         for place in () if node is None else vectors_left(log, snapshot.tables, node):
-            yield f"a vector of an erased text is there, of commit {place.seq}: erase {world.ref} again"
+            yield f"a vector of an erased text still exists in commit {place.seq}: erase {world.ref} again"
         for literal in world.literals:
             if any(snapshot.details(literal.seq, literal.position).aliases[literal.place : literal.place + 1]):
-                yield f"the text {literal.place} of blob {literal.position} of commit {literal.seq} is there"
+                yield f"the text {literal.place} of blob {literal.position} of commit {literal.seq} still exists"
     if log.scrub_due() is not None:
         yield "an erasure is not finished: bytes may still lie in the store's files"
 
@@ -357,18 +357,18 @@ def _list_problems(
     """
     if receipt.seal:
         if not _differing_fields(receipt, recorded) and receipt.seal != _seal(log, receipt):
-            yield "its seal is not that of what it says: it was altered"
+            yield "its seal does not match its content: it was altered"
         return
     for field in _LATER_FIELDS:
         if getattr(receipt, field) not in ((), 0, getattr(recorded, field)):
-            yield f"it has no seal, and another value for {field}"
+            yield f"it has no seal, and a different value for {field}"
     texts = (text.seq for world in recorded.worlds for text in world.texts)
     literals = (literal.seq for world in recorded.worlds for literal in world.literals)
     first = min((*texts, *literals))
     ever = {*copies_holding(copies, first, receipt.seq), ELSEWHERE}
     for name in receipt.not_reached:
         if name not in ever:
-            yield f"it has no seal, and names a copy that this store knows nothing of: {name[:200]!r}"
+            yield f"it has no seal, and names a copy that this store does not know: {name[:200]!r}"
     for name in recorded.not_reached:
         if name not in receipt.not_reached:
-            yield f"it has no seal, and leaves out {name[:200]!r}"
+            yield f"it has no seal, and does not list {name[:200]!r}"

@@ -247,7 +247,9 @@ def test_a_plan_is_refused_once_anything_would_come_out_otherwise(stage: Stage) 
     view = stage.tick()
     both = [(one, "summary", "said"), (other, "summary", "said")]
     plan = view.contraction(both)
-    assert [atom.item for atom in plan.goes] == [one] and str(plan).startswith("1 of 2 atoms go, from 1 versions")
+    assert [atom.item for atom in plan.goes] == [one] and str(plan).startswith(
+        "1 of 2 atoms are dropped, from 1 versions"
+    )
     # What has nothing to do with it may change, and what decides may not.
     db.create("Fact", "third")
     db.link(db.create("Note", "rests"), "derived_from", one, valid_from="2026-01-01")

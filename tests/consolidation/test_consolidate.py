@@ -211,7 +211,7 @@ def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_
             (edge,) = [each for each in db.view().edges(facts[0], type="contains") if each.source == trip]
             db.unlink(edge)
     told = short(db, trip)
-    assert made not in told.refs and "stale and left out" in told.stages[2].note
+    assert made not in told.refs and "stale summaries left out" in told.stages[2].note
     hits = db.view().recall("bridge", prefer_summaries=True)
     assert made not in {hit.ref for hit in hits.hits} and "stale" in hits.note
     again = db.consolidate(min_age=0)
@@ -353,7 +353,7 @@ def test_a_summary_that_came_with_a_bundle_hides_nothing_that_it_does_not_sum_up
         assert short(other, trip).refs == (own,)
         told.append(other.create("Fact", "", content="On day 10 we were back.", world=trip).ref)
         found = short(other, trip)
-        assert sorted(found.refs) == sorted(told) and "2 stale and left out" in found.stages[2].note
+        assert sorted(found.refs) == sorted(told) and "2 stale summaries left out" in found.stages[2].note
 
 
 def test_a_walk_inside_a_confined_view_is_cut_too_and_tells_nothing_from_outside(db: Database) -> None:
@@ -820,7 +820,7 @@ def test_a_summary_read_by_itself_tells_what_has_ended_beneath_and_not_what_was_
         return [(each.ref, each.why) for each in summary.stale]
 
     noted(db, "The room had a view.", world=trip)
-    assert told() == [] and short(db, trip).stages[2].note == "1 stale and left out"
+    assert told() == [] and short(db, trip).stages[2].note == "1 stale summaries left out"
     db.retire(facts[1])
     assert told() == [(facts[1], "ended")]
     db.consolidate(min_age=0)

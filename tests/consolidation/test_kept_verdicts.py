@@ -84,7 +84,7 @@ def test_what_was_found_now_is_not_said_of_when_the_world_itself_says_something_
         assert set(types(db)) == {"Summary"}
         then = summaries_first(db, topic, valid="2101-01-01")
         assert [world.type for world in then.nodes] == ["Fact"] * 3
-        assert "1 stale and left out" in [stage.note for stage in then.stages]
+        assert "1 stale summaries left out" in [stage.note for stage in then.stages]
         assert set(types(db)) == {"Summary"}, "now it still says what it said"
 
 

@@ -1755,7 +1755,7 @@ def test_a_write_by_a_name_lands_in_no_users_world(mem: worlddb.Memory) -> None:
         lambda: remember(db, "Sold.", world="Home"),
     )
     for write in writes:
-        with pytest.raises(worlddb.UnknownReference, match="'user:ana', and a name reaches into no world") as told:
+        with pytest.raises(worlddb.UnknownReference, match="'user:ana', and a name alone never finds a world") as told:
             write()
         assert home in told.value.remedy and told.value.details["candidates"] == [home]
     with db.batch() as tx, pytest.raises(worlddb.UnknownReference):
@@ -1792,7 +1792,7 @@ def test_what_nobody_says_repeats_ends_and_corrects_nothing_of_a_user(mem: world
         lambda: remember(db, "Ana lives nowhere.", replaces="home"),
         lambda: remember(db, "Ana lives nowhere.", contradicts="home"),
     ):
-        with pytest.raises(worlddb.UnknownReference, match="reaches into no world of a user"):
+        with pytest.raises(worlddb.UnknownReference, match="never finds a world of a user"):
             write()
     known = db.view().get(lisbon)
     assert known is not None and known.content == "Ana lives in Lisbon." and not known.conflicts

@@ -93,7 +93,7 @@ def test_two_bundles_are_compared_by_the_world_that_both_hold(made: Made, tmp_pa
         db.export(None, everything)
     assert worlddb.diff(made.bundle, tmp_path / "inner.bundle").root_a == hash_of(made, made.told.inner)
     assert worlddb.diff(everything, made.bundle).root_b == hash_of(made, made.told.team)
-    with pytest.raises(UnknownReference, match="neither lies in the other"):
+    with pytest.raises(UnknownReference, match="neither contains the other"):
         worlddb.diff(tmp_path / "inner.bundle", tmp_path / "outer.bundle")
     found = worlddb.diff(tmp_path / "then.bundle", made.bundle, world=made.told.inner[:8])
     assert [(change.change, change.names[-1]) for change in found.worlds[:2]] == [
@@ -300,7 +300,7 @@ def test_a_query_beyond_a_bundle_is_refused(made: Made, tmp_path: Path) -> None:
             worlddb.diff(made.store, made.bundle, **asked)
     with pytest.raises(InputError, match="nothing to compare it with"):
         worlddb.diff(made.bundle)
-    with pytest.raises(UnknownReference, match="Neither side holds"):
+    with pytest.raises(UnknownReference, match="Neither side has"):
         worlddb.diff(made.store, made.bundle, world=made.told.outer)
     with pytest.raises(UnknownReference, match="at commit 1"):
         worlddb.diff(made.store, made.bundle, seq_a=1)
@@ -321,7 +321,7 @@ def test_the_command_compares_a_store_with_a_bundle(
     assert run("diff", made.store, made.bundle).out.startswith("equal")
     told = run("diff", made.bundle, tmp_path / "store", "--html", tmp_path / "report.html", "--world", "Search team")
     assert told.code == 1
-    assert "a bundle is compared, which holds one world and no log; it was made at commit" in told.out
+    assert "one side is a bundle, which has one world and no log; it was made at commit" in told.out
     assert "+ CEO" in told.out
     assert "by ann" in told.out
     assert "hash of the world" in (tmp_path / "report.html").read_text("utf-8")

@@ -37,15 +37,15 @@ def test_seeds_come_before_a_text_and_a_text_before_a_vector_and_the_plan_says_s
     view = db.view()
     every = view.query(seeds=[one], text="green", vector=[1.0]).run()
     assert every.refs == (one,)
-    assert every.stages[0].note == "text and vector were not looked at: seeds come first"
+    assert every.stages[0].note == "text and vector were not used: seeds come first"
     assert view.query(text="green", vector=[1.0]).run().refs == (other,)
-    assert view.query(text="green", vector=[1.0]).run().stages[0].note == "vector was not looked at: a text comes first"
+    assert view.query(text="green", vector=[1.0]).run().stages[0].note == "vector was not used: a text comes first"
     assert view.query().run().refs == (one, other)
     assert view.query(seeds=[]).run().refs == ()
     pooled = view.query(seeds=[one], text="green", vector=[1.0], composed="mean").run()
-    assert pooled.stages[0].note == "text, vector and composed were not looked at: seeds come first"
+    assert pooled.stages[0].note == "text, vector and composed were not used: seeds come first"
     everything = view.query(composed="mean").run().stages[0].note
-    assert everything == "composed was not looked at: there is no text and no vector to compare with"
+    assert everything == "composed was not used: there is no text and no vector to compare with"
 
 
 def test_a_start_by_text_keeps_the_order_and_the_scores_of_a_recall(db: Database) -> None:
@@ -78,7 +78,7 @@ def test_seeds_that_are_not_valid_or_lie_outside_are_left_out_and_counted(db: Da
     gone = db.create("Fact", "gone", world=inside, valid_from="2020-01-01", valid_to="2021-01-01").ref
     stranger = db.create("Fact", "stranger", world=outside).ref
     found = db.view().query(seeds=[seen, gone, stranger], world=inside).run()
-    assert found.refs == (seen,) and found.stages[0].note == "2 of 3 not seen here"
+    assert found.refs == (seen,) and found.stages[0].note == "2 of 3 seeds are not visible here"
     assert db.view().query(seeds=[gone]).include_superseded().run().refs == (gone,)
     with pytest.raises(UnknownReference):
         db.view().query(seeds=["0123456789abcdef"]).run()
@@ -150,7 +150,7 @@ def test_a_filter_by_type_sees_subtypes_and_instances(db: Database) -> None:
     ada, tom = db.create("Engineer", "Ada").ref, db.create("Entity", "Tom").ref
     db.link(tom, "instance_of", person)
     found = db.view().query().filter_type("Person").run()
-    assert found.refs == (ada, tom) and found.stages[1].note == "with Engineer"
+    assert found.refs == (ada, tom) and found.stages[1].note == "including Engineer"
     assert db.view().query().filter_type("Type", "Entity").order("name").run().refs == (
         engineer.ref,
         person.ref,
@@ -229,7 +229,7 @@ def test_worlds_that_are_one_are_asked_together_and_shown_once(db: Database) -> 
     assert view.query(seeds=chen).traverse("refers_to", direction="in").run().refs == ()
     one = view.query(seeds=[chen, sarah]).unify()
     assert one.run().refs == (chen,) and one.run().identities == {chen: (sarah,)}
-    assert one.run().stages[1].note == "1 joined with others"
+    assert one.run().stages[1].note == "1 merged with others"
     found = one.traverse("refers_to", direction="in").run()
     assert found.refs == (note,) and set(found.passed) == {sarah}
     assert one.filter_type("Person").run().refs == (sarah,)
@@ -245,7 +245,7 @@ def test_a_summary_is_shown_instead_of_what_it_sums_up_and_leads_back_to_it(db: 
     for day in days[:2]:
         db.link(summary, "derived_from", day)
     short = db.view().query(seeds=trip).traverse("contains").prefer_summaries()
-    assert short.run().refs == (summary, days[2]) and short.run().stages[2].note == "2 summed up"
+    assert short.run().refs == (summary, days[2]) and short.run().stages[2].note == "2 summarized"
     assert short.filter_type("Summary").traverse("derived_from").run().refs == tuple(days[:2])
     db.retire(summary)
     assert db.view().query(seeds=trip).traverse("contains").prefer_summaries().run().refs == tuple(days)
@@ -297,7 +297,7 @@ def test_what_registered_edge_types_ask_of_queries_holds_for_them_and_its_absenc
         db.link(grey, "disputes", white)
         birds = Query.of().filter_type("Bird")
         found = db.view().run(birds)
-        assert found.refs == (grey, white) and found.stages[1].note == "with Heron" and found.note == ""
+        assert found.refs == (grey, white) and found.stages[1].note == "including Heron" and found.note == ""
         assert found.nodes[0].conflicts == (white,)
         assert db.view().run(birds.as_of(seq=before)).refs == ()
     with worlddb.open(tmp_path / "store") as db:
@@ -346,10 +346,10 @@ def test_an_explanation_has_a_time_for_every_stage_and_an_answer_has_none(db: Da
     assert [stage.operator for stage in plain.stages] == [
         "start from the 10 best for 'a' by text",
         "traverse causes",
-        "read what is left",
+        "read the remaining worlds",
     ]
     assert plain == query.run() and plain.nodes == told.nodes
-    assert plain.stages[1].note == "1 edge walked, 1 deep"
+    assert plain.stages[1].note == "1 edge followed, depth 1"
 
 
 def test_what_is_wrong_with_a_query_is_said_before_it_is_asked(db: Database) -> None:
@@ -402,9 +402,9 @@ def test_a_subgraph_prints_explains_itself_and_comes_back_from_json_as_it_was(db
         f"{first[:12]} causes {second[:12]}",
     ]
     assert found.explain().splitlines()[1:] == [
-        "traverse causes: 1 to 1 (1 edge walked, 1 deep)",
+        "traverse causes: 1 to 1 (1 edge followed, depth 1)",
         "facets by type: 1 to 1",
-        "read what is left: 1 to 1",
+        "read the remaining worlds: 1 to 1",
     ]
     timed = db.view().query(seeds=[first]).explain()
     assert all(line.endswith(" ms") for line in timed.explain().splitlines())
@@ -415,5 +415,5 @@ def test_a_subgraph_prints_explains_itself_and_comes_back_from_json_as_it_was(db
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, b"\xff", '{"nodes": 3}', None])
 def test_json_that_is_no_subgraph_is_a_typed_error(text: Any) -> None:
-    with pytest.raises(InputError, match="no subgraph"):
+    with pytest.raises(InputError, match="not a subgraph"):
         worlddb.Subgraph.from_json(text)

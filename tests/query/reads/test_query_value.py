@@ -141,8 +141,8 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         ('{"steps":[{"op":"filter_period","relation":"like","span":[1,2]}]}', "the relation is 'like'"),
         ('{"at":{"valid":"soon"}}', "$.at.valid"),
         ('{"superseded":1}', "$.superseded"),
-        (b"\xff", "no query"),
-        (None, "no query"),
+        (b"\xff", "not a query"),
+        (None, "not a query"),
     ],
 )
 def test_json_that_is_no_query_is_reported_with_the_place(text: Any, place: str) -> None:

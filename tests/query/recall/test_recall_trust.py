@@ -296,7 +296,7 @@ def test_a_query_starts_from_nothing_that_is_trusted_less_than_is_asked_for(
     led = db.view().query(seeds=told.ann, min_trust="full").traverse("derived_from", direction="in").run()
     assert [node.ref for node in led.nodes] == [told.summary], "operators lead anywhere"
     seeds = db.view().query(seeds=[told.rumour, told.ann], min_trust="full").run()
-    assert seeds.stages[0].note == "1 of 2 trusted less"
+    assert seeds.stages[0].note == "1 of 2 seeds have less trust"
     group = db.create("Team", "t").ref
     db.move([told.rumour], group)
     over_all: tuple[dict[str, Any], ...] = ({"text": "rent", "composed": "mean"}, {})

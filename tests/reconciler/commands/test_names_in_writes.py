@@ -197,6 +197,6 @@ def test_a_name_that_begins_a_reference_by_chance_reaches_into_no_users_world_ei
     theirs = db.create("Entity", "x", world=db.create("Scope", "user:ana").ref).ref
     for digits in range(1, 4):
         db.revise(theirs, name=theirs[:digits])
-        with pytest.raises(worlddb.UnknownReference, match="reaches into no world of a user"):
+        with pytest.raises(worlddb.UnknownReference, match="never finds a world of a user"):
             db.revise(theirs[:digits], content="mine")
     assert db.revise(theirs[:4], content="theirs").ref == theirs

@@ -32,9 +32,13 @@ def db(tmp_path: Path) -> Iterator[Database]:
             "Filip Mueller",
             "sound alike: 'Filip Mueller' and 'Phillip Müller', 0.945 of 1",
         ),
-        (["Melanie Brown"], "Mel Brown", "names spelled alike, or one a short form of the other: 'Mel Brown' and"),
+        (
+            ["Melanie Brown"],
+            "Mel Brown",
+            "names with a similar spelling, or one a short form of the other: 'Mel Brown' and",
+        ),
         (["Jon Smith", "Jon Smithe"], "John Smith", "; 0.92 is needed; also weighed: 'Jon Smithe' (0.947)"),
-        (["Jon Smith", "Jon Smith"], "Jon Smith", "it is one of several that come as near"),
+        (["Jon Smith", "Jon Smith"], "Jon Smith", "several candidates are equally near"),
     ],
 )
 def test_what_the_resolver_found_is_told_in_words(db: Database, known: list[str], new: str, told: str) -> None:

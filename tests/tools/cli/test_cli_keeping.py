@@ -232,7 +232,7 @@ def test_a_diff_for_people_is_a_tree_with_the_texts_and_who_did_it(run, small):
     told = run("diff", run.store, changed_copy(run, small))
     assert told.code == 1
     lines = told.out.splitlines()
-    assert lines[0].startswith("they differ  in 3 worlds; b goes on where a ends, after commit 11 of 2026-")
+    assert lines[0].startswith("they differ  in 3 worlds; b continues after the end of a, after commit 11 of 2026-")
     tree = lines[3:-1]
     assert tree[0].startswith("  root  Root  members  ")
     assert tree[1] == f"    Search team  Topic  members  {small.team[:12]}"
@@ -274,7 +274,7 @@ def test_a_diff_tells_what_no_hash_covers_and_what_has_nothing_in_common(run, sm
     assert "b: commit 12: named; by mallory" in told.out
     with worlddb.open(tmp_path / "stranger") as db:
         db.create("Note", "alone")
-    assert "nothing in common" in run("diff", run.store, tmp_path / "stranger").out
+    assert "no commit in common" in run("diff", run.store, tmp_path / "stranger").out
     assert run("diff", run.store, tmp_path / "missing").error == "not_a_store"
 
 

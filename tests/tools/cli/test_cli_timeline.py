@@ -204,8 +204,8 @@ def test_what_held_in_a_part_of_a_span_is_told(run, small):
     assert run.json("children", small.team, "--during", around)["left_out"] == [small.sarah]
     assert run.json("children", small.team, "--overlaps", around)["left_out"] == []
     query = ("query", "--seed", small.sarah, "--overlaps", around, "--explain")
-    assert "of each world the version that is valid at the view's moment" in run(*query).out
-    assert "1 of them with older versions that fit too" in run(*query, "--include-superseded").out
+    assert "checked only the version that is valid at the view's moment" in run(*query).out
+    assert "1 of them have older versions that match too" in run(*query, "--include-superseded").out
 
 
 @given(
