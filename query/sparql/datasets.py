@@ -109,7 +109,7 @@ def parts(asked: QuerySource, query: Sparql, world: Any, lanes: Collection[str] 
     found = list(_datasets(asked, world))
     named = [each for each in query.memories() + query.worlds() if each not in {part.graph for part in found}]
     if len(named) > MAX_GRAPHS:
-        raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Name at most {MAX_GRAPHS}")
+        raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Give at most {MAX_GRAPHS}")
     for iri in named:
         graph, _, said = iri.partition("?")
         there = asked.at(*moment_of(iri)) if said else asked
@@ -145,7 +145,9 @@ def moment_of(iri: str) -> tuple[str | None, str | None]:
     given = dict(parse_qsl(said, keep_blank_values=True))
     known = {"ingested", "valid", "text"} if graph == SEARCH else {"ingested", "valid"}
     if not given or set(given) - known:
-        raise errors.InputError(f"{iri[:200]} names no moment", "Write …?ingested=TIME&valid=TIME, or one of them")
+        raise errors.InputError(
+            f"{iri[:200]} has no valid moment", "Write …?ingested=TIME&valid=TIME, or one of the two"
+        )
     return given.get("ingested"), given.get("valid")
 
 
@@ -165,7 +167,7 @@ def _search(there: QuerySource, iri: str, lanes: frozenset[str]) -> DatasetPart:
     window, missed = there.window, list[str]()
     text = dict(parse_qsl(iri.partition("?")[2])).get("text", "").strip()
     if not text:
-        raise errors.InputError(f"{iri[:200]} searches for nothing", f"Write <{SEARCH}?text=WORDS+OF+IT>")
+        raise errors.InputError(f"{iri[:200]} has no words to search for", f"Write <{SEARCH}?text=WORDS+OF+IT>")
     if VECTOR in lanes:
         with window.snapshot() as snapshot:
             spaces = snapshot.answering_spaces(exact=True)

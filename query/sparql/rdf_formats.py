@@ -62,14 +62,14 @@ def format_of(named: str) -> RdfFormat:
         InputError: none is called so.
     """
     if not isinstance(named, str):
-        raise errors.InputError(f"{errors.shown(named)} is no format of RDF", "Give its name, or a media type")
+        raise errors.InputError(f"{errors.shown(named)} is not a format of RDF", "Give its name, or a media type")
     asked = named.partition(";")[0].strip().lower()
     suffix = asked.rpartition(".")[2]
     for each in FORMATS:
         if asked == each.name or asked in each.media_types or suffix in each.suffixes:
             return each
     known = ", ".join(f"{each.name} (.{each.suffixes[0]})" for each in FORMATS)
-    raise errors.InputError(f"{errors.shown(named)} is no format of RDF", f"One of: {known}")
+    raise errors.InputError(f"{errors.shown(named)} is not a format of RDF", f"One of: {known}")
 
 
 def read_rows(
@@ -97,7 +97,9 @@ def read_rows(
             with open(source, "rb") as file:
                 yield from _rows(file, kind, fresh, Path(source).name, base)
         except OSError as error:
-            raise errors.InputError(f"{source} cannot be read: {error.strerror}", "Name a file that can be") from None
+            raise errors.InputError(
+                f"{source} cannot be read: {error.strerror}", "Give a file that can be read"
+            ) from None
     else:
         stream = io.BytesIO(source) if isinstance(source, bytes) else source
         yield from _rows(stream, kind, fresh, str(named), base)
@@ -146,14 +148,14 @@ def _rows(
         where, begun = watched.place() if kind.name != "jsonld" else ("", "")
         # Of RDF/XML it is known what was read when the last statement was said, which may be some of this one.
         is_after = bool(last) and (not begun or kind.name == "rdfxml")
-        told = f", in what comes after {last:.400}" if is_after else f": {begun:.200}…" if begun else ""
+        told = f", after {last:.400}" if is_after else f": {begun:.200}…" if begun else ""
         raise errors.LimitExceeded(
-            f"{name or 'The text'}{where}: a statement goes on for more than {_BUFFER_BYTES:,} bytes{told}", _LONG
+            f"{name or 'The text'}{where}: a statement is longer than {_BUFFER_BYTES:,} bytes{told}", _LONG
         ) from None
     except SyntaxError as error:
         raise _malformed(error, kind, name) from None
     except ValueError as error:
-        raise errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {error}", "Correct it") from None
+        raise errors.MalformedFile(f"{name or 'The text'} is not valid {kind.name}: {error}", "Correct it") from None
 
 
 class _StatementTooLong(Exception):
@@ -199,14 +201,14 @@ class _WatchedStream:
 def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.MalformedFile:
     said = re.sub(r"^Parser error at [^:]*: ", "", str(error.msg))[:200]
     if error.lineno is None:
-        return errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {said}", "Correct it", file=name)
+        return errors.MalformedFile(f"{name or 'The text'} is not valid {kind.name}: {said}", "Correct it", file=name)
     where = f"line {error.lineno}, column {error.offset}"
     is_relative = said.startswith("No scheme found")
     return errors.MalformedFile(
         f"{name + ', ' if name else ''}{where}: {said}",
-        "Write the IRI out, or give base, which it is relative to; nothing was written"
+        "Write the full IRI, or give the base that it is relative to; nothing was written"
         if is_relative
-        else "Correct it there; nothing was written",
+        else "Correct that place; nothing was written",
         file=name,
         line=error.lineno,
         column=error.offset,
@@ -273,11 +275,13 @@ def _node_name(found: re.Match[str]) -> str:
 def _triple(quad: pyoxigraph.Quad, kind: RdfFormat) -> pyoxigraph.Triple:
     if str(quad.graph_name) != "DEFAULT":
         raise errors.InputError(
-            f"{kind.name} has no graphs, and a statement lies in {quad.graph_name}", "Choose trig, nquads or jsonld"
+            f"{kind.name} has no graphs, and a statement is in the graph {quad.graph_name}",
+            "Choose trig, nquads or jsonld",
         )
     if kind.name == "rdfxml" and (lost := NOT_IN_XML.search(getattr(quad.object, "value", ""))) is not None:
         raise errors.InputError(
-            f"{kind.name} cannot write this: XML has no U+{ord(lost[0]):04X}, which a text of {quad.subject} has",
+            f"{kind.name} cannot write this: a text of {quad.subject} has U+{ord(lost[0]):04X}, which XML does not"
+            " allow",
             "Choose turtle, ntriples or jsonld",
         )
     return quad.triple

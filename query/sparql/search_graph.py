@@ -35,7 +35,7 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
     Raises:
         InputError: the text is too long.
     """
-    limits.checked_number(len(text), "the length of what is searched", 1, MOST_CHARACTERS)
+    limits.checked_number(len(text), "the length of the search text", 1, MOST_CHARACTERS)
     query: VectorQuery | str = ""
     if VECTOR in lanes:
         with window.snapshot() as snapshot:

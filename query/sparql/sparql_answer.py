@@ -61,13 +61,13 @@ class SparqlAnswer(msgspec.Struct, frozen=True, kw_only=True):
         if self.form != "select":
             return []
         if self.media_type != RESULT_TYPES["json"]:
-            raise errors.InputError(f"The answer is {self.media_type}", "Ask without a format, or read its body")
+            raise errors.InputError(f"The answer is {self.media_type}", "Query without a format, or read the body")
         found = msgspec.json.decode(self.body)["results"]["bindings"]
         return [{name: _term(value) for name, value in row.items()} for row in found]
 
     def _triples(self) -> Iterator[terms.Triple]:
         if self.media_type != "application/n-triples":
-            raise errors.InputError(f"The answer is {self.media_type}", "Ask without a format, or read its body")
+            raise errors.InputError(f"The answer is {self.media_type}", "Query without a format, or read the body")
         for line in self.body.decode().splitlines():
             found = terms.term_of(f"<<( {line.removesuffix(' .')} )>>")
             assert isinstance(found, terms.Triple)
@@ -83,7 +83,7 @@ def formats_of(format: str | None) -> tuple[str, str]:
     if format is None:
         return "json", "nt"
     if not isinstance(format, str):
-        raise errors.InputError(f"{errors.shown(format)} is no format", "Give its name, or a media type")
+        raise errors.InputError(f"{errors.shown(format)} is not a format", "Give its name, or a media type")
     asked = format.partition(";")[0].strip().lower()
     for name, media_type in RESULT_TYPES.items():
         if asked in (name, media_type):
@@ -100,7 +100,9 @@ def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str], no
     kind = head["format"]
     media_type = format_of(kind).media_type if head["form"] == "graph" else RESULT_TYPES[kind]
     if media_type.endswith("xml") and (lost := NOT_IN_XML.search(body.decode())) is not None:
-        raise errors.InputError(f"XML has no U+{ord(lost[0]):04X}, which a text of the answer has", "Ask for json")
+        raise errors.InputError(
+            f"A text of the answer has U+{ord(lost[0]):04X}, which XML does not allow", "Ask for json"
+        )
     variables = tuple(head.get("variables", ()))
     return SparqlAnswer(
         form=head["form"],

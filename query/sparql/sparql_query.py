@@ -67,7 +67,7 @@ def checked_lanes(given: Sequence[str] | None) -> Sequence[str]:
         if lane not in LANES:
             raise errors.InputError(f"There is no lane {errors.shown(lane)}", f"Name some of: {TEXT}, {VECTOR}")
     if not {TEXT, VECTOR} & set(given):
-        raise errors.InputError("No lane was named that searches", f"Name some of: {TEXT}, {VECTOR}")
+        raise errors.InputError("No search lane was given", f"Name some of: {TEXT}, {VECTOR}")
     return given
 
 

@@ -151,21 +151,21 @@ def read_sparql(text: str) -> Sparql:
     except UnicodeEncodeError:
         raise errors.InvalidText("The query is not valid Unicode", "Correct it at its source") from None
     if size > MAX_SPARQL_BYTES:
-        raise errors.LimitExceeded(f"The query has {size:,} bytes, above {MAX_SPARQL_BYTES:,}", "Write it shorter")
+        raise errors.LimitExceeded(f"The query has {size:,} bytes, above {MAX_SPARQL_BYTES:,}", "Shorten it")
     tokens = tuple(islice(_tokens(text), MAX_TOKENS + 1))
     if len(tokens) > MAX_TOKENS:
         line, column = place_of(text, tokens[-1].start)
         raise errors.LimitExceeded(
-            f"The query has more than {MAX_TOKENS:,} tokens: that at line {line}, column {column} is one too many",
-            "Write it shorter, or in several",
+            f"The query has more than {MAX_TOKENS:,} tokens: the limit is reached at line {line}, column {column}",
+            "Shorten it, or split it into several",
         )
     for token in tokens:
         what = _CLOSED.get(token.text.upper()) if token.kind == "word" else None
         if what is not None:
             line, column = place_of(text, token.start)
             raise errors.InvalidSparql(
-                f"{token.text.upper()} at line {line}, column {column} {what}, which is closed here",
-                "Import what you need first, and ask that",
+                f"{token.text.upper()} at line {line}, column {column} {what}, which is not allowed here",
+                "Import the data first, and query it",
                 line=line,
                 column=column,
             )
@@ -187,8 +187,8 @@ def unknown_names(sparql: Sparql) -> str:
         folded = {each.casefold(): each for each in VOCABULARY}
         near = [f"wdb:{folded[each]}" for each in get_close_matches(name.casefold(), folded, n=_NEAR)]
         line, column = place_of(sparql.text, token.start)
-        meant = f"there is {', '.join(near)}" if near else "docs/sparql.md lists what there is"
-        told[name] = f"line {line}, column {column}: wdb:{name[:80]} is nothing that the memory has; {meant}"
+        meant = f"did you mean {', '.join(near)}?" if near else "docs/sparql.md lists all names"
+        told[name] = f"line {line}, column {column}: the memory has no name wdb:{name[:80]}; {meant}"
         if len(told) == _MOST_TOLD:
             break
     return "; ".join(told.values())
@@ -219,7 +219,7 @@ def explain_error(error: errors.InvalidSparql, text: str, *, is_update: bool) ->
             line, column = place_of(text, token.start)
             return errors.InvalidSparql(
                 f"Line {line}, column {column}: the prefix {prefix[:80]}: is not declared",
-                f"Begin with PREFIX {prefix[:80]}: <…>, or write the IRI out in < >",
+                f"Begin with PREFIX {prefix[:80]}: <…>, or write the full IRI in < >",
                 line=line,
                 column=column,
             )

@@ -103,9 +103,9 @@ class _Worker:
         start = self._start = self._start or self._wait_for_start()
         if memory < start.takes:
             raise errors.QueryLimit(
-                f"A worker takes {-(-start.takes // _MIB):,} MiB of memory before any query, "
-                f"and {memory // _MIB:,} MiB are allowed",
-                "Allow it more: max_memory_bytes is 2 GiB by default",
+                f"A worker takes {-(-start.takes // _MIB):,} MiB of memory before any query, but only"
+                f" {memory // _MIB:,} MiB are allowed",
+                "Raise max_memory_bytes; its default is 2 GiB",
                 limit="memory",
             )
         packed = json.dumps(head | {"bytes": len(body), "seconds": seconds, "memory": memory}).encode()
@@ -137,12 +137,12 @@ class _Worker:
         except (_WorkerEnded, OSError, ValueError) as error:
             code = error.args[0] if isinstance(error, _WorkerEnded) else self.end()
             if code == -signal.SIGALRM:
-                raise _start_error(f"it was not there within {START_SECONDS:g} s") from None
+                raise _start_error(f"it did not start within {START_SECONDS:g} s") from None
             # The last line is the error; what stands behind its name could tell a client about the machine.
             lines = self._said.decode("utf-8", "replace").splitlines()
             kinds = [line.partition(":")[0] for line in lines if line and not line.startswith(" ")]
             why = f", {kinds[-1]:.80}" if kinds else ""
-            raise _start_error(f"it ended with {code}{why}") from None
+            raise _start_error(f"it ended with code {code}{why}") from None
         assert self._process.stderr is not None
         self._process.stderr.close()
         return _WorkerStart(found["takes"], found["most"])
@@ -204,7 +204,7 @@ def _start_process(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
 def _start_error(why: str) -> errors.UnavailableError:
     return errors.UnavailableError(
         f"The worker for SPARQL could not start: {why}",
-        "See that this machine has room for one more process (ulimit -u, -n and -v, the memory of its container)",
+        "Check that this machine can start one more process (ulimit -u, -n and -v, the memory of its container)",
     )
 
 
@@ -392,18 +392,18 @@ class Desk:
     def _ended_error(self, code: int, seconds: float) -> errors.WorldDBError:
         if code == -signal.SIGALRM:
             return errors.QueryLimit(
-                f"The query was ended after {seconds:g} s", "Ask for less, or allow it more time", limit="time"
+                f"The query was cancelled after {seconds:g} s", "Narrow the query, or allow more time", limit="time"
             )
         if code in (-signal.SIGABRT, 0, 1):
             return self._engine_error("memory", "")
         if code == -signal.SIGSEGV:
-            return errors.QueryLimit("The query is nested too deep", "Write it flatter", limit="depth")
+            return errors.QueryLimit("The query is nested too deep", "Nest it less", limit="depth")
         if code == -signal.SIGKILL:
             return errors.UnavailableError(
-                "The worker for SPARQL was killed from outside, as a machine without memory does",
-                "Ask again, or for less; see what else takes the memory of this machine",
+                "The worker for SPARQL was killed from outside, for example because the machine had no memory left",
+                "Try again, or narrow the query; check what else uses the memory of this machine",
             )
-        return errors.UnavailableError(f"The worker for SPARQL ended with {code}", "Ask again")
+        return errors.UnavailableError(f"The worker for SPARQL ended with code {code}", "Ask again")
 
     def _engine_error(self, error: str, message: str) -> errors.WorldDBError:
         limits = self._limits
@@ -419,11 +419,13 @@ class Desk:
         if error == "memory":
             allowed = self._worker.allowed(limits.memory_bytes) // _MIB
             return errors.QueryLimit(
-                f"The query needs more than {allowed:,} MiB of memory", "Ask for less, or allow it more", limit="memory"
+                f"The query needs more than {allowed:,} MiB of memory",
+                "Narrow the query, or allow more",
+                limit="memory",
             )
         if error == "unknown":
             self._worker.keys.clear()
-            return errors.UnavailableError("The worker no longer holds what is asked", "Ask again")
+            return errors.UnavailableError("The worker no longer has the data of the query", "Ask again")
         return errors.InvalidSparql(f"The query cannot be evaluated: {message[:200]}", "Correct the query")
 
 
@@ -440,14 +442,14 @@ def invalid_sparql(message: str) -> errors.InvalidSparql:
     if message.startswith("error at ") and colon and line.isdigit() and column.isdigit():
         # The engine calls a blank [_]; where it expects nothing else, it knows no word that fits.
         is_unknown = rest == f"expected {_BLANK}"
-        expected = "no such word may stand there" if is_unknown else rest.replace(_BLANK, "a blank")[:200]
+        expected = "that word is not allowed there" if is_unknown else rest.replace(_BLANK, "a blank")[:200]
         return errors.InvalidSparql(
             f"Line {line}, column {column} breaks the grammar of SPARQL 1.1: {expected}",
             f"Correct the query there{_BEGINNINGS if is_unknown else ''}",
             line=int(line),
             column=int(column),
         )
-    return errors.InvalidSparql(f"This is no SPARQL 1.1: {message[:200]}", "Correct the query")
+    return errors.InvalidSparql(f"This is not SPARQL 1.1: {message[:200]}", "Correct the query")
 
 
 def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -122,8 +122,8 @@ def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
             if word in ("USING", "WITH"):
                 line, column = place_of(update.text, token.start)
                 raise errors.InvalidSparql(
-                    f"{word} at line {line}, column {column} stands beside graphs that were given with the update",
-                    "Say what it looks at in one of the two",
+                    f"{word} at line {line}, column {column} conflicts with the graphs that were given with the update",
+                    "Give the graphs in one of the two places only",
                     line=line,
                     column=column,
                 )

@@ -331,7 +331,7 @@ class View:
         with self._revealing_window(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Lookup(name, type, self._node(snapshot, world), label_digests(label))
             if after is not None and self.unify:
-                raise errors.InputError("after is given where identities are seen as one", "List without unify")
+                raise errors.InputError("after was given with unify", "List without unify")
             if after is not None or (limit is not None and limit <= MAX_PAGE and not self.unify):
                 wanted = wanted._replace(after=-1 if after is None else self._named_node(snapshot, after))
             how: dict[str, Any] = {"include_superseded": include_superseded, "unify": self.unify}
@@ -579,9 +579,7 @@ class View:
             place = snapshot.tables.place_of(identifier)
             row = None if place is None else snapshot.tables.edge(place)
             if place is None or row is None or not asof.edge_known(row, self.seq):
-                raise errors.UnknownReference(
-                    f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view"
-                )
+                raise errors.UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Use an earlier view")
             return build.edge(snapshot, place, row, self.moment)
 
     def reference_of(self, ref: Any) -> str:
@@ -699,7 +697,7 @@ class View:
         from worlddb.query.statements import statement_reads
 
         if after is not None and world is None:
-            raise errors.InputError("after is given and no world is", "Name the world that the statement is of")
+            raise errors.InputError("after was given without a world", "Give the world of the statement")
         row = after.row if isinstance(after, statement_reads.Statement) else after
 
         pattern = statement_reads.parse_pattern(subject, predicate, object, graph)
@@ -748,7 +746,9 @@ class View:
         from worlddb.query.statements import statement_reads
 
         if not (file is None or callable(getattr(file, "write", None))):
-            raise errors.InputError(f"{errors.shown(file)} is no file that can be written", "Open one in binary mode")
+            raise errors.InputError(
+                f"{errors.shown(file)} is not a file that can be written", "Open one in binary mode"
+            )
         out = BytesIO() if file is None else file
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, world)
@@ -825,7 +825,7 @@ class View:
 
     def _contradictions_of_identities(self, world: Any, after: object) -> Iterator[tuple[records.World, records.World]]:
         if after is not None:
-            raise errors.InputError("after is given where identities are seen as one", "List without unify")
+            raise errors.InputError("after was given with unify", "List without unify")
         done: set[frozenset[str]] = set()
         for one in self.find(world=world):
             for ref in one.conflicts:
@@ -1200,7 +1200,7 @@ class View:
             several = next(
                 name for name, given, plain in zip(_VARIANTS, others, _NO_VARIANTS, strict=True) if given != plain
             )
-            raise errors.InputError(f"A receipt was asked for of {several}", "Leave one of the two out")
+            raise errors.InputError(f"A receipt cannot cover {several}", "Leave one of the two out")
         scopes, fields, streams, type_weights, siblings, fuzzy = others
         request = request._replace(fields=parse_weights(fields), type_weights=parse_type_weights(type_weights))
         request = request._replace(siblings=least_likeness(siblings, request))
@@ -1238,13 +1238,13 @@ class View:
 
         for name in ("group", "receipt"):
             if options.get(name):
-                raise errors.InputError(f"why_not is of single hits, and {name} was given", f"Leave {name} out")
+                raise errors.InputError(f"why_not explains single hits, and {name} was given", f"Leave {name} out")
         lineage = self.reference_of(ref)
         found = self.recall(text, k=k, **options)
         shown = any(hit.ref == lineage for hit in found.hits)
         ways = ("include_superseded", "include_expired", "include_deprecated", "during", "overlaps")
         if not shown and not any(options.get(way) for way in ways) and self.get(lineage) is None:
-            reason = "the view does not show it: it ended, began later, is hidden, or has no text any more"
+            reason = "the view does not show it: it has ended, begins later, is hidden, or has lost its text"
             least = min((hit.score for hit in found.hits), default=0.0)
             return records.Absence(
                 ref=lineage, step="view", rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
@@ -1274,7 +1274,7 @@ class View:
             given = options.get("world")
             inside = snapshot.place.top if given is None else self._named_node(snapshot, given)
             is_apart = fork_reads.ForkMembership(snapshot, inside)(self._named_node(snapshot, ref))
-        return "it lies in a fork, which is searched by its own name" if is_apart else ""
+        return "it lies in a fork; search inside the fork to find it" if is_apart else ""
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.
@@ -1479,8 +1479,8 @@ class View:
         known = self.ingested if ingested is None else times.parse_time(ingested, "ingested")
         if known > self.ingested and self.world is None:
             raise errors.InputError(
-                f"The view knows of nothing after {times.format_time(self.ingested)}, and {ingested} is asked for",
-                "Ask a view of that time",
+                f"The view ends at {times.format_time(self.ingested)}, and {ingested} is later",
+                "Use a view of that time",
             )
         true_at = (self.valid if ingested is None else known) if valid is None else times.parse_time(valid, "valid")
         with self._window.reader.snapshot() as snapshot:
@@ -1570,11 +1570,11 @@ def _kref_of_version(ref: Any) -> Kref | None:
 
 _VARIANTS: Final = (
     "several scopes",
-    "weighed fields",
+    "field weights",
     "streams",
-    "weighed types",
-    "hits without siblings",
-    "words of other letters",
+    "type weights",
+    "siblings",
+    "corrected words",
 )
 """What else a recall may ask for, as a refusal names it."""
 _NO_VARIANTS: Final = (None, None, None, None, None, False)
@@ -1604,7 +1604,7 @@ def _recall_with_receipt(
     from worlddb.query.beliefs import receipted_recall
 
     if request.decay is not None:
-        raise errors.InputError("A receipt was asked for of scores that fade", "Leave decay out, or the receipt")
+        raise errors.InputError("A receipt cannot cover scores with decay", "Leave decay or the receipt out")
     about, speaker, type, author, source, _, _, label, properties, tag = limited
     texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
     texts |= {"properties": properties, "tag": tag}

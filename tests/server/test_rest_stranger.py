@@ -105,7 +105,7 @@ def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: RestClie
         ("PREFIX a: <urn:a:> INSERT DATA { a:b a:c 1 }", "INSERT at line 1, column 20 begins an update", "by POST"),
         ("SELECT * { ?s ?p }", "Line 1, column 19 breaks the grammar", "Correct the query there"),
         ("SELECT * { ?s wdb:name 'ex:p' , \"a:b\" . # c:d\n }}", "breaks the grammar", "Correct the query there"),
-        ("SELEC", "column 6 breaks the grammar of SPARQL 1.1: no such word", "a query begins with SELECT, ASK"),
+        ("SELEC", "column 6 breaks the grammar of SPARQL 1.1: that word", "a query begins with SELECT, ASK"),
     ],
 )
 def test_a_query_error_names_the_fault(ana: RestClient, query: str, detail: str, remedy: str) -> None:

@@ -229,7 +229,7 @@ def _parse(db: worlddb.Database, world: str, file: Path, kind: str) -> None:
         if wrong:
             return
         # It was read to its end: a graph that is not there, or one of the operations that are closed.
-        if not error.message.startswith("The query cannot be evaluated") and "is closed here" not in error.message:
+        if not error.message.startswith("The query cannot be evaluated") and "is not allowed here" not in error.message:
             raise
 
 

@@ -52,7 +52,7 @@ def test_a_format_is_known_by_its_name_its_media_type_and_its_files(named: str) 
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(worlddb.InputError, match="no format of RDF"):
+    with pytest.raises(worlddb.InputError, match="not a format of RDF"):
         format_of("people.docx")
 
 

@@ -174,10 +174,10 @@ def test_answers_without_a_model_are_the_same(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ("search", "searches for nothing"),
-        ("search?text=+", "searches for nothing"),
-        ("search?text=a&k=10", "names no moment"),
-        (f"search?text={'a' * 3_000}", "the length of what is searched"),
+        ("search", "no words to search for"),
+        ("search?text=+", "no words to search for"),
+        ("search?text=a&k=10", "no valid moment"),
+        (f"search?text={'a' * 3_000}", "the length of the search text"),
     ],
 )
 def test_a_search_that_asks_for_nothing_is_an_error(db: worlddb.Database, graph: str, message: str) -> None:

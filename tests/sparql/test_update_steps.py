@@ -197,7 +197,7 @@ def test_an_update_looks_at_the_graphs_that_are_given_with_it(text: str, expecte
     ["WITH <urn:a> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "INSERT { ?s ?p 1 } USING <urn:a> WHERE { ?s ?p ?o }"],
 )
 def test_graphs_are_not_given_beside_those_of_the_update(text: str) -> None:
-    with pytest.raises(errors.InvalidSparql, match="stands beside") as refused:
+    with pytest.raises(errors.InvalidSparql, match="conflicts with") as refused:
         using(read_sparql(text), ["urn:g"], [])
     assert refused.value.details["line"] == 1
 

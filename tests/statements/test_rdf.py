@@ -117,7 +117,7 @@ def test_an_update_says_what_was_not_searched_and_which_names_are_none(db: world
     notes = db.sparql_update(said, world=town).notes
     assert [note.code for note in notes] == ["searched_by_words", "names_unknown"]
     assert "by words alone" in str(notes[0])
-    assert "wdb:scroe is nothing" in str(notes[1]) and "wdb:score" in str(notes[1])
+    assert "the memory has no name wdb:scroe" in str(notes[1]) and "wdb:score" in str(notes[1])
     assert not db.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world=town).notes
 
 
@@ -244,11 +244,11 @@ def test_a_character_that_a_format_has_not_is_refused_and_comes_back_from_all_ot
         one, other = db.create("Note", "one").ref, db.create("Note", "other").ref
         db.state(one, [("<urn:a>", "<urn:b>", '"a\\u0000b\\u0001"')])
         if format == "rdfxml":
-            with pytest.raises(worlddb.InputError, match=r"XML has no U\+0000, which a text of <urn:a> has"):
+            with pytest.raises(worlddb.InputError, match=r"a text of <urn:a> has U\+0000, which XML does not allow"):
                 db.view().write_rdf(one, format)
             for query in ("SELECT ?o { ?s ?p ?o }", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }"):
                 assert b"u0000" in db.view().sparql(query, world=one).body
-                with pytest.raises(worlddb.InputError, match=r"XML has no U\+0000"):
+                with pytest.raises(worlddb.InputError, match=r"has U\+0000, which XML does not allow"):
                     db.view().sparql(query, world=one, format="xml")
             return
         db.read_rdf(other, io.BytesIO(db.view().write_rdf(one, format)), format)

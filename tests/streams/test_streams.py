@@ -120,7 +120,7 @@ def test_streams_that_are_none_are_refused(office: Office) -> None:
     for streams in wrong:
         with pytest.raises(InputError):
             view.recall("Wiki", streams=streams)
-    with pytest.raises(InputError, match="A receipt was asked for of streams"):
+    with pytest.raises(InputError, match="A receipt cannot cover streams"):
         view.recall("Wiki", exact=True, receipt=True, streams=Streams())
 
 
@@ -312,8 +312,8 @@ def test_weights_and_exclusions_are_checked(kinds: Database) -> None:
         ({"siblings": 0.3, "fusion": "rrf"}, "compared by their meaning"),
         ({"siblings": 0.3, "lanes": ("text",)}, "compared by their meaning"),
         ({"fuzzy": 1}, "fuzzy"),
-        ({"fuzzy": True, "exact": True, "receipt": True}, "A receipt was asked for of words of other letters"),
-        ({"type_weights": {}, "exact": True, "receipt": True}, "A receipt was asked for of weighed types"),
+        ({"fuzzy": True, "exact": True, "receipt": True}, "A receipt cannot cover corrected words"),
+        ({"type_weights": {}, "exact": True, "receipt": True}, "A receipt cannot cover type weights"),
     ]
     for options, said in bad:
         with pytest.raises(InputError, match=re.escape(said)):

@@ -47,7 +47,7 @@ def test_what_others_outscore_is_told_by_how_much(db: Database) -> None:
     absence = view.why_not(hits[15].ref, QUESTION, k=5)
     assert absence.step == "score" and absence.rank > 5
     assert absence.score <= absence.least == view.recall(QUESTION, k=5).hits[-1].score
-    assert f"place {absence.rank}" in absence.reason
+    assert f"rank {absence.rank}" in absence.reason
 
 
 def test_what_no_lane_proposes_among_its_first_is_told_so(db: Database) -> None:
