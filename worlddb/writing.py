@@ -782,7 +782,7 @@ class WriteCalls(ABC):
             *(("kind", each, how or "") for each, how in by_type.items()),
         ]
         if not told:
-            raise errors.InputError("Nothing was given to set", "Give tags, single, many or entrenchment")
+            raise errors.InputError("No setting was given", "Give tags, single, many or entrenchment")
         commands = [cmd.SetBeliefs(what=what, named=named, how=how, why=why) for what, named, how in told]
         return self._execute(commands, idempotency_key)
 

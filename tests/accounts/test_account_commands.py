@@ -29,7 +29,7 @@ def test_a_key_is_made_shown_once_and_ended(run: LocalRunner) -> None:
     listed = run.json("keys", "list", "--account", "ana")
     assert [(each["name"], each["expires_at"][:4]) for each in listed["keys"]] == [("laptop", "2100")]
     assert made["secret"] not in run("keys", "list").out and "laptop" in run("keys", "list").out
-    assert "opens nothing any more" in run("keys", "end", "laptop").out
+    assert "no longer opens anything" in run("keys", "end", "laptop").out
     with worlddb.open(run.store, embedder=None) as db:
         assert db.accounts.authenticate(made["secret"]) is None
     assert run.json("keys", "list")["keys"] == []

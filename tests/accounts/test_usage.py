@@ -259,7 +259,7 @@ def test_wrong_arguments_are_refused(db: Database, monkeypatch: pytest.MonkeyPat
 
 def test_the_command_line_shows_it(capsys: pytest.CaptureFixture[str], db: Database) -> None:
     run = LocalRunner(capsys, db.path)
-    assert run("usage").out.startswith("nothing was asked")
+    assert run("usage").out.startswith("no server had requests")
     db.accounts.create_key("laptop")
     db.accounts.meter.count(db.accounts.key("laptop").id, bytes_in=1_234)
     db.accounts.meter.flush()

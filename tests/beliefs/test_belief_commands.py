@@ -50,9 +50,9 @@ def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: LocalRu
         (("kref", "kref://atlas/api/none.fact"), 1, "unknown_reference", "worlddb kref KREF --content TEXT"),
         (("show", f"{API}?r=1"), 2, "invalid_kref", "`worlddb kref`"),
         (("kref", API, "--content", "x", "--rename", "y"), 2, "usage", "Give one of them"),
-        (("kref", API, "--content", "x", "--valid", "2026-01-01"), 2, "usage", "Leave its options out"),
+        (("kref", API, "--content", "x", "--valid", "2026-01-01"), 2, "usage", "Leave the options of the view out"),
         (("artifact", API, "x"), 2, "usage", "--location or --remove"),
-        (("artifact", API, "--location", "x"), 2, "usage", "No artifact was named"),
+        (("artifact", API, "--location", "x"), 2, "usage", "The name of the artifact is missing"),
         (("artifact", API, "x", "--location", "y", "--hash", "z"), 2, "input", "sha256"),
     ],
 )
@@ -132,7 +132,7 @@ def test_preferences_are_recorded_and_listed(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         db.create("Entity", "Ana")
         db.create("Topic", "SaaS")
-    assert "Nothing is known" in run("preferences", "Ana").out
+    assert "No preferences are known" in run("preferences", "Ana").out
     first = run.json("prefer", "Ana", "rejected", "SaaS", "--why", "it leaked")["ref"]
     run.json("prefer", "Ana", "rejected", "SaaS", "--outcome", "succeeded")
     run.json("prefer", "Ana", "avoids", "SaaS", "--inferred", "--based-on", first)

@@ -304,7 +304,7 @@ def test_beliefs_change_on_the_command_line(run: LocalRunner) -> None:
     assert {"black", "taste"} <= {each["value"] for each in run.json("beliefs")["beliefs"]}
     assert "There is not one thing to undo" in run("undo").err
     run("rollback", "colour", "1")
-    assert "blue" in run("beliefs").out and "is no belief" in run("believe", "colour", "summary").err
+    assert "blue" in run("beliefs").out and "is not a belief" in run("believe", "colour", "summary").err
     run("deprecate", "colour")
     assert "blue" not in run("beliefs", "--surface").out and "blue" in run("beliefs").out
     assert "preference: compared by recency" in run("beliefs", "--settings").out

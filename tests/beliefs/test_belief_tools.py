@@ -323,7 +323,7 @@ def test_profiles_and_belief_settings_are_read_by_all_and_set_by_an_operator(db:
     assert "decided" not in call(desk, "memory_belief_settings", known=1)["tags"]
     operate(desk, "memory_set_beliefs", plain_tags=["decided"], many=["status"], entrenchment={"Decision": None})
     assert "decided" not in call(desk, "memory_belief_settings")["tags"]
-    with pytest.raises(InputError, match="Nothing was given to set"):
+    with pytest.raises(InputError, match="No setting was given"):
         operate(desk, "memory_set_beliefs")
     inside = Session(db, world=room)
     for name, arguments in (("memory_set_profile", {"lift": True}), ("memory_set_beliefs", {"tags": ["x"]})):

@@ -31,7 +31,7 @@ def test_a_relation_is_declared_linked_and_told_in_states(tmp_path: Path, capsys
         ({"optimises_for": "family"}, True, None)
     ]
     assert run("unlink", answer[0]["ref"]).code == 0
-    assert "retracted" in run("states", "Alex").out and "Nothing was said." in run("states", "York").out
+    assert "retracted" in run("states", "Alex").out and "It has no states." in run("states", "York").out
     assert run("relation", "lives_in", "--remove").code == 0
 
 
@@ -39,7 +39,7 @@ def test_a_vocabulary_is_closed_listed_and_opened_again(tmp_path: Path, capsys: 
     with worlddb.open(tmp_path / "store", author="ann") as db:
         db.create("Topic", "desk")
     run = LocalRunner(capsys, tmp_path / "store")
-    assert "Every vocabulary is open." in run("vocabulary").out
+    assert "No vocabulary is restricted." in run("vocabulary").out
     assert run("vocabulary", "desk", "--profile", "arbiter", "--why", "closed").code == 0
     told = run("vocabulary", "desk").out
     assert "arbiter  types project, reference" in told and "relations relates_to, refines" in told and "desk" in told

@@ -100,7 +100,7 @@ def test_every_read_takes_a_user_and_shows_nothing_of_another(run: LocalRunner) 
     [
         (["remember", " "], "blank"),
         (["remember", "It rains.", "--since", "yesterday"], "since"),
-        (["remember", "It rains.", "--source", "mail"], "--source 'mail' names no value"),
+        (["remember", "It rains.", "--source", "mail"], "--source 'mail' has no value"),
         (["remember", "It rains.", "--source", "a=1", "--source", "a=2"], "--source names 'a' twice"),
         (["remember", "It rains.", "--replaces", "nothing"], "nothing"),
         (["remember", "It rains.", "--type", "Scope"], "cannot be a Scope"),
@@ -308,6 +308,6 @@ def test_a_statement_that_is_sent_again_under_its_key_is_one(run: LocalRunner) -
 def test_a_user_whom_the_store_knew_of_only_later_is_not_called_misspelt(run: LocalRunner) -> None:
     run("remember", "Ana lives in Porto.", "--user", "ana", "--since", "2020-01-01")
     early = run("at", "2021-01-01", "recall", "Porto", "--user", "ana")
-    assert early.code == 1 and "knew of the user 'ana' only from 20" in early.err and "--valid TIME" in early.err
+    assert early.code == 1 and "first knew of the user 'ana' at 20" in early.err and "--valid TIME" in early.err
     assert "There is no user 'anna'" in run("at", "2021-01-01", "recall", "Porto", "--user", "anna").err
     assert "Porto" in run("recall", "Porto", "--user", "ana", "--valid", "2021-01-01").out

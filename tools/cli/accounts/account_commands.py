@@ -60,16 +60,16 @@ def _check_action(args: Namespace, actions: Mapping[str, str], options: Mapping[
 
 def _account_arguments(parser: Parser) -> None:
     _begin(parser, _ACCOUNT_ACTIONS, "name or id of the account")
-    parser.add_argument("--plan", metavar="PLAN", help="the plan that it has; an empty one is without limits")
-    parser.add_argument("--rename", metavar="NAME", help="set: another name")
-    parser.add_argument("--closed", action="store_true", help="list: those that were closed, too")
+    parser.add_argument("--plan", metavar="PLAN", help="its plan; an empty name means no limits")
+    parser.add_argument("--rename", metavar="NAME", help="set: the new name")
+    parser.add_argument("--closed", action="store_true", help="list: also closed accounts")
     _end(parser)
 
 
 def _accounts(args: Namespace, out: Output) -> int:
     _check_action(args, _ACCOUNT_ACTIONS, {"add": ("plan",), "set": ("plan", "rename"), "list": ("closed",)})
     if args.action == "set" and args.plan is None and args.rename is None:
-        raise arguments.UsageError("Nothing is to be set", f"Write it as: {_ACCOUNT_ACTIONS['set']}")
+        raise arguments.UsageError("Neither --plan nor --rename was given", f"Write it as: {_ACCOUNT_ACTIONS['set']}")
     with stores.open_existing(args, author=args.author) as db:
         book = db.accounts
         if args.action == "list":
@@ -82,7 +82,7 @@ def _accounts(args: Namespace, out: Output) -> int:
         else:
             account = book.end_account(args.name, why=args.why)
     plan = f"has the plan {account.plan}" if account.plan else "has no limits"
-    told = plan if account.is_open else "is closed, with all of its keys"
+    told = plan if account.is_open else "is closed, with all its keys"
     out.answer(wire.record(account), lambda page: page.line(f"{account.name} {told}"))
     return DONE
 
@@ -103,17 +103,17 @@ def _list_accounts(found: list[Account], out: Output) -> None:
 
 def _key_arguments(parser: Parser) -> None:
     parser.description = f"{parser.description} {_OF_THE_LOG}"
-    _begin(parser, _KEY_ACTIONS, "name of the key, by which it signs what it writes; to end one, its id too")
-    parser.add_argument("--account", metavar="NAME", help="whose it is (default: the account `default`)")
+    _begin(parser, _KEY_ACTIONS, "name of the key, which signs its writes; `end` also takes its id")
+    parser.add_argument("--account", metavar="NAME", help="the account of the key (default: `default`)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--world", metavar="REF", help="the world that the key opens, with what it contains")
+    where.add_argument("--world", metavar="REF", help="the key opens this world and everything in it")
     where.add_argument("--all", action="store_true", help="the key opens the whole store")
     right = parser.add_mutually_exclusive_group()
-    for name, what in (("read", "read"), ("write", "read and write"), ("admin", "change accounts, too")):
+    for name, what in (("read", "read"), ("write", "read and write"), ("admin", "also change accounts")):
         right.add_argument(f"--{name}", action="store_true", help=f"the key may {what}")
-    parser.add_argument("--user", metavar="NAME", help="whose memory is meant where a call with the key names no scope")
-    parser.add_argument("--expires-at", metavar="TIME", help="from when on it opens nothing")
-    parser.add_argument("--ended", action="store_true", help="list: those that have ended, too")
+    parser.add_argument("--user", metavar="NAME", help="the user of a call with the key that names no scope")
+    parser.add_argument("--expires-at", metavar="TIME", help="the key expires at this time")
+    parser.add_argument("--ended", action="store_true", help="list: also ended keys")
     _end(parser)
 
 
@@ -122,7 +122,9 @@ def _keys(args: Namespace, out: Output) -> int:
     _check_action(args, _KEY_ACTIONS, {"add": of_add, "list": ("account", "ended")})
     is_said = (args.world is not None or args.all) and (args.read or args.write or args.admin)
     if args.action == "add" and not is_said:
-        raise arguments.UsageError("What the key opens was not said", f"Write it as: {_KEY_ACTIONS['add']}")
+        raise arguments.UsageError(
+            "The world or the right of the key is missing", f"Write it as: {_KEY_ACTIONS['add']}"
+        )
     with stores.open_existing(args, author=args.author) as db:
         if args.action == "add":
             return _add_key(args, db, out)
@@ -130,7 +132,7 @@ def _keys(args: Namespace, out: Output) -> int:
             _list_keys(db, db.accounts.keys(account=args.account, ended=args.ended), out)
             return DONE
         key = db.accounts.end_key(args.name, why=args.why)
-    out.answer(_key_record(key), lambda page: page.line(f"{key.name} opens nothing any more"))
+    out.answer(_key_record(key), lambda page: page.line(f"{key.name} no longer opens anything"))
     return DONE
 
 
@@ -184,7 +186,7 @@ def _plan_arguments(parser: Parser) -> None:
     for name in _LIMITS:
         what = f"{name.replace('_', ' ')} at most (default: without a limit)"
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", type=arguments.count_from_zero, help=what)
-    parser.add_argument("--features", metavar="NAME,...", help="the features that it has (default: all)")
+    parser.add_argument("--features", metavar="NAME,...", help="its features (default: all)")
     _end(parser)
 
 
@@ -251,7 +253,7 @@ COMMANDS = (
         _plan_arguments,
         _plans,
         (
-            ("plans set free --requests-per-minute 60 --recall-k 20", "in place of what was said of it before"),
+            ("plans set free --requests-per-minute 60 --recall-k 20", "replaces its earlier limits"),
             ("plans list", "every plan with its limits"),
         ),
     ),

@@ -12,10 +12,10 @@ _COLUMNS: Final = ("requests", "writes", "bytes_in", "bytes_out", "errors")
 
 def _arguments(parser: Parser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="name or id of a key (default: all)")
-    parser.add_argument("--since", metavar="TIME", help="from then on (default: all that is kept)")
-    parser.add_argument("--until", metavar="TIME", help="up to then")
+    parser.add_argument("--since", metavar="TIME", help="from this time on (default: all stored figures)")
+    parser.add_argument("--until", metavar="TIME", help="up to this time")
     parser.add_argument(
-        "--by", choices=("minute", "hour", "day", "total"), default="day", help="in what spans of time (default: day)"
+        "--by", choices=("minute", "hour", "day", "total"), default="day", help="the span of each figure (default: day)"
     )
 
 
@@ -31,9 +31,9 @@ def _usage(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         if found.trouble:
-            page.line((f"not all of it is here: {found.trouble}", "bold"))
+            page.line((f"the figures are incomplete: {found.trouble}", "bold"))
         if not rows:
-            page.line("nothing was asked of a server in this time")
+            page.line("no server had requests in this time")
             return
         page.table(
             ("since", "key", *(name.replace("_", " ") for name in _COLUMNS)),
@@ -50,13 +50,13 @@ def _usage(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "usage",
-        "show what keys asked of a server: requests, writes, bytes and errors",
+        "show the usage of a server by key: requests, writes, bytes and errors",
         _arguments,
         _usage,
         (
             ("usage", "by day and key"),
             ("usage --by hour --since 2025-03-01 --until 2025-03-02", "the hours of a day"),
-            ("usage --by total --json", "all that is kept, for a program"),
+            ("usage --by total --json", "all stored figures, for a program"),
         ),
     ),
 )

@@ -157,7 +157,7 @@ def parse_line(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     given = unknown[0].partition("=")[0]
     near = _suggest_option(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
     meant = f"Did you mean {near[0]}? " if near else ""
-    what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
+    what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is an extra argument"
     raise UsageError(what, f"{meant}See `{own.prog} --help`")
 
 
@@ -193,9 +193,9 @@ def add_confine(parser: argparse.ArgumentParser) -> None:
     """Add ``--confine`` and ``--user``, for commands that read through one view."""
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument(
-        "--confine", metavar="WORLD", help="see this world and what it contains, and nothing else, as its tenant would"
+        "--confine", metavar="WORLD", help="see only this world and what it contains, as its tenant would"
     )
-    whose.add_argument("--user", metavar="NAME", help="see what is this user's, and nothing else")
+    whose.add_argument("--user", metavar="NAME", help="see only the worlds of this user")
 
 
 def add_unify(parser: argparse.ArgumentParser) -> None:
@@ -212,8 +212,10 @@ def add_superseded(parser: argparse.ArgumentParser) -> None:
 
 def add_expired(parser: argparse.ArgumentParser) -> None:
     """Add ``--include-expired`` and ``--include-deprecated``."""
-    parser.add_argument("--include-expired", action="store_true", help="include what a deadline hides by that time")
-    parser.add_argument("--include-deprecated", action="store_true", help="include what is deprecated")
+    parser.add_argument(
+        "--include-expired", action="store_true", help="include worlds that a deadline hides at that time"
+    )
+    parser.add_argument("--include-deprecated", action="store_true", help="include deprecated worlds")
 
 
 def visibility_flags(args: Namespace) -> dict[str, bool]:
@@ -257,7 +259,9 @@ def add_limit(parser: argparse.ArgumentParser, meaning: str, *, default: int | N
 
 def add_author(parser: argparse.ArgumentParser) -> None:
     """Add ``--author``, for commands that write."""
-    parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
+    parser.add_argument(
+        "--author", default="local", help="the author of the write, recorded with its commit (default: local)"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> None:
@@ -267,7 +271,7 @@ def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> Non
         "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
     )
     parser.add_argument("--max-calls", metavar="N", type=count, help="ask the model at most N times")
-    parser.add_argument("--max-tokens", metavar="N", type=count, help="let it take at most N tokens")
+    parser.add_argument("--max-tokens", metavar="N", type=count, help="let the model use at most N tokens")
 
 
 def model_options(args: Namespace, option: str) -> dict[str, Any] | None:
@@ -279,7 +283,7 @@ def model_options(args: Namespace, option: str) -> dict[str, Any] | None:
     named = getattr(args, option.removeprefix("--"))
     if named is None:
         if args.max_calls is not None or args.max_tokens is not None:
-            raise UsageError("A bound was given and no model", f"Name one with {option} MODEL@URL")
+            raise UsageError("A limit for a model was given without a model", f"Add {option} MODEL@URL")
         return None
     bounds = {"interface": args.interface, "max_calls": args.max_calls, "max_tokens": args.max_tokens}
     return parse_endpoint(named, option) | bounds
@@ -315,7 +319,7 @@ def add_keys(parser: ArgumentParser) -> None:
         metavar="VERIFIER",
         action="append",
         default=[],
-        help="a verifier key, or a file with one, that must have signed the head; may be given several times",
+        help="a verifier key that must have signed the head, or a file with one; repeatable",
     )
 
 
@@ -370,9 +374,9 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
     check_writable_path(file)
     for folder in Path(file).absolute().parents:
         if (folder / "data.mdb").exists():
-            raise InputError(f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside the store")
+            raise InputError(f"{file!r:.200} lies inside the store {folder} itself", "Give a path outside the store")
     if Path(file).is_dir():
-        raise InputError(f"{file!r:.200} is a directory", "Name a file in it")
+        raise InputError(f"{file!r:.200} is a directory", "Give a file in it")
     if not overwrite and os.path.lexists(file):
         remedy = "Choose another name" if overwrite is None else "Choose another name, or replace it with --overwrite"
         raise InputError(f"{file!r:.200} exists already", remedy)
@@ -387,9 +391,11 @@ def check_writable_path(file: str) -> None:
     """
     folder = Path(file).parent
     if not file:
-        raise InputError("The file to write has no name: it is empty", "Name one")
+        raise InputError("The name of the output file is empty", "Name one")
     if not folder.is_dir():
-        raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")
+        raise MissingFile(
+            f"There is no directory {str(folder)!r:.200} to write into", "Create it first, or give another file"
+        )
 
 
 _OBJECT_EXAMPLE: Final = """For example: --properties '{"role": "lead"}'"""
@@ -435,7 +441,7 @@ def parse_source(given: Sequence[str] | None) -> dict[str, str] | None:
         if any(name == other for other, _, _ in parts[:at]):
             raise InputError(f"--source names {name!r:.80} twice", "Give each field one value")
         if not (name and equals):
-            raise InputError(f"--source {name!r:.80} names no value", "Give FIELD=VALUE, such as session=24")
+            raise InputError(f"--source {name!r:.80} has no value", "Give FIELD=VALUE, such as session=24")
     return {name: value for name, _, value in parts} if parts else None
 
 

@@ -45,7 +45,7 @@ def folder_of(args: Namespace) -> Path:
         UsageError: --store is empty, as an unset shell variable leaves it.
     """
     if args.store is not None and not args.store:
-        raise arguments.UsageError("--store names no directory: it is empty", "Give a directory, or leave --store out")
+        raise arguments.UsageError("--store is empty", "Give a directory, or leave --store out")
     return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
 
 
@@ -121,15 +121,15 @@ def report_run(
 
     def write_page(page: Page) -> None:
         if done.busy:
-            page.line("another process is at it, nothing was done")
+            page.line("another process is doing this, so nothing was done")
             return
         write(page)
         for ref, why in done.failed:
             page.line((wire.short(ref) if ref else "model", "ref"), f"  {failed}: {why}")
         if model_usage is not None:
-            page.line(f"the model was asked {model_usage['calls']} times and took {model_usage['tokens']:,} tokens")
+            page.line(f"the model had {model_usage['calls']} calls and used {model_usage['tokens']:,} tokens")
         if done.left:
-            out.hint(f"{counted(done.left)} are left: run it again.")
+            out.hint(f"{counted(done.left)} are left: run the command again.")
 
     out.answer({**done._asdict(), "asked": model_usage, "seq": head.seq, "root": head.root}, write_page)
     return arguments.BUSY if done.busy else arguments.DONE
@@ -172,8 +172,8 @@ def _known_later_error(
     except worlddb.InputError:
         return error
     return worlddb.UnknownReference(
-        f"The store knew of the user {args.user!r:.80} only from {worlddb.format_time(known)} on",
-        "Ask as of then or later; what held at an earlier time, as it is known now, is told with --valid TIME",
+        f"The store first knew of the user {args.user!r:.80} at {worlddb.format_time(known)}",
+        "Use that time or a later one; --valid TIME shows what was true at an earlier time, as known now",
         ref=args.user[:80],
     )
 
@@ -191,11 +191,11 @@ def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
         views = matching[:1] if len(matching) < 2 else matching
         if not views:
             raise worlddb.UnknownReference(
-                f"Nothing of the user {args.user!r:.80} is called {named!r:.200}", _LOOK_REMEDY
+                f"The user {args.user!r:.80} has no world called {named!r:.200}", _LOOK_REMEDY
             )
     if len(views) > 1:
         which = ", ".join(wire.short(str(view.world)) for view in views)
-        raise worlddb.InputError(f"The user {args.user!r:.80} has no single world: {which}", "Name one with --confine")
+        raise worlddb.InputError(f"The user {args.user!r:.80} has several worlds: {which}", "Choose one with --confine")
     return views[0]
 
 
@@ -221,7 +221,8 @@ def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
         ended = max(known, key=lambda world: world.valid.end)
         raise worlddb.InputError(
             f"The world of the user {name!r:.80} ended at {worlddb.format_time(ended.valid.end)}",
-            f"Ask with --valid TIME before, name that world, or resume it: `worlddb reassert {wire.short(ended.ref)}`",
+            "Give --valid with an earlier time, name that world, or resume it: `worlddb reassert"
+            f" {wire.short(ended.ref)}`",
         )
     return current
 
@@ -239,7 +240,7 @@ def world_of_user(view: worlddb.View, name: str) -> str:
         join = f"`worlddb move REF ... --to {first}` with what `worlddb children {others[0]}` lists"
         raise worlddb.InputError(
             f"The user {name!r:.80} has {len(refs)} worlds: {which}",
-            f"Name one of these, or make one of them: {join}, then `worlddb retire {others[0]}`",
+            f"Name one of these, or merge them: {join}, then `worlddb retire {others[0]}`",
         )
     return refs[0]
 
@@ -295,8 +296,9 @@ def resolve_world(view: worlddb.View, text: str, *, writes: bool = False) -> str
             path = "/".join([*path_of(view, ref), text.strip()])
             told = ref if inside is None else describe(view, inside)
             raise worlddb.UnknownReference(
-                f"What is called {text!r:.80} is somebody's, and a name alone reaches into no user's world: {told}",
-                f"Give its reference if that is meant, or {shlex.quote(path)}; what is a user's is named by --user",
+                f"The only world called {text!r:.80} belongs to a user, and a name alone never finds a user's world:"
+                f" {told}",
+                f"Give its reference to mean it, or {shlex.quote(path)}; --user selects a user's worlds",
             ) from None
         for hint in hints_if_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
@@ -331,8 +333,8 @@ def resolve_place(view: worlddb.View, text: str) -> str:
     refs = [each.ref for each in view._top_level_namesakes(text, lambda _: True)]
     if not refs:
         raise worlddb.UnknownReference(
-            f"What is called {text!r:.80} lies inside another world: {describe(view, inside)}",
-            "Give its reference if that is meant, or the world of a user: --user",
+            f"The only world called {text!r:.80} lies inside another world: {describe(view, inside)}",
+            "Give its reference to mean it, or select a user's worlds with --user",
         )
     return ref if ref in refs else refs[0]
 
@@ -361,7 +363,10 @@ def warn_of_namesakes(args: Namespace, out: output.Output, view: worlddb.View, o
     if others:
         listed = "".join(f"\n    {describe(view, world)}" for world in others[:_NAMESAKES])
         more = f"\n    and {len(others) - _NAMESAKES:,} more" if len(others) > _NAMESAKES else ""
-        out.warn(f"note: this is the entity called {args.ref!r}; so are, each shown by its reference:{listed}{more}")
+        out.warn(
+            f"note: this is the entity called {args.ref!r}; these have the same name, each with its"
+            f" reference:{listed}{more}"
+        )
 
 
 def _find_by_key(view: worlddb.View, text: str) -> str | None:
@@ -506,7 +511,7 @@ def load_key(path: Path) -> str:
     try:
         return stored.decode()
     except UnicodeDecodeError:
-        raise worlddb.InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
+        raise worlddb.InputError(f"{path} holds no key", "Give the file that `worlddb keygen` wrote") from None
 
 
 def parse_head(text: str) -> int | bytes:

@@ -51,7 +51,7 @@ def marks(found: worlddb.World | worlddb.Hit) -> list[tuple[str, str]]:
     if found.labels:
         rows.append(("labels", ", ".join(found.labels)))
     if isinstance(found, worlddb.World):
-        rows += [("deprecated", "left out of what is looked at")] if found.deprecated else []
+        rows += [("deprecated", "left out of recalls and lists")] if found.deprecated else []
         rows += [("tags", ", ".join(f"{name} (version {at})" for name, at in found.tags.items()))] if found.tags else []
     return rows
 
@@ -71,7 +71,7 @@ def why_stale(found: worlddb.World | worlddb.Hit | worlddb.Version) -> list[str]
     lines = []
     for each in found.stale:
         by = f" by {short(each.by)}" if each.by else ""
-        way = f" by way of {', '.join(map(short, each.path[:-1]))}" if each.path[1:] else ""
+        way = f" via {', '.join(map(short, each.path[:-1]))}" if each.path[1:] else ""
         lines.append(f"{short(each.ref)} was {each.why}{by} {moment(each.since)}{way}".replace("was ended", "ended"))
     if not isinstance(found, worlddb.Version) and found.in_ended:
         lines.append(f"it lies in {short(found.in_ended)}, which has ended")

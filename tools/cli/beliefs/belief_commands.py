@@ -28,7 +28,7 @@ def _parse_beliefs(given: list[str]) -> list[tuple[str, Any]]:
     for each in given:
         predicate, equals, value = each.partition("=")
         if not equals or not predicate:
-            raise arguments.UsageError(f"{each!r:.80} is no belief", "Give PREDICATE=VALUE, such as summary=blue")
+            raise arguments.UsageError(f"{each!r:.80} is not a belief", "Give PREDICATE=VALUE, such as summary=blue")
         found.append((predicate, _value(predicate, value)))
     return found
 
@@ -46,7 +46,7 @@ def _value(predicate: str, text: str) -> Any:
 def _believe_arguments(parser: Parser) -> None:
     _beliefs_argument(parser)
     parser.add_argument(
-        "--whole", action="store_true", help="in the place of all that it says, its type and name apart"
+        "--whole", action="store_true", help="replace everything that it says, except its type and name"
     )
     _add_window(parser)
 
@@ -74,7 +74,7 @@ def _believe(args: Namespace, out: Output) -> int:
 
 def _contract_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="the item: a reference, its first digits, a name or a kref")
-    parser.add_argument("beliefs", metavar="PREDICATE=VALUE", nargs="+", help="what is to be believed of it no longer")
+    parser.add_argument("beliefs", metavar="PREDICATE=VALUE", nargs="+", help="the belief to drop")
     parser.add_argument(
         "--and",
         dest="others",
@@ -82,14 +82,18 @@ def _contract_arguments(parser: Parser) -> None:
         nargs=2,
         action="append",
         default=[],
-        help="a belief of another item, of one compound with it; several times",
+        help="a belief of another item, to drop together with it; repeatable",
     )
     parser.add_argument(
-        "--plan", action="store_true", help="show what would change and what rests on it; write nothing"
+        "--plan", action="store_true", help="show what would change and what depends on it; write nothing"
     )
-    parser.add_argument("--each", action="store_true", help="let all of several go, not the least entrenched alone")
-    parser.add_argument("--whole", action="store_true", help="let the versions go that say so, with all else they say")
-    parser.add_argument("--at", metavar="TIME", help="what is believed at this valid time (default: now)")
+    parser.add_argument(
+        "--each", action="store_true", help="drop all of several beliefs, not only the least entrenched"
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="drop the versions that state it, with everything else in them"
+    )
+    parser.add_argument("--at", metavar="TIME", help="the beliefs at this valid time (default: now)")
     add_common(parser)
 
 
@@ -131,9 +135,9 @@ def _write_plan(page: Page, plan: Plan) -> None:
     for atom in plan.stays if plan.goes else ():
         page.line("stays: ", (wire.short(atom.item), "ref"), "  ", *_atom(atom))
     for each in plan.rests_on:
-        page.line("rests on it: ", (wire.short(each.ref), "ref"), "  ", (wire.one_line(each.name, 100), "name"))
+        page.line("depends on it: ", (wire.short(each.ref), "ref"), "  ", (wire.one_line(each.name, 100), "name"))
     for ref in plan.cut_off:
-        page.line((f"more rests on {wire.short(ref)}", "dim"))
+        page.line((f"more depends on {wire.short(ref)}", "dim"))
     for receipt in plan.receipts:
         page.line(("a kept recall receipt names it: ", "dim"), (receipt, "ref"))
 
@@ -160,8 +164,12 @@ def _rollback(args: Namespace, out: Output) -> int:
 
 def _beliefs_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="WORLD", nargs="?", help="of this world and inside it (default: everything)")
-    parser.add_argument("--surface", action="store_true", help="without what is deprecated, or hidden by a deadline")
-    parser.add_argument("--settings", action="store_true", help="what counts as believed, and how it is compared")
+    parser.add_argument(
+        "--surface", action="store_true", help="without deprecated worlds, and those that a deadline hides"
+    )
+    parser.add_argument(
+        "--settings", action="store_true", help="the settings: which tags carry beliefs, and how beliefs are compared"
+    )
     arguments.add_limit(parser, "list at most N")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -188,7 +196,7 @@ def _beliefs(args: Namespace, out: Output) -> int:
 
 
 def _write_settings(page: Page, told: dict[str, Any]) -> None:
-    page.line(("tags that bear beliefs: ", "dim"), ", ".join(told["tags"]))
+    page.line(("tags that carry beliefs: ", "dim"), ", ".join(told["tags"]))
     page.line(("single-valued: ", "dim"), ", ".join(told["single"]))
     for kind, how in told["entrenchment"].items():
         page.line((f"{kind}: ", "dim"), f"compared by {how}")
@@ -196,20 +204,20 @@ def _write_settings(page: Page, told: dict[str, Any]) -> None:
 
 def _settings_arguments(parser: Parser) -> None:
     for option, meaning in _SETTINGS.items():
-        parser.add_argument(f"--{option}", metavar="NAME", action="append", default=[], help=f"{meaning}; repeat it")
+        parser.add_argument(f"--{option}", metavar="NAME", action="append", default=[], help=f"{meaning}; repeatable")
     parser.add_argument(
         "--compare",
         metavar="TYPE=HOW",
         action="append",
         default=[],
-        help="compare beliefs of a type by recency, support or confidence; TYPE= takes that back",
+        help="compare beliefs of a type by recency, support or confidence; TYPE= removes the setting",
     )
     add_common(parser)
 
 
 _SETTINGS = {
-    "tag": "a tag that bears beliefs, beside current",
-    "plain-tag": "a tag that bears beliefs no longer",
+    "tag": "a tag that carries beliefs, beside current",
+    "plain-tag": "a tag that no longer carries beliefs",
     "single": "a predicate that takes one value at a time",
     "many": "a predicate that takes several again",
 }
@@ -220,7 +228,7 @@ def _belief_settings(args: Namespace, out: Output) -> int:
     for each in args.compare:
         kind, equals, how = each.partition("=")
         if not equals or not kind:
-            raise arguments.UsageError(f"{each!r:.80} says not how", "Give TYPE=HOW, such as Fact=support")
+            raise arguments.UsageError(f"{each!r:.80} has no criterion", "Give TYPE=HOW, such as Fact=support")
         compared[kind] = how or None
     said = {"tags": args.tag, "plain_tags": args.plain_tag, "single": args.single, "many": args.many}
     with stores.open_existing(args, author=args.author) as db:
@@ -228,7 +236,7 @@ def _belief_settings(args: Namespace, out: Output) -> int:
             told = {"why": args.why, "idempotency_key": args.idempotency_key}
             return answer_receipt(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))
         if args.why or args.idempotency_key:
-            raise arguments.UsageError("Nothing was given to set", "Give --tag, --single, --compare or the like")
+            raise arguments.UsageError("No setting was given", "Give --tag, --single, --compare or the like")
         _answer_settings(db.view(), out)
     return DONE
 
@@ -245,8 +253,8 @@ COMMANDS = (
         _believe_arguments,
         _believe,
         (
-            ('believe 3fa9c2d1 summary="cool tones"', "what it said before is in its history"),
-            ("believe 3fa9c2d1 topic=ops topic=web --whole", "in the place of all that it says"),
+            ('believe 3fa9c2d1 summary="cool tones"', "its history keeps what it said before"),
+            ("believe 3fa9c2d1 topic=ops topic=web --whole", "replaces everything that it says"),
         ),
     ),
     Command(
@@ -262,8 +270,8 @@ COMMANDS = (
         _contract_arguments,
         _contract,
         (
-            ("contract 3fa9c2d1 type=Fact --plan", "what would change, and what rests on it"),
-            ('contract 3fa9c2d1 topic=ops --and "Tom Okafor" topic=ops', "of a compound the least entrenched goes"),
+            ("contract 3fa9c2d1 type=Fact --plan", "what would change, and what depends on it"),
+            ('contract 3fa9c2d1 topic=ops --and "Tom Okafor" topic=ops', "the least entrenched of the two is dropped"),
         ),
     ),
     Command(
@@ -281,7 +289,7 @@ COMMANDS = (
         (
             ("beliefs --limit 20", "the beginning of the belief base"),
             ("beliefs --surface --valid 2025-03-01", "what reads show, as of that time"),
-            ("beliefs --settings", "which tags bear beliefs, and how kinds are compared"),
+            ("beliefs --settings", "which tags carry beliefs, and how types are compared"),
         ),
     ),
     Command(
@@ -290,7 +298,7 @@ COMMANDS = (
         _settings_arguments,
         _belief_settings,
         (
-            ("belief-settings", "which tags bear beliefs, and how kinds are compared"),
+            ("belief-settings", "which tags carry beliefs, and how types are compared"),
             ("belief-settings --tag published --single status --compare Decision=recency", "from this commit on"),
         ),
     ),

@@ -26,7 +26,7 @@ def _types_argument(parser: Parser, default: str) -> None:
 
 def _impact_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, a name or a kref")
-    _types_argument(parser, "default: what depends on it, was made of it, or replaced it")
+    _types_argument(parser, "default: what depends on it, was derived from it, or replaced it")
     parser.add_argument("--depth", metavar="N", type=arguments.count, default=_DEPTH, help="how far (default: 10)")
     _read_arguments(parser)
 
@@ -44,7 +44,7 @@ def _impact(args: Namespace, out: Output) -> int:
             for each in found:
                 page.line(*_reached_rows(each), indent=2 * (each.depth - 1))
             for ref in found.cut_off:
-                page.line((f"more lies behind {wire.short(ref)}: --depth {args.depth + 1}", "dim"))
+                page.line((f"more depends on {wire.short(ref)}: --depth {args.depth + 1}", "dim"))
 
         document = {"ref": ref, "affected": [wire.record(each) for each in found], "cut_off": list(found.cut_off)}
         out.answer(document | {"view": wire.view(view)}, write)
@@ -69,7 +69,7 @@ def _provenance(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not found:
-                page.line("It was made of nothing else.")
+                page.line("It was derived from nothing else.")
             for each in found:
                 page.line(*_basis(each), indent=2 * (each.steps - 1))
 
@@ -91,7 +91,7 @@ def _path_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="FROM", help="a reference, its first digits, a name or a kref")
     parser.add_argument("goal", metavar="TO", help="as FROM")
     _types_argument(parser, "default: every type but contains")
-    parser.add_argument("--direction", choices=("out", "in", "both"), default="both", help="which way edges are walked")
+    parser.add_argument("--direction", choices=("out", "in", "both"), default="both", help="the direction of the edges")
     parser.add_argument("--depth", metavar="N", type=arguments.count, default=_FURTHEST, help="how far (default: 20)")
     _read_arguments(parser)
 
@@ -105,7 +105,7 @@ def _path(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if found is None:
-                page.line("No way leads there.")
+                page.line("No path leads there.")
                 return
             for ref, edge in zip(found.path, found.edges, strict=True):
                 walked, world = view.edge(edge), view.get(ref, include_superseded=True)
@@ -128,10 +128,10 @@ def _kref_arguments(parser: Parser) -> None:
         metavar="KREF",
         help="kref://project/space/item.kind, to read also with ?r=N&a=NAME; or a world, for its kref",
     )
-    parser.add_argument("--content", metavar="TEXT", help="make it, or revise it; - reads from standard input")
+    parser.add_argument("--content", metavar="TEXT", help="the text of a new version; - reads it from standard input")
     parser.add_argument("--valid-from", metavar="TIME", help="with --content: since when (default: now)")
-    parser.add_argument("--rename", metavar="NAME", help="give the item another name; its kref stays")
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with what is written")
+    parser.add_argument("--rename", metavar="NAME", help="rename the item; its kref stays")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, stored with the write")
     parser.add_argument("--include-deprecated", action="store_true", help="show it even if it is deprecated")
     arguments.add_author(parser)
     _read_arguments(parser)
@@ -169,7 +169,9 @@ def _answer_kref_of(args: Namespace, out: Output, view: View) -> int:
     """Tell the kref of a world that was named in another way."""
     ref = stores.resolve_world(view, args.ref)
     found = view.kref_of(ref)
-    told = "It has no kref: it lies in no space, or another world has its name there." if found is None else str(found)
+    told = (
+        "It has no kref: it is in no space, or another world there has the same name." if found is None else str(found)
+    )
     document = {"ref": ref, "kref": None if found is None else str(found), "view": wire.view(view)}
     out.answer(document, lambda page: page.line(told))
     return NOT_FOUND if found is None else DONE
@@ -184,7 +186,7 @@ def _write_item(args: Namespace, out: Output) -> int:
     if args.content is not None and args.rename is not None:
         raise arguments.UsageError("Both --content and --rename were given", "Give one of them")
     if args.confine is not None or args.user is not None or args.ingested is not None or args.valid is not None:
-        raise arguments.UsageError("A view was chosen, and something is to be written", "Leave its options out")
+        raise arguments.UsageError("Options of a view were given with a write", "Leave the options of the view out")
     if args.rename is not None:
         with stores.open_existing(args, author=args.author) as db:
             return answer_receipt(args, db, out, db.rename(args.ref, args.rename, why=args.why), has_text=True)
@@ -199,11 +201,11 @@ def _write_item(args: Namespace, out: Output) -> int:
 def _artifact_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, a name, or a kref, to read also one with ?r=N")
     parser.add_argument("name", metavar="NAME", nargs="?", help="attach this one (without: list them)")
-    parser.add_argument("--location", metavar="WHERE", help="where it is: an address or a path, which nothing opens")
+    parser.add_argument("--location", metavar="WHERE", help="its address or path, which is never opened")
     parser.add_argument("--media-type", metavar="TYPE", default="", help="such as application/pdf")
     parser.add_argument("--size", metavar="BYTES", type=int, help="how large it is")
     parser.add_argument("--hash", metavar="HASH", default="", help="sha256: and the digest in hex digits")
-    parser.add_argument("--remove", action="store_true", help="take it off")
+    parser.add_argument("--remove", action="store_true", help="remove it")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     arguments.add_author(parser)
     _read_arguments(parser)
@@ -212,10 +214,10 @@ def _artifact_arguments(parser: Parser) -> None:
 def _artifact(args: Namespace, out: Output) -> int:
     if args.name is None:
         if args.location is not None or args.remove:
-            raise arguments.UsageError("No artifact was named", "Give its name behind REF")
+            raise arguments.UsageError("The name of the artifact is missing", "Give its name behind REF")
         return _artifacts(args, out)
     if args.remove == (args.location is not None):
-        raise arguments.UsageError("There is not one thing to do with it", "Give --location or --remove")
+        raise arguments.UsageError("Both --location and --remove were given, or neither", "Give --location or --remove")
     with stores.open_existing(args, author=args.author) as db:
         ref = stores.resolve_to_write(db.view(), args.ref)
         if args.remove:
@@ -256,7 +258,7 @@ COMMANDS = (
         _impact_arguments,
         _impact,
         (
-            ("impact 3fa9c2d1", "what may be wrong if it is"),
+            ("impact 3fa9c2d1", "what may be wrong if it is wrong"),
             ("impact 3fa9c2d1 --depth 3", "the nearest"),
         ),
     ),
@@ -272,7 +274,7 @@ COMMANDS = (
         "show a shortest path of edges from one world to another",
         _path_arguments,
         _path,
-        (("path 3fa9c2d1 Office", "whichever way edges point"),),
+        (("path 3fa9c2d1 Office", "in any direction of edges"),),
     ),
     Command(
         "kref",
@@ -293,7 +295,7 @@ COMMANDS = (
         _artifact,
         (
             ("artifact 3fa9c2d1 runs.csv --location s3://bucket/runs.csv --size 18211", "nothing is opened"),
-            ("artifact 3fa9c2d1", "what it has"),
+            ("artifact 3fa9c2d1", "its artifacts"),
             ("artifact 3fa9c2d1 runs.csv --remove", "earlier versions still have it"),
         ),
     ),

@@ -10,12 +10,18 @@ _RELATIONS: Final = ("prefers", "avoids", "rejected", "optimizes_for")
 
 
 def _prefer_arguments(parser: Parser) -> None:
-    parser.add_argument("subject", metavar="SUBJECT", help="whose it is: a reference, a name or a kref")
-    parser.add_argument("relation", choices=_RELATIONS, help="what they do")
+    parser.add_argument(
+        "subject", metavar="SUBJECT", help="the holder of the preference: a reference, a name or a kref"
+    )
+    parser.add_argument("relation", choices=_RELATIONS, help="the relation to the object")
     parser.add_argument("object", metavar="OBJECT", help="as SUBJECT")
-    parser.add_argument("--outcome", choices=("acted_upon", "succeeded", "reversed"), help="what came of acting by it")
-    parser.add_argument("--inferred", action="store_true", help="nobody said so: it was derived")
-    parser.add_argument("--based-on", metavar="REF", action="append", default=[], help="from what; several times")
+    parser.add_argument(
+        "--outcome", choices=("acted_upon", "succeeded", "reversed"), help="the outcome of acting on it"
+    )
+    parser.add_argument("--inferred", action="store_true", help="nobody stated it: it was derived")
+    parser.add_argument(
+        "--based-on", metavar="REF", action="append", default=[], help="a source that it was derived from; repeatable"
+    )
     parser.add_argument("--confidence", metavar="N", type=arguments.number, help="how sure the statement is, 0 to 1")
     parser.add_argument("--valid-from", metavar="TIME", help="since when (default: now)")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
@@ -42,7 +48,7 @@ def _prefer(args: Namespace, out: Output) -> int:
 
 def _preferences_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="SUBJECT", help="a reference, its first digits, a name or a kref")
-    parser.add_argument("--relation", choices=_RELATIONS, help="of one kind only")
+    parser.add_argument("--relation", choices=_RELATIONS, help="only this kind")
     arguments.add_limit(parser, "list at most N")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -57,7 +63,7 @@ def _preferences(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not found:
-                page.line("Nothing is known of what they prefer.")
+                page.line("No preferences are known.")
             for each in found:
                 page.line(*_preference_record(each))
 
@@ -82,8 +88,8 @@ COMMANDS = (
         _prefer_arguments,
         _prefer,
         (
-            ('prefer "Sarah Chen" avoids Office', "said once more, it is surer"),
-            ('prefer "Sarah Chen" avoids Office --outcome succeeded', "what came of acting by it"),
+            ('prefer "Sarah Chen" avoids Office', "stating it again raises its confidence"),
+            ('prefer "Sarah Chen" avoids Office --outcome succeeded', "the outcome of acting on it"),
         ),
     ),
     Command(

@@ -13,7 +13,9 @@ def _read(args: Namespace) -> RecallReceipt:
 
 def _check_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the receipt that `worlddb recall --receipt FILE` wrote")
-    parser.add_argument("--question", metavar="TEXT", help="the question as it was asked; it is needed to ask again")
+    parser.add_argument(
+        "--question", metavar="TEXT", help="the original question, which is needed to repeat the recall"
+    )
     recall_command.add_text_filters(parser)
     parser.add_argument(
         "--tolerance",
@@ -22,9 +24,9 @@ def _check_arguments(parser: Parser) -> None:
         default=0.0,
         help="the largest allowed difference of scores (default: 0)",
     )
-    parser.add_argument("--offline", action="store_true", help="open no store, and do not ask again")
+    parser.add_argument("--offline", action="store_true", help="open no store, and do not repeat the recall")
     parser.add_argument("--proof", metavar="FILE", help="with --offline: what `worlddb prove-recall` wrote")
-    parser.add_argument("--head", metavar="FILE", help="with --offline: a head that was kept elsewhere")
+    parser.add_argument("--head", metavar="FILE", help="with --offline: a head that was stored elsewhere")
     parser.add_argument(
         "--consistency", metavar="FILE", help="with --head of another number of commits: `worlddb prove --consistency`"
     )
@@ -36,7 +38,7 @@ def _check(args: Namespace, out: Output) -> int:
     receipt, filters = _read(args), recall_command.text_filters(args)
     given = [name for name in ("proof", "head", "consistency") if getattr(args, name) is not None]
     if given and not args.offline:
-        raise arguments.UsageError(f"--{given[0]} goes with --offline", "Add --offline, or leave it out")
+        raise arguments.UsageError(f"--{given[0]} needs --offline", "Add --offline, or leave it out")
     if args.offline:
         files = {name: stores.read_file(getattr(args, name), MAX_PROOF_BYTES) for name in given}
         asked = {} if args.question is None else filters
@@ -44,7 +46,7 @@ def _check(args: Namespace, out: Output) -> int:
     else:
         if args.question is None:
             raise arguments.UsageError(
-                "The receipt holds no question", "Give it with --question as it was asked, or check --offline"
+                "The receipt holds no question", "Give the original question with --question, or check --offline"
             )
         with stores.open_existing(args) as db:
             found = db.check_recall(receipt, args.question, tolerance=args.tolerance, **filters)
@@ -60,18 +62,18 @@ def _check(args: Namespace, out: Output) -> int:
 
 
 _WORDS = {
-    "holds": "holds: asked again, it is the same answer",
-    "altered": "altered: it is not what was made",
+    "holds": "holds: the repeated recall gives the same answer",
+    "altered": "altered: it differs from the original receipt",
     "another_question": "it is the receipt of another question",
-    "another_store": "it is not of this store and its history",
-    "differs": "does not hold: asked again, the answer is another",
+    "another_store": "it is from another store or another history",
+    "differs": "does not hold: the repeated recall gives another answer",
     "cannot_recompute": "cannot be recomputed",
-    "not_asked": "nobody was asked again; what was checked is below",
+    "not_asked": "the recall was not repeated; the checks are below",
 }
 
 
 def _fields(receipt: RecallReceipt, found: RecallCheck) -> list[tuple[str, list[str]]]:
-    head, proved = receipt.head, f"{found.proved} of {len(receipt.hits)} were proved to have been there"
+    head, proved = receipt.head, f"{found.proved} of {len(receipt.hits)} are proved to have been in the store"
     where = f"commit {head.size} of store {receipt.store}" if hasattr(head, "size") else f"world {head.world}"
     fields = [("hits", [proved]), ("of", [where]), ("valid", [format_time(receipt.valid)])]
     return [*fields, ("reference", [receipt.reference])]
@@ -119,7 +121,7 @@ def _prove(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "check-recall",
-        "check the receipt of a recall: ask again, and prove that its hits were in the store",
+        "check the receipt of a recall: repeat the recall, and prove that its hits were in the store",
         _check_arguments,
         _check,
         (

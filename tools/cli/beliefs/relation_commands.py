@@ -20,14 +20,14 @@ def _relation_arguments(parser: Parser) -> None:
         parser.add_argument(f"--{law}", action="store_true", help=meaning)
     parser.add_argument("--inverse", metavar="NAME", help="the name by which reads follow it from target to source")
     parser.add_argument("--world", metavar="WORLD", help="for edges of this world (default: the whole store)")
-    parser.add_argument("--remove", action="store_true", help="take it back; its edges stay")
+    parser.add_argument("--remove", action="store_true", help="remove the relation; its edges stay")
     add_common(parser)
 
 
 def _relation(args: Namespace, out: Output) -> int:
     laws = {law: getattr(args, law) for law in _LAWS}
     if args.remove and (args.inverse is not None or any(laws.values())):
-        raise arguments.UsageError("--remove goes without laws", "Take the relation back, then declare it anew")
+        raise arguments.UsageError("--remove was given with laws", "Remove the relation, then declare it again")
     with stores.open_existing(args, author=args.author) as db:
         world = None if args.world is None else stores.resolve_to_write(db.view(), args.world)
         told = {"world": world, "why": args.why, "idempotency_key": args.idempotency_key}
@@ -59,7 +59,7 @@ def _states(args: Namespace, out: Output) -> int:
                 for name, said in state.context.items():
                     page.line((f"    {name}: {wire.one_line(str(said), 160)}", "dim"))
             if not found:
-                page.line("Nothing was said.")
+                page.line("It has no states.")
 
         out.answer(document, write)
     return DONE
@@ -88,18 +88,22 @@ def _line(view: View, state: State, source: str) -> list[Span]:
 def _vocabulary_arguments(parser: Parser) -> None:
     parser.add_argument("world", metavar="WORLD", nargs="?", help="a reference or a name (default: the whole store)")
     parser.add_argument(
-        "--profile", metavar="NAME", default="", help="one that ships (arbiter), or a name for your own"
+        "--profile", metavar="NAME", default="", help="a built-in profile (arbiter), or a name for your own"
     )
-    parser.add_argument("--node-type", metavar="TYPE", action="append", default=[], help="a type of worlds; repeat it")
-    parser.add_argument("--relation", metavar="TYPE", action="append", default=[], help="a type of edges; repeat it")
-    parser.add_argument("--lift", action="store_true", help="open the vocabulary again")
+    parser.add_argument(
+        "--node-type", metavar="TYPE", action="append", default=[], help="an allowed type of worlds; repeatable"
+    )
+    parser.add_argument(
+        "--relation", metavar="TYPE", action="append", default=[], help="an allowed type of edges; repeatable"
+    )
+    parser.add_argument("--lift", action="store_true", help="remove the restriction")
     add_common(parser)
 
 
 def _vocabulary(args: Namespace, out: Output) -> int:
     given = bool(args.profile or args.node_type or args.relation)
     if args.lift and given:
-        raise arguments.UsageError("--lift goes without a profile", "Open the vocabulary, or close it otherwise")
+        raise arguments.UsageError("--lift was given with a profile", "Give --lift alone, or leave it out")
     with stores.open_existing(args, author=args.author) as db:
         view = db.view()
         world = None if args.world is None else stores.resolve_world(view, args.world)
@@ -119,7 +123,7 @@ def _vocabulary(args: Namespace, out: Output) -> int:
                 page.line(f"  relations {', '.join(known.relations) or 'none'}")
                 page.line((f"  for {stores.name_of(view, known.world)}, since commit {known.seq}", "dim"))
             if not found:
-                page.line("Every vocabulary is open.")
+                page.line("No vocabulary is restricted.")
 
         out.answer({"profiles": [wire.record(known) for known in found], "view": wire.view(view)}, write)
     return DONE
@@ -142,7 +146,7 @@ COMMANDS = (
         _states_arguments,
         _states,
         (
-            ('states "Sarah Chen"', "every relation of hers, in the order in which it was said"),
+            ('states "Sarah Chen"', "all her relations, in the order in which they were stated"),
             ('states "Sarah Chen" --type refers_to --json', "of one type, for a program"),
         ),
     ),

@@ -19,13 +19,15 @@ def _arguments(parser: Parser) -> None:
         nargs="?",
         help="a world with all inside, as a document or a session (reference or name)",
     )
-    parser.add_argument("--of-author", metavar="AUTHOR", action="append", help="what this author wrote; repeatable")
     parser.add_argument(
-        "--source", metavar="FIELD=VALUE", action="append", help="what came with this in its source; repeatable"
+        "--of-author", metavar="AUTHOR", action="append", help="everything that this author wrote; repeatable"
     )
-    parser.add_argument("--since", metavar="TIME", help="what was written then or later")
-    parser.add_argument("--until", metavar="TIME", help="what was written before then")
-    parser.add_argument("--artifact", metavar="NAME", help="what this is attached to: its name, location or hash")
+    parser.add_argument(
+        "--source", metavar="FIELD=VALUE", action="append", help="everything with this field in its source; repeatable"
+    )
+    parser.add_argument("--since", metavar="TIME", help="only what was written at this time or later")
+    parser.add_argument("--until", metavar="TIME", help="only what was written before this time")
+    parser.add_argument("--artifact", metavar="NAME", help="versions with this artifact: its name, location or hash")
     parser.add_argument("--plan", action="store_true", help="only show what depends on it, and what would change")
     parser.add_argument(
         "--how",
@@ -33,7 +35,7 @@ def _arguments(parser: Parser) -> None:
         default=_HOW[0],
         help="end it, leave it out of recalls and lists, or tag it as withdrawn (default: contract)",
     )
-    parser.add_argument("--dependents", action="store_true", help="do the same to what depends on it")
+    parser.add_argument("--dependents", action="store_true", help="do the same with everything that depends on it")
     parser.add_argument(
         "--depth", metavar="N", type=int, default=10, help="how many steps to follow, 1 to 20 (default: 10)"
     )
@@ -49,7 +51,7 @@ def _arguments(parser: Parser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="show whether this receipt of a recall names any of it",
+        help="show whether this receipt of a recall names any of them",
     )
     add_common(parser)
     arguments.add_moment(parser)
@@ -86,7 +88,7 @@ def _withdraw(args: Namespace, out: Output) -> int:
             if receipt is not None:
                 page.line(f"withdrawn at commit {receipt.seq}")
             elif not args.plan:
-                page.line(("nothing of it holds, so nothing was withdrawn", "warn"))
+                page.line(("nothing from this source is valid, so nothing was withdrawn", "warn"))
 
         document = wire.record(plan) | {
             "seq": plan.seq if receipt is None else receipt.seq,
@@ -103,9 +105,9 @@ def _write(page: Page, view: View, plan: Withdrawal) -> None:
     for said in plan.withdrawn[:_SHOWN]:
         page.line((wire.short(said.ref), "ref"), f"  version {said.number}, by {said.author}: ", (said.name, "name"))
     for said in plan.kept[:_SHOWN]:
-        page.line((wire.short(said.ref), "ref"), f"  stays: said again by {', '.join(said.said_again_by)}")
+        page.line((wire.short(said.ref), "ref"), f"  stays: also stated by {', '.join(said.said_again_by)}")
     if plan.rests_on_it:
-        page.line("what rests on it:")
+        page.line("what depends on it:")
     for each in plan.rests_on_it[:_SHOWN]:
         page.line((wire.short(each.ref), "ref"), f"  {each.depth} away: ", (each.name, "name"), indent=2)
         for line in _path_lines(view, each.paths):
@@ -134,7 +136,7 @@ def _receipts(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not found:
-                page.line("No receipt that the log keeps names it.")
+                page.line("No receipt in the log names it.")
             for each in found:
                 what = "erased" if each.receipt is None else each.receipt.reference
                 page.line(f"commit {each.seq}, by {each.author}: {what}")
@@ -156,16 +158,16 @@ def _receipt_record(kept: Any) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "withdraw",
-        "take back what a source said: list what depends on it, then end, deprecate or flag it in one commit",
+        "withdraw what a source said: list what depends on it, then end, deprecate or flag it in one commit",
         _arguments,
         _withdraw,
         (
             (
                 "withdraw --of-author agent-9 --plan --question lease",
-                "what rests on that author, and which answers change",
+                "what depends on that author, and which answers change",
             ),
             ("withdraw Shelf --how deprecate --why 'bought by mistake'", "a world with all inside; nothing ends"),
-            ("withdraw --source batch=7 --since 2024-05-01 --dependents --plan", "with all that rests on it"),
+            ("withdraw --source batch=7 --since 2024-05-01 --dependents --plan", "with everything that depends on it"),
         ),
     ),
     Command(

@@ -205,7 +205,7 @@ def _recluster(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         if done.busy:
-            page.line(("Another process is at it; nothing was done.", "warn"))
+            page.line(("Another process is doing this, so nothing was done.", "warn"))
         else:
             page.line(f"looked at {wire.counted(done.looked_at, 'world')}, proposed {len(done.proposals):,}")
         if done.pending:

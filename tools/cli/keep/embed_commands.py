@@ -33,7 +33,7 @@ def _embed(args: Namespace, out: Output) -> int:
         else:
             page.line("every text has its vectors already, nothing was written" if not done.pending else "no text yet")
         if done.pending:
-            out.hint(f"{wire.counted(done.pending, 'text')} are left: run it again.")
+            out.hint(f"{wire.counted(done.pending, 'text')} are left: run the command again.")
 
     out.answer(document, write)
     return DONE
@@ -76,7 +76,8 @@ def _reembed(args: Namespace, out: Output) -> int:
                 page.line(f"It answers now, in the place of {done.before!r}" if _has_replaced(done) else "It answers")
             else:
                 page.line(
-                    f"{done.before!r} goes on answering: {wire.counted(done.pending, 'text')} are left. Run it again."
+                    f"{done.before!r} goes on answering: {wire.counted(done.pending, 'text')} are left. Run the"
+                    " command again."
                 )
         if dropped:
             page.line(f"The space {args.drop!r} was dropped")

@@ -18,7 +18,7 @@ def _guard_arguments(parser: Parser) -> None:
 def _guard(args: Namespace, out: Output) -> int:
     is_set = args.credentials is not None or args.personal is not None
     if args.why and not is_set:
-        raise arguments.UsageError("Nothing was given to set", "Give --credentials or --personal")
+        raise arguments.UsageError("No setting was given", "Give --credentials or --personal")
     with stores.open_existing(args, author=args.author) as db:
         world = None if args.world is None else stores.resolve_to_write(db.view(), args.world)
         document: dict[str, Any] = {}

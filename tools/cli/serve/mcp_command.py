@@ -40,7 +40,7 @@ def _key_arguments(parser: Parser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=sorted(_NEEDED), help="add, list or remove")
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of the key, and author of what it writes")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--world", metavar="REF", help="the world that the key opens, with what it contains")
+    where.add_argument("--world", metavar="REF", help="the key opens this world and everything in it")
     where.add_argument("--all", action="store_true", help="the key opens the whole store")
     right = parser.add_mutually_exclusive_group()
     right.add_argument("--read", action="store_true", help="the key may read")
@@ -70,7 +70,7 @@ def _add(args: Namespace, out: Output) -> int:
 
 def _remove(args: Namespace, out: Output) -> int:
     removed = key_file(args).remove(args.name)
-    out.answer(_key_record(removed), lambda page: page.line(f"{removed.name} opens nothing any more"))
+    out.answer(_key_record(removed), lambda page: page.line(f"{removed.name} no longer opens anything"))
     return DONE
 
 
