@@ -165,7 +165,7 @@ class _Layout:
     """Which bytes of its rows a page has once for all of them, and which once for each."""
 
     __slots__ = (
-        *("_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_bytes"),
+        *("_key_taken", "_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_bytes"),
         *("key_stretches", "pieces", "row_bytes", "rows_at"),
     )
 
@@ -190,6 +190,7 @@ class _Layout:
         self.key_stretches = _ranges_of([at for at in self.apart if at < key_bytes])
         self.key_apart = sum(end - start for start, end in self.key_stretches)
         self._taken: dict[int, tuple[Taken, int, Taken]] = {}
+        *_, self._key_taken = self.split_prefix(key_bytes)
 
     def split_prefix(self, prefix_bytes: int) -> tuple[Taken, int, Taken]:
         """What of a beginning of a key is alike in all keys, in how many columns, and what is apart."""
@@ -198,6 +199,60 @@ class _Layout:
             alike = [at for at in self.alike if at < prefix_bytes]
             apart = [at for at in self.apart if at < prefix_bytes]
             found = self._taken[prefix_bytes] = _byte_taker(alike), len(alike), _byte_taker(apart)
+        return found
+
+    def count_of(self, stored: bytes) -> int:
+        """How many rows a stored page has."""
+        count = stored[0] << 8 | stored[1]
+        if not count or len(stored) != self.rows_at + count * self.row_bytes:
+            raise _damaged_error("a packed page cannot be read")
+        return count
+
+    def first_from(self, stored: bytes, count: int, apart: bytes) -> int:
+        """The first row of a stored page of which what is apart in its key does not come before this."""
+        begins, width, size = self.rows_at, self.row_bytes, self.key_apart
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) >> 1
+            at = begins + middle * width
+            if stored[at : at + size] < apart:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def value_of(self, stored: bytes, key: bytes) -> bytes | None:
+        """The value of a key in a stored page, if it is there."""
+        count, apart = self.count_of(stored), b"".join(self._key_taken(key))
+        first = self.first_from(stored, count, apart)
+        at = self.rows_at + first * self.row_bytes
+        if first == count or not stored.startswith(apart, at):
+            return None
+        pieces = [b""] * self.pieces
+        pieces[::2] = self.alike_pieces.unpack_from(stored, self.alike_at)
+        pieces[1::2] = self.apart_pieces.unpack_from(stored, at)
+        row = b"".join(pieces)
+        # What is the same all over the page may be something else in this key.
+        return row[self.key_bytes :] if row.startswith(key) else None
+
+    def rows_under(self, stored: bytes, prefix: bytes) -> list[write_buffer.Pair]:
+        """The rows of a stored page whose keys begin so."""
+        count, apart = self.count_of(stored), b"".join(self.split_prefix(len(prefix))[2](prefix))
+        here, width = self.first_from(stored, count, apart), self.row_bytes
+        at = self.rows_at + here * width
+        found: list[write_buffer.Pair] = []
+        if here == count or not stored.startswith(apart, at):
+            return found
+        pieces, size, apart_of = [b""] * self.pieces, self.key_bytes, self.apart_pieces.unpack_from
+        pieces[::2] = self.alike_pieces.unpack_from(stored, self.alike_at)
+        while here < count and stored.startswith(apart, at):
+            pieces[1::2] = apart_of(stored, at)
+            row = b"".join(pieces)
+            if not row.startswith(prefix):
+                break
+            found.append((row[:size], row[size:]))
+            here += 1
+            at += width
         return found
 
 
@@ -231,13 +286,9 @@ class _FixedPage:
 
     def __init__(self, stored: bytes, key_bytes: int, value_bytes: int) -> None:
         row_bytes = key_bytes + value_bytes
-        layout = _layout(stored[_COUNT_BYTES : _COUNT_BYTES + (row_bytes + 7) // 8], key_bytes, row_bytes)
-        count = int.from_bytes(stored[:_COUNT_BYTES], "big")
-        if not count or len(stored) != layout.rows_at + count * layout.row_bytes:
-            raise _damaged_error("a packed page cannot be read")
-        self._layout = layout
+        self._layout = _layout(stored[_COUNT_BYTES : _COUNT_BYTES + (row_bytes + 7) // 8], key_bytes, row_bytes)
         self._stored = stored
-        self.count = count
+        self.count = self._layout.count_of(stored)
 
     def rows(self) -> Rows:
         """All rows, each a key and its value in one."""
@@ -266,22 +317,7 @@ class _FixedPage:
         return found
 
     def find(self, key: bytes) -> bytes | None:
-        layout, stored = self._layout, self._stored
-        if len(key) != layout.key_bytes:
-            return None
-        alike_of, alike_bytes, apart_of = layout.split_prefix(layout.key_bytes)
-        alike_at = layout.alike_at
-        if b"".join(alike_of(key)) != stored[alike_at : alike_at + alike_bytes]:
-            return None
-        apart = b"".join(apart_of(key))
-        first = self._first_from(apart)
-        at = layout.rows_at + first * layout.row_bytes
-        if first == self.count or not stored.startswith(apart, at):
-            return None
-        pieces = [b""] * layout.pieces
-        pieces[::2] = layout.alike_pieces.unpack_from(stored, alike_at)
-        pieces[1::2] = layout.apart_pieces.unpack_from(stored, at)
-        return b"".join(pieces)[layout.key_bytes :]
+        return self._layout.value_of(self._stored, key) if len(key) == self._layout.key_bytes else None
 
     def stretch(self, prefix: bytes) -> tuple[int, int]:
         layout, stored = self._layout, self._stored
@@ -290,7 +326,7 @@ class _FixedPage:
         if b"".join(alike_of(prefix)) != stored[alike_at : alike_at + alike_bytes]:
             return 0, 0
         apart, width, count = b"".join(apart_of(prefix)), layout.row_bytes, self.count
-        begin = end = self._first_from(apart)
+        begin = end = layout.first_from(stored, count, apart)
         at = layout.rows_at + end * width
         while end < count and stored.startswith(apart, at):
             end += 1
@@ -308,21 +344,7 @@ class _FixedPage:
                 break
             apart += key[start:end]
             begin = end
-        return self._first_from(apart)
-
-    def _first_from(self, apart: bytes) -> int:
-        """The first row of which what is apart in its key does not come before this."""
-        stored, layout = self._stored, self._layout
-        begins, width, size = layout.rows_at, layout.row_bytes, layout.key_apart
-        low, high = 0, self.count
-        while low < high:
-            middle = (low + high) // 2
-            at = begins + middle * width
-            if stored[at : at + size] < apart:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return self._layout.first_from(self._stored, self.count, apart)
 
 
 _COUNT_BYTES: Final = 2
@@ -395,7 +417,7 @@ def _damaged_error(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_alone", "_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_whole", "runs")
+    __slots__ = ("_alone", "_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_shape", "_whole", "runs")
 
     def __init__(
         self,
@@ -415,6 +437,8 @@ class PackedTable(write_buffer.Table):
         self._logged = is_logged
         self.runs = runs
         self._fixed = fixed
+        self._shape = None if fixed is None else (_COUNT_BYTES + (sum(fixed) + 7) // 8, fixed[0], sum(fixed))
+        """Where the mask of a page ends, and how long keys and rows are, if each is as long as the others."""
         self._whole = whole
         self._alone = filtered[0] if len(filtered) == 1 else None
         """How much of a key a filter knows that knows nothing else."""
@@ -449,12 +473,28 @@ class PackedTable(write_buffer.Table):
             held: Iterable[_Asked] = _runs_with_crc(runs.reaching(key), crc32(key[:known]))
         else:
             held = self._may_hold(key)
-        cursor = self._own_cursor()
         for each in held:
-            value = self._page_till(cursor, each[4], key)[0].find(key)
+            value = self._value_in(each[4], key)
             if value is not None:
                 return value
         return None
+
+    def _value_in(self, place: bytes, key: bytes) -> bytes | None:
+        """The value of a key in the run at a place; most reads come here many times."""
+        cursor, shape = self._own_cursor(), self._shape
+        if shape is None or len(key) != shape[1]:
+            return self._page_till(cursor, place, key)[0].find(key)
+        at = place + key
+        if not cursor.set_range(at):
+            cursor.last()
+        elif cursor.key() != at:
+            cursor.prev()
+        first, stored = cursor.item()
+        if not first.startswith(place):  # type: ignore[union-attr]
+            return None
+        mask_end, key_bytes, row_bytes = shape
+        layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)  # type: ignore[arg-type]
+        return layout.value_of(stored, key)  # type: ignore[arg-type]
 
     def _all_packed(self) -> bool:
         """True if the table has no row in its own place, as behind a large load; that is found out once."""
@@ -636,7 +676,7 @@ class PackedTable(write_buffer.Table):
         asked = runs.reaching(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return list(_runs_with_crc(asked, crc32(prefix)))
+            return _all_with_crc(asked, crc32(prefix))
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -644,12 +684,12 @@ class PackedTable(write_buffer.Table):
             group = prefix[:shorter]
             known = self._groups.get(group)
             if known is None:
-                known = list(_runs_with_crc(asked, crc32(group))) if asked else asked
+                known = _all_with_crc(asked, crc32(group)) if asked else asked
                 if len(self._groups) < _MOST_KEPT:
                     self._groups[group] = known
             asked = known
         if size == self._whole and asked:
-            whole = list(_runs_with_crc(asked, crc32(prefix)))
+            whole = _all_with_crc(asked, crc32(prefix))
             asked = [each for each in asked if each in whole or not each[3]]
         return asked
 
@@ -791,11 +831,33 @@ class PackedTable(write_buffer.Table):
 
     def _rows_in(self, place: bytes, prefix: bytes, most: int = MOST_TAKEN) -> list[write_buffer.Pair]:
         """The rows of the run at a place whose key begins with ``prefix``, hardly more than ``most``."""
-        cursor = self._own_cursor()
+        cursor, shape = self._own_cursor(), self._shape
+        if shape is not None:
+            return self._fixed_rows_in(cursor, place, prefix, most, shape)
         page, till = self._page_till(cursor, place, prefix)
         begin, end = page.stretch(prefix)
         rows = page.pairs(begin, end) if begin < end else []
         if till.startswith(prefix) or (not till and end == page.count):
+            rows += self._rows_behind(cursor, place, prefix, most - len(rows))
+        return rows
+
+    def _fixed_rows_in(
+        self, cursor: lmdb.Cursor, place: bytes, prefix: bytes, most: int, shape: tuple[int, int, int]
+    ) -> list[write_buffer.Pair]:
+        """As :meth:`_rows_in`, where rows are of one length; most reads come here many times."""
+        at, behind = place + prefix, b""
+        if not cursor.set_range(at):
+            cursor.last()
+        elif (behind := cursor.key()) != at:  # type: ignore[assignment]
+            cursor.prev()
+        first, stored = cursor.item()
+        rows: list[write_buffer.Pair] = []
+        if first.startswith(place):  # type: ignore[union-attr]
+            mask_end, key_bytes, row_bytes = shape
+            layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)  # type: ignore[arg-type]
+            rows = layout.rows_under(stored, prefix)  # type: ignore[arg-type]
+        # The page behind has more of them if what sets it apart says so, or if the one that begins with them is full.
+        if behind.startswith(at) and (behind != at or len(rows) == layout.count_of(stored)):  # type: ignore[arg-type]
             rows += self._rows_behind(cursor, place, prefix, most - len(rows))
         return rows
 
@@ -1253,6 +1315,24 @@ def _runs_with_crc(asked: Iterable[_Asked], crc: int) -> Iterator[_Asked]:
                 if not bits[at >> 3] >> (at & 7) & 1:
                     continue
             yield each
+
+
+def _all_with_crc(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
+    """As :func:`_runs_with_crc`, all at once."""
+    found = []
+    for each in asked:
+        bits, many = each[0], each[1]
+        at = crc % many
+        if bits[at >> 3] >> (at & 7) & 1:
+            if each[2]:
+                at = (crc * _SECOND & 0xFFFFFFFF) % many
+                if not bits[at >> 3] >> (at & 7) & 1:
+                    continue
+                at = (crc * _THIRD & 0xFFFFFFFF) % many
+                if not bits[at >> 3] >> (at & 7) & 1:
+                    continue
+            found.append(each)
+    return found
 
 
 def _digest(stored: bytes) -> bytes:
