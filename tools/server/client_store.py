@@ -9,7 +9,7 @@ from unicodedata import normalize
 import msgspec
 
 import worlddb
-from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
+from worlddb import AmbiguousReference, InputError, Note, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -25,7 +25,6 @@ from worlddb.memory_scopes import (
     unwritten_note,
     view_for_write,
 )
-from worlddb.reconciler.commands.outcome import Note
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
