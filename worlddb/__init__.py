@@ -31,7 +31,7 @@ else:
         "log.beliefs.atoms": "Atom",
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
-            "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
+            "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore DiskFull ForkedProcess HandlerFailed "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref "
             "InvalidSparql InvalidText InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable "
             "NewerFormat NotAStore OlderTables PlaceTaken PlanLimit QueryLimit ReadOnlyBackup RefusedError "

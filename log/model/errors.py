@@ -31,6 +31,7 @@
     │   ├── BackupMismatch         a backup of another store, one that has parted from it, or none at all
     │   └── Conflict               the log's head is not the expected one
     └── UnavailableError           nothing is wrong with the call: try again, or elsewhere
+        ├── DiskFull               no room is left where the store lies
         ├── WriterBusy             another writer held the store beyond the time limit
         ├── ForkedProcess          a handle opened before a fork was used after it
         ├── StoreClosed            the handle was closed
@@ -290,6 +291,12 @@ class UnavailableError(WorldDBError):
 
     code = "unavailable"
     exit_code = 5
+
+
+class DiskFull(UnavailableError):
+    """No room is left on the disk; what was committed stays."""
+
+    code = "disk_full"
 
 
 class WriterBusy(UnavailableError):

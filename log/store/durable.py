@@ -3,18 +3,38 @@
 After a sync of a file its bytes survive one, its name after a sync of its folder.
 """
 
+import errno
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 import lmdb
 
+from worlddb.log.model.errors import DiskFull, UnavailableError
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+_NO_ROOM_WORDS: Final = tuple(map(os.strerror, _NO_ROOM))
+_LEAST_ROOM_BYTES: Final = 1 << 20
+"""With less left, an input or output error is one of room: LMDB says so where it could write only a part."""
 NEW_PREFIX: Final = ".new-"
 """How a folder begins in which a data file is being made."""
 _NEW_MAP_BYTES: Final = 1 << 20
+
+
+def system_error(error: Exception, folder: Path, message: str, remedy: str) -> UnavailableError:
+    """What the system, or LMDB for it, refused in a folder: told as :class:`DiskFull` if no room is left there."""
+    number = error.errno if isinstance(error, OSError) else None
+    full = number in _NO_ROOM or any(words in str(error) for words in _NO_ROOM_WORDS)
+    if not full and (number == errno.EIO or os.strerror(errno.EIO) in str(error)):
+        with suppress(OSError):
+            full = shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
+    if full:
+        return DiskFull(f"No room left: {message}", "Free some space and try again; what was committed stays")
+    return UnavailableError(message, remedy)
 
 
 def make_folder(folder: Path) -> None:

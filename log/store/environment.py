@@ -26,7 +26,7 @@ from typing import Final, TypeVar
 
 import lmdb
 
-from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed, UnavailableError
+from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed
 from worlddb.log.store import durable, lock, log, shared_environment
 from worlddb.log.store.pages import PageFinding, damaged_pages, set_transaction, some_damaged_pages
 
@@ -262,10 +262,10 @@ class Environment:
                 self.step("copied")
                 replace_data_file(copy, self.folder, self.step)
             except OSError as error:
-                raise UnavailableError(
-                    f"The data file in {self.folder} cannot be rewritten: {error}",
+                told = f"The data file in {self.folder} cannot be rewritten: {error}"
+                remedy =
                     "Check disk space and permissions, then try again",
-                ) from error
+                raise durable.system_error(error, self.folder, told, remedy) from error
 
     def refuse_replaced(self) -> None:
         """Check before writing beside the data file, without a transaction, that the store is still in place.

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from worlddb.log.model.clock import monotonic, pause
 from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.log.store import durable
 
 POLL_SECONDS: Final = 0.002
 LOCK_FILE: Final = "writer.lock"
@@ -53,7 +54,7 @@ class WriterLock:
         try:
             taken = self._wait_for_file(waited)
         except OSError as error:
-            raise _unwritable_error(error) from error
+            raise _unwritable_error(error, self._holder_file.parent) from error
         if taken is None:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
@@ -67,7 +68,7 @@ class WriterLock:
             try:
                 self._write_holder()
             except OSError as error:
-                raise _unwritable_error(error) from error
+                raise _unwritable_error(error, self._holder_file.parent) from error
             yield
         finally:
             # A child that was forked meanwhile has the file open too: to close it would not end the lock.
@@ -124,11 +125,12 @@ class WriterLock:
         self._holder_file.write_bytes(self._holder)
 
 
-def _unwritable_error(error: OSError) -> UnavailableError:
+def _unwritable_error(error: OSError, folder: Path) -> UnavailableError:
     is_frozen = error.errno == errno.EROFS
     remedy = (
         "Copy the directory to a place that you may write to"
         if is_frozen
         else "Check permissions, disk space and open files"
     )
-    return UnavailableError(f"The store cannot be locked for writing: {error}", f"{remedy}; reads go on")
+    told = f"The store cannot be locked for writing: {error}"
+    return durable.system_error(error, folder, told, f"{remedy}; reads go on")

@@ -211,7 +211,8 @@ def _make_locked_folder(store: Path, prefix: str) -> tuple[Path, FileLock]:
             lock.release()
     except OSError as error:
         remedy = _COPY_IT if error.errno == errno.EROFS else _REMEDY
-        raise UnavailableError(f"Temporary files cannot be created in {store}: {error}", remedy) from error
+        told = f"Temporary files cannot be created in {store}: {error}"
+        raise durable.system_error(error, store, told, remedy) from error
     raise UnavailableError(f"Other processes kept removing the temporary files in {store}", _REMEDY)
 
 

@@ -371,7 +371,7 @@ def acquire(folder: Path) -> SharedEnvironment:
             raise translate_error(error, folder) from error
         except OSError as error:
             remedy = _COPY_IT if error.errno == errno.EROFS else "Check the path and its permissions"
-            raise UnavailableError(f"{folder} cannot be opened: {error}", remedy) from error
+            raise durable.system_error(error, folder, f"{folder} cannot be opened: {error}", remedy) from error
         shared.handles += 1
         _open_environments[key] = shared
         return shared
@@ -666,4 +666,4 @@ def translate_error(error: Exception, folder: Path) -> Exception:
     for number, remedy in _REMEDIES.items():
         if os.strerror(number) in str(error):
             return UnavailableError(told, remedy)
-    return UnavailableError(told, "Check disk space and permissions, then try again")
+    return durable.system_error(error, folder, told, "Check disk space and permissions, then try again")

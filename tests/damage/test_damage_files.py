@@ -279,6 +279,20 @@ def test_a_full_disk_is_a_typed_error_and_loses_nothing(tmp_path: Path) -> None:
     assert call(write_without_room, tmp_path / "store", 65536) == 0
 
 
+@pytest.mark.parametrize(("number", "free"), [(errno.ENOSPC, 1 << 40), (errno.EDQUOT, 1 << 40), (errno.EIO, 4096)])
+def test_an_error_for_want_of_room_is_told_as_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, free: int
+) -> None:
+    """LMDB has an input or output error where a part of its pages had room, as on a tmpfs: "unavailable" was told."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+    told = translate_error(lmdb.Error(f"mdb_txn_commit: {os.strerror(number)}"), tmp_path)
+    assert isinstance(told, worlddb.DiskFull) and "Free some space" in told.remedy
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 40))
+    other = translate_error(lmdb.Error(f"mdb_txn_commit: {os.strerror(errno.EIO)}"), tmp_path)
+    assert type(other) is worlddb.UnavailableError
+
+
 def test_a_process_without_free_file_handles_gets_a_typed_error_and_goes_on_later(tmp_path: Path) -> None:
     assert call(write_without_files, tmp_path / "store") == 0
 

@@ -32,7 +32,7 @@ _PUBLIC = """
     Preference SessionMemory IngestedMemory DiscoveredEdge
     WorkingMemory WorkingMessage EndpointRedactor Finding Guarded Redactor find_credentials find_personal_data redact
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
-    AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
+    AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference DiskFull Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
     InvalidInterval
     InvalidSparql QueryLimit

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worlddb import StoreError, UnavailableError, WorldDBError
+from worlddb import DiskFull, StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import process
 from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, build_parser, parse_line
 from worlddb.tools.cli.base.output import Output
@@ -162,12 +162,6 @@ class Unexpected(StoreError):
     """An error that is not the caller's: undetected damage, or a defect of WorldDB."""
 
     code = "unexpected"
-
-
-class DiskFull(SystemTrouble):
-    """No disk space is left for a write."""
-
-    code = "disk_full"
 
 
 class AnswerNotPrinted(WorldDBError):
