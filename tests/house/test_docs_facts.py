@@ -32,9 +32,9 @@ _PUBLIC = """
     Preference SessionMemory IngestedMemory DiscoveredEdge
     WorkingMemory WorkingMessage EndpointRedactor Finding Guarded Redactor find_credentials find_personal_data redact
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
-    AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference DiskFull Edge
+    AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
-    InvalidInterval
+    InvalidInterval DiskFull
     InvalidSparql QueryLimit
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
     NotAStore Note Pending PlaceTaken Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed
