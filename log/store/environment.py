@@ -263,8 +263,7 @@ class Environment:
                 replace_data_file(copy, self.folder, self.step)
             except OSError as error:
                 told = f"The data file in {self.folder} cannot be rewritten: {error}"
-                remedy =
-                    "Check disk space and permissions, then try again",
+                remedy = "Check disk space and permissions, then try again"
                 raise durable.system_error(error, self.folder, told, remedy) from error
 
     def refuse_replaced(self) -> None:

@@ -165,7 +165,17 @@ class _Layout:
     """Which bytes of its rows a page has once for all of them, and which once for each."""
 
     __slots__ = (
-        *("_key_taken", "_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_bytes"),
+        *(
+            "_key_taken",
+            "_taken",
+            "alike",
+            "alike_at",
+            "alike_pieces",
+            "apart",
+            "apart_pieces",
+            "key_apart",
+            "key_bytes",
+        ),
         *("key_stretches", "pieces", "row_bytes", "rows_at"),
     )
 
@@ -417,7 +427,18 @@ def _damaged_error(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_alone", "_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_shape", "_whole", "runs")
+    __slots__ = (
+        "_alone",
+        "_asked",
+        "_filtered",
+        "_fixed",
+        "_groups",
+        "_is_all_packed",
+        "_logged",
+        "_shape",
+        "_whole",
+        "runs",
+    )
 
     def __init__(
         self,
