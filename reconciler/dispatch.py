@@ -63,9 +63,9 @@ def _seq_to_mark(ctx: context.Context, command: cmd.Bookmark) -> int:
 
 _REMEDIES: Final = {
     "pending": "Accept or reject it",
-    "accepted": "Undo it if it is wrong",
-    "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
-    "undone": "If the two are one after all, link them by same_as again",
+    "accepted": "Undo it if it was wrong",
+    "rejected": "If you know something new about one of the two, revise it and link the pair by same_as again",
+    "undone": "If the two are the same after all, link them by same_as again",
 }
 """The remedy where a proposal's status does not allow the decision, by status."""
 
@@ -88,7 +88,7 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
     if command.type == CONTAINS and home not in (None, source):
         ctx.refuse(
             "container_is_home",
-            f"The home of this {CONTAINS} can only be {ids.short(ctx.tables.node(source).lineage)}, which contains",
+            f"The home of this {CONTAINS} edge can only be {ids.short(ctx.tables.node(source).lineage)}, its container",
             "Leave home out",
         )
     if isinstance(command.key, str | cmd.BoundKey) and not ctx.is_ingest:

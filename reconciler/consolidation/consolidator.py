@@ -104,11 +104,11 @@ def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple
     types = [limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False) for each in given]
     for name in types:
         if name in NEVER_CLOSED:
-            raise errors.InputError(f"Edges of the type {name!r} are never inferred", "Leave it out of close")
+            raise errors.InputError(f"The type {name!r} is never inferred", "Leave it out of close")
         if not is_known(name):
             raise errors.UnknownEdgeType(
-                f"close has {errors.shown(name)}, and the store has no such type",
-                "See what is registered where with view.edge_types()",
+                f"close names the unknown edge type {errors.shown(name)}",
+                "See the registered types with view.edge_types()",
             )
     return tuple(dict.fromkeys(types))
 

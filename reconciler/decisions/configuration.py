@@ -37,7 +37,7 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
         ctx.refuse(
             "too_many_edge_types",
             f"{limits.MAX_EDGE_TYPES:,} edge types were registered in this store, which is the limit",
-            "Use properties of an edge for what need not be a type",
+            "Use properties of edges instead of more types",
         )
     ctx.draft.emit(
         ev.Registered(
@@ -65,7 +65,7 @@ def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> byte
         ctx.refuse(
             "not_registered",
             f"The edge type {command.type[:80]!r} is not registered for {ctx.shown(world)} itself",
-            "See what is registered where with view.edge_types()",
+            "See the registered types with view.edge_types()",
         )
     ctx.draft.emit(ev.Unregistered(ctx.lineage(world), command.type, details))
     ctx.scopes.forget()
@@ -75,13 +75,13 @@ def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> byte
 def _check_built_in(ctx: Context, command: cmd.Register) -> None:
     if command.type not in ctx.scopes.built_in:
         raise errors.UnknownEdgeType(
-            f"{command.type[:80]!r} is no built-in edge type, so its name alone does not say what it does",
+            f"{command.type[:80]!r} is not a built-in edge type, so its name alone does not define it",
             "Give its handler, or one of: " + ", ".join(sorted(set(ctx.scopes.built_in) - NEVER_FUNCTIONAL)),
         )
     if command.functional and command.type in NEVER_FUNCTIONAL:
         ctx.refuse(
             "never_functional",
-            f"{command.type} cannot be functional: several of its edges from one world are no contradiction",
+            f"{command.type} cannot be functional: several of its edges from one world are not a contradiction",
             "Give one of: " + ", ".join(sorted(set(ctx.scopes.built_in) - NEVER_FUNCTIONAL)),
         )
 
@@ -93,21 +93,21 @@ def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
         ctx.refuse(
             "built_in_type",
             f"{command.type} is a built-in edge type, and its laws hold in every world",
-            "Give the relation a name of its own; to make a built-in type functional, register its name",
+            "Choose another name for the relation; to make a built-in type functional, register its name",
         )
     known = settings.registration_in(ctx.tables, command.type, world, ctx.draft.seq)
     if known is not None and not is_same_registration(known, command):
         ctx.refuse(
             "other_laws",
-            f"{command.type[:80]!r} is registered for {ctx.shown(world)} as {_describe_registration(known)}, and not as"
-            f" {_describe_laws(laws, functional=command.functional)}",
-            f"Use another name, or take that back first: db.unregister({command.type[:80]!r})",
+            f"{command.type[:80]!r} is registered for {ctx.shown(world)} as {_describe_registration(known)}, "
+            f"not as {_describe_laws(laws, functional=command.functional)}",
+            f"Use another name, or first unregister it: db.unregister({command.type[:80]!r})",
         )
     if laws.inverse in ctx.scopes.built_in or laws.inverse in settings.type_names(ctx.tables):
         ctx.refuse(
             "inverse_taken",
-            f"The inverse {laws.inverse[:80]!r} of {command.type[:80]!r} is an edge type of its own",
-            "Give the inverse another name",
+            f"The inverse {laws.inverse[:80]!r} of {command.type[:80]!r} is itself an edge type",
+            "Choose another name for the inverse",
         )
     for other in settings.registered(ctx.tables, ctx.draft.seq):
         taken = None if other.laws is None else other.laws.inverse
@@ -115,7 +115,7 @@ def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
             ctx.refuse(
                 "inverse_taken",
                 f"{taken[:80]!r} is the inverse of the relation {other.type[:80]!r}",
-                "Give the relation, or its inverse, another name",
+                "Choose another name for the relation or its inverse",
             )
 
 
@@ -123,7 +123,7 @@ def _describe_registration(known: settings.Registration) -> str:
     """Describe a registration in words."""
     laws = known.laws
     if laws is None:
-        return f"a type with code of version {known.row.handler_version}"
+        return f"a type with a handler of version {known.row.handler_version}"
     return _describe_laws(laws, functional=known.is_functional)
 
 
@@ -138,7 +138,7 @@ def _check_callers_type(ctx: Context, command: cmd.Register) -> None:
         ctx.refuse(
             "built_in_type",
             f"{command.type} is a built-in edge type, and its laws hold in every world",
-            "Give your type a name of its own; to make a built-in one functional, register its name",
+            "Choose another name for your type; to make a built-in one functional, register its name",
         )
 
 
@@ -165,7 +165,11 @@ def set_profile(ctx: Context, command: cmd.SetProfile, details: int) -> bytes:
     lineage = ctx.lineage(world)
     known = next((one for one in settings.profiles_known(ctx.tables, ctx.draft.seq) if one.world == world), None)
     if not command.node_types and known is None:
-        ctx.refuse("no_profile", f"No profile is set for {ctx.shown(world)} itself", "See what is set with profiles()")
+        ctx.refuse(
+            "no_profile",
+            f"No profile is set for {ctx.shown(world)} itself",
+            "See the profiles in force with profiles()",
+        )
     said = None if known is None else (known.name, known.node_types, known.relations)
     if said != (command.profile, command.node_types, command.relations):
         ctx.draft.emit(
@@ -231,7 +235,7 @@ def unset_thresholds(ctx: Context, command: cmd.Untune, details: int) -> bytes:
         ctx.refuse(
             "not_tuned",
             f"No thresholds are set for {what} in {ctx.shown(world)} itself",
-            "See what is set where with view.tunings()",
+            "See the thresholds in force with view.tunings()",
         )
     ctx.draft.emit(ev.Untuned(ctx.lineage(world), command.type, details))
     return ctx.lineage(world)
@@ -274,7 +278,7 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
         ctx.refuse(
             "too_many_trusted",
             f"{limits.MAX_TRUSTED:,} levels of trust are in force in this store, which is the limit",
-            "Say it of a world or of all the rest in place of many sources, or take some back",
+            "Set one level for a world or for all other sources, or remove some",
         )
     body = ev.NONE
     # A name that was erased does not come back with another level: it is known without.

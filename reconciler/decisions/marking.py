@@ -61,7 +61,7 @@ def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decis
             ctx.refuse(
                 "too_many_labels",
                 f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels",
-                "Those that were taken off count: use one that it was given before",
+                "Removed labels count: use one that the world had before",
             )
         ctx.draft.emit(ev.Labelled(lineage, details, position))
     return draft.Decision(lineage)
@@ -101,7 +101,7 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
     if version is None:
         held = asof.version_at(tables, node, asof.Moment(ctx.draft.seq, ctx.draft.ingest_time))
         if held is None:
-            ctx.refuse("holds_no_more", f"No version of {ids.short(lineage)} holds now", "Say which version is meant")
+            ctx.refuse("holds_no_more", f"No version of {ids.short(lineage)} holds now", "Name the version")
         version = held.number
     if not any(number == version for number, _ in tables.version_rows(node)):
         raise errors.UnknownReference(
@@ -114,7 +114,7 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
             ctx.refuse(
                 "too_many_tags",
                 f"{ids.short(lineage)} would have been given more than {limits.MAX_TAGS} tags",
-                "Those that were taken off count: use one that it was given before",
+                "Removed tags count: use one that the world had before",
             )
     if stands != version:
         ctx.draft.emit(ev.Tagged(lineage, number, version, details))
@@ -181,7 +181,7 @@ def _world_to_mark(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world takes no mark", "Name a world that lies in it")
+        ctx.refuse("root_is_permanent", "The root world cannot have marks", "Name a world inside it")
     if is_given and ctx.body(node) is None:
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
     return node, lineage

@@ -162,7 +162,7 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be revised", "Name a world that lies in it")
+        ctx.refuse("root_is_permanent", "The root world cannot be revised", "Name a world inside it")
     newest = ctx.body(node)
     if newest is None:
         _refuse_erased(ctx, row.lineage)
@@ -309,13 +309,13 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     found = context.node_or_edge_ref(ctx, command.ref)
     if isinstance(found, bytes):
         if command.members:
-            raise errors.InputError("members was given, and an edge has none", "Leave it out")
+            raise errors.InputError("members was given for an edge, which has none", "Leave it out")
         _refuse_empty(ctx, window)
         if not ctx.close_edge(found, window.start, window.end):
             ctx.note("already_closed", found)
         return draft.Decision(found)
     if found == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be retired", "Name a world that lies in it")
+        ctx.refuse("root_is_permanent", "The root world cannot be retired", "Name a world inside it")
     _refuse_empty(ctx, window)
     ending_nodes = [found, *(_exclusive_members(ctx, found) if command.members else ())]
     for node in ending_nodes:
@@ -326,7 +326,7 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
 
 def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:
     if window.is_empty:
-        ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
+        ctx.refuse("empty_window", "The window to retire it for is empty", "Give a later end")
 
 
 def end_or_void(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
@@ -373,7 +373,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world never ends", "Name a world that lies in it")
+        ctx.refuse("root_is_permanent", "The root world never ends", "Name a world inside it")
     window = _window(ctx, command, node)
     holding = windows.pieces_in(ctx.draft, node, window)
     if _starts_with_window(holding, window) or windows.pieces_in(
@@ -381,7 +381,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     ):
         ctx.refuse(
             "not_ended",
-            f"{ids.short(row.lineage)} holds at {times.format_time(window.start)}: there is nothing to resume",
+            f"{ids.short(row.lineage)} is valid at {times.format_time(window.start)}: there is nothing to resume",
             "Revise it instead",
         )
     newest = ctx.body(node)
@@ -420,8 +420,8 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
     if node == ROOT_NODE:
         ctx.refuse(
             "root_is_permanent",
-            "The root world states nothing that could be said again",
-            "Name a world that lies in it",
+            "The root world has no text to restate",
+            "Name a world inside it",
         )
     if ctx.body(node) is None:
         _refuse_erased(ctx, lineage)
@@ -432,7 +432,7 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
     if seen is None or seen.validity.start >= seen.validity.end or (seen.validity.end <= now and not _is_whole(seen)):
         ctx.refuse(
             "holds_no_more",
-            f"{ids.short(lineage)} says nothing now that could be said again",
+            f"{ids.short(lineage)} has no valid version now, so there is nothing to restate",
             "Reassert it, or create another",
         )
     ctx.draft.emit(ev.Restated(lineage, seen.number, details))
@@ -463,7 +463,7 @@ def _refuse_erased(ctx: context.Context, lineage: bytes) -> NoReturn:
     ctx.refuse(
         "erased",
         f"The text of {ids.short(lineage)} was erased",
-        "Create another, or this one under its key with revive",
+        "Create another, or create this one again under its key with revive",
     )
 
 
@@ -477,7 +477,7 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     if command.valid_to is not None:
         window = times.checked_interval(begins, command.valid_to, given=command.valid_from is not None)
         if window.is_empty:
-            ctx.refuse("empty_window", "The window in which they are to be there has no instant", "Let it end later")
+            ctx.refuse("empty_window", "The window for the membership is empty", "Give a later end")
         for node, (_, edges) in leaving.items():
             ctx.link(to, CONTAINS, node, valid_from=window.start, valid_to=window.end, details=details)
             for edge in edges:
@@ -503,7 +503,7 @@ def _container_to_leave(
     Without ``out_of`` this is the only container, or the only one that contains the node at some time of the window.
     """
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be moved", "Name a world that lies in it")
+        ctx.refuse("root_is_permanent", "The root world cannot be moved", "Name a world inside it")
     code = ctx.tables.type_code(CONTAINS)
     edges: dict[int, list[bytes]] = {}
     then: dict[int, None] = {}
@@ -516,7 +516,7 @@ def _container_to_leave(
             ctx.refuse(
                 "not_a_member",
                 f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}",
-                "Name one that contains it directly, or leave out_of out",
+                "Name a direct container, or leave out_of out",
             )
         return out_of, edges[out_of]
     if len(then) == 1 < len(edges):
@@ -526,7 +526,7 @@ def _container_to_leave(
         names = [ids.short(ctx.tables.node(source).lineage) for source in edges]
         raise errors.AmbiguousReference(
             f"{ctx.shown(node)} is in {len(edges)} worlds: {', '.join(names)}",
-            "Say which one it leaves",
+            "Name the one that it leaves as out_of",
             candidates=names,
         )
     return next(iter(edges.items()))
@@ -570,15 +570,15 @@ class ConcurrentChanges:
         self._written: set[int] | None = None
         self._imported: set[int] = set()
         if look.whole and self._head != look.seq:
-            self._refuse("changed_meanwhile", "Something was written")
+            self._refuse("changed_meanwhile", "Another write was committed")
         if not all(self._is_unchanged(ref, is_placed=True) for ref in look.rests_on):
-            self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
+            self._refuse("changed_meanwhile", "Another write changed what it rests on, or where that lies")
         if not all(map(self._has_its_hash, look.unchanged)):
-            self._refuse("changed_meanwhile", "A world that is to be unchanged, or what it contains, was changed")
+            self._refuse("changed_meanwhile", "A world that must be unchanged, or its interior, was changed")
         if any(map(self._is_erased, look.texts)):
-            self._refuse("changed_meanwhile", "A text that it was made of was erased")
+            self._refuse("changed_meanwhile", "A text that it was made from was erased")
         if any(map(self._is_retained, look.free)):
-            self._refuse("changed_meanwhile", "A world that it would touch was pinned or published")
+            self._refuse("changed_meanwhile", "A world that it would change was pinned or published")
 
     def refuse(self, command: cmd.Command) -> None:
         """Refuse a command that rests on a concurrent change."""
@@ -586,13 +586,13 @@ class ConcurrentChanges:
             case _ if self._look.only_these:
                 pass
             case cmd.Restate() if not self._is_unchanged(command.ref, is_placed=True):
-                self._refuse("changed_meanwhile", "What it says, or where it lies, was changed by another write")
+                self._refuse("changed_meanwhile", "Another write changed its text or its containers")
             case cmd.Link() if not all(map(self._is_unchanged, (command.source_ref, command.target_ref))):
-                self._refuse("changed_meanwhile", "What an end of the edge says was changed by another write")
+                self._refuse("changed_meanwhile", "Another write changed the text of one end of the edge")
             case cmd.Create(key=None) if (
                 command.content and self._head > self._look.seq and self._is_already_said(command)
             ):
-                self._refuse("said_meanwhile", "Another write says the same in the same world")
+                self._refuse("said_meanwhile", "Another write states the same in the same world")
             case cmd.Create(content="", resolve=False, revive=True) if (
                 self._head > self._look.seq and self._came_in_bundle(command)
             ):
@@ -601,7 +601,7 @@ class ConcurrentChanges:
                 pass
 
     def _refuse(self, code: str, reason: str) -> NoReturn:
-        self._ctx.refuse(code, f"{reason} since commit {self._look.seq}", "Look again, and decide by what holds now")
+        self._ctx.refuse(code, f"{reason} since commit {self._look.seq}", "Read again, and decide by what holds now")
 
     def _is_unchanged(self, ref: cmd.Ref, *, is_placed: bool = False) -> bool:
         if isinstance(ref, int):
@@ -683,7 +683,7 @@ class ConcurrentChanges:
             if len(since) > MAX_READ_BACK or any(
                 ctx.draft.log.header(seq).event_count > MAX_READ_BACK for seq in since
             ):
-                self._refuse("said_meanwhile", "More was written than can be read through")
+                self._refuse("said_meanwhile", "Too much was written since to read through")
             for seq in since:
                 written, is_import = set[int](), False
                 for event in ctx.draft.log.events(seq).events:

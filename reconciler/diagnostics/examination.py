@@ -39,7 +39,7 @@ class _Examination:
             found.extend(look())
         except (WorldDBError, OSError) as error:
             found.append(_not_checked(name, error))
-            self.skip(name, "it could not be made, as is told with what is wrong")
+            self.skip(name, "it could not be made, as the findings say")
             return False
         finally:
             self.symptoms.extend(found)
@@ -105,10 +105,10 @@ def _open_and_check(
     progress: Progress | None,
 ) -> None:
     if not examination.check("pages", partial(stored_state.pages, env)):
-        examination.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
+        examination.skip("log, tables and indexes", "the damaged pages could mislead LMDB")
         return
     if not examination.check("format", partial(_check_format, env)):
-        examination.skip("log, tables and indexes", "they are not of a format that this release reads")
+        examination.skip("log, tables and indexes", "this release cannot read their format")
         return
     examination.check("map", partial(stored_state.map_size, env, *env.map_bytes()))
     examination.check("kind", partial(stored_state.kind, env))
@@ -118,16 +118,16 @@ def _open_and_check(
         examination.skip("tables and indexes", "the tables have another layout")
         return
     if deep and not whole:
-        examination.skip("every row of the tables", "the log that they are compared with does not hold")
+        examination.skip("every row of the tables", "the log, the base of the comparison, is damaged")
     if not examination.check("tables", partial(stored_state.tables, env, deep and whole, progress)):
-        examination.skip("indexes, vectors and handlers", "they are looked up in the tables")
+        examination.skip("indexes, vectors and handlers", "the tables, which list them, cannot be read")
         return
     examination.check("snapshots", partial(stored_state.snapshots, env, deep and whole, progress))
     readable = examination.check("text index", partial(stored_state.text_index, env))
     if examination.check("vector indexes", partial(stored_state.vector_indexes, env)) and readable:
         examination.check("index contents", partial(stored_state.contents, env, deep))
     else:
-        examination.skip("index contents", "an index is damaged, as is told with what is wrong")
+        examination.skip("index contents", "an index is damaged, as the findings say")
     examination.check("vectors", partial(stored_state.vectors_pending, env))
     examination.check("models", partial(stored_state.models, env))
     examination.check("handlers", partial(stored_state.handlers, env, ontology))
@@ -147,8 +147,8 @@ def _check_format(env: environment.Environment) -> Iterator[Symptom]:
             True,
             str(env.folder),
             "The data file holds nothing",
-            "A process was ended just when it was to make the store",
-            "Write to it, which makes the store",
+            "A process ended while it created the store",
+            "Write to it: that creates the store",
             command_for(env.folder, "ingest FILE"),
         )
 
@@ -161,9 +161,9 @@ def _not_checked(name: str, error: WorldDBError | OSError) -> Symptom:
         "cannot_look",
         True,
         location or f"the check '{name}'",
-        f"The check '{name}' could not be made: {what}",
-        "What it looks for may be wrong or not, and programs may fail as it did",
-        remedy or "Ask as a user who may read it, and see that the disk is whole",
+        f"The check '{name}' failed: {what}",
+        "The state that it checks is unknown, and programs may fail in the same way",
+        remedy or "Run it as a user who may read the files, and check that the disk is intact",
         f"ls -la {quoted(Path(location))}" if location else "",
     )
 
@@ -180,7 +180,7 @@ def _cannot_open(folder: Path, error: WorldDBError) -> Symptom:
             True,
             str(folder),
             error.message,
-            "The store does not open, so nothing in it can be read",
+            "The store does not open, so nothing in it is readable",
             error.remedy or "Restore the store from a backup, and check the disk",
             restore_command(folder),
         )
@@ -189,7 +189,7 @@ def _cannot_open(folder: Path, error: WorldDBError) -> Symptom:
         True,
         str(folder),
         error.message,
-        "Nothing in it can be read or written from here",
+        "The store cannot be read or written from here",
         error.remedy or "Check the path and its permissions",
         f"ls -la {quoted(folder)}",
     )

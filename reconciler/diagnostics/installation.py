@@ -69,9 +69,9 @@ def restore_command(folder: Path) -> str:
 DISTRIBUTION: Final = "worlddb"
 EXTRAS: Final = {
     "mcp": "`worlddb mcp` does not start",
-    "embed": "`--embedder minilm`, the stronger model that runs offline, is not there",
-    "rerank": "`CrossEncoderReranker`, which reads question and text together, is not there",
-    "languages": "`--embedder multilingual`, the model for other languages than English, is not there",
+    "embed": "`--embedder minilm`, the stronger offline model, is missing",
+    "rerank": "`CrossEncoderReranker`, which reads question and text together, is missing",
+    "languages": "`--embedder multilingual`, the model for languages other than English, is missing",
 }
 """Extras for users, and what is missing without one."""
 LIBRARIES: Final = (
@@ -111,7 +111,7 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
             True,
             sys.executable or "python",
             f"Python is {shown}, and WorldDB needs {wanted}",
-            "Parts of it fail as soon as they are used",
+            "Parts of it fail when they are used",
             "Make an environment with a newer Python and install WorldDB there",
             "python3.12 -m venv .venv && .venv/bin/pip install worlddb",
         )
@@ -121,7 +121,7 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
             True,
             platform.platform(),
             "This Python has 32-bit addresses",
-            "A store is mapped into memory, and does not fit in there once it has grown",
+            "A store is mapped into memory, and a large one does not fit",
             "Use a 64-bit Python",
         )
 
@@ -145,7 +145,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
             True,
             sys.prefix,
             "WorldDB runs from a folder and is not installed",
-            "Which versions of its libraries it needs is not known, so they were not compared",
+            "The library versions that it needs are unknown, so they were not compared",
             "Install it in this environment",
             f"{sys.executable} -m pip install worlddb",
         )
@@ -218,8 +218,8 @@ def _wrong_version(what: str, name: str, requirement: str) -> Symptom:
         True,
         name,
         what,
-        "What uses it fails, or answers otherwise than it was tested to",
-        "Install the version that WorldDB names",
+        "Features that use it fail, or answer differently than tested",
+        "Install the version that WorldDB requires",
         f"{sys.executable} -m pip install '{requirement}'",
     )
 
@@ -253,9 +253,9 @@ def _not_tried(told: str) -> Symptom:
         "unloadable_library",
         True,
         sys.executable,
-        f"Whether the libraries can be loaded could not be tried: {told}",
-        "Something may be wrong with them, or nothing",
-        "Ask as somebody who may run this Python, when it has time to start",
+        f"The libraries could not be loaded for a test: {told}",
+        "They may work or not",
+        "Run it as a user who may run this Python, when it has time to start",
     )
 
 
@@ -266,8 +266,8 @@ def _cannot_load(name: str, told: str) -> Symptom:
         True,
         name,
         f"{name} cannot be loaded: {told}",
-        "What uses it fails; recall goes on without a lane whose library is missing",
-        "Install it again; if that does not help, it was built for another processor or system",
+        "Features that use it fail; recall leaves out a lane whose library is missing",
+        "Install it again; if that does not help, it was built for another processor or operating system",
         f"{sys.executable} -m pip install --force-reinstall --no-deps {distribution}",
     )
 

@@ -38,7 +38,7 @@ def file_system(folder: Path, mounts: Path = durable.MOUNTS) -> Iterator[Symptom
             True,
             str(folder),
             f"The store lies on a network file system ({kind}, mounted at {point})",
-            "Memory maps and locks do not hold between machines there: two writers can destroy the store",
+            "Memory maps and locks do not work between machines there: two writers can destroy the store",
             "Stop every program that uses it, and move the directory to a disk of this machine",
             f"cp -a {quoted(folder)} /a/local/disk/",
         )
@@ -66,7 +66,7 @@ def disk_space(folder: Path) -> Iterator[Symptom]:
             True,
             str(folder),
             f"Only {free:,} bytes are free on the disk",
-            "Writes fail when there is no room; what was committed stays, and reads go on",
+            "Writes fail when the disk is full; committed data stays, and reads go on",
             "Free some space on the disk, or move the store to a larger one",
             f"df -h {quoted(folder)}",
         )
@@ -76,8 +76,8 @@ def disk_space(folder: Path) -> Iterator[Symptom]:
             False,
             str(folder),
             f"{free:,} bytes are free, and the data file has {size:,}",
-            "An erasure, an upgrade and a snapshot need room for a second one",
-            "Free some space before you do one of these",
+            "An erasure, an upgrade and a snapshot need room for a second data file",
+            "Free some space before one of these",
             f"df -h {quoted(folder)}",
         )
 
@@ -93,9 +93,9 @@ def permissions(folder: Path) -> Iterator[Symptom]:
             False,
             str(folder),
             "The store lies on a file system that is mounted read-only",
-            "It is read without a lock, since nobody on this machine can write to it; nothing can be written, and what"
-            " needs temporary files, such as `verify --deep`, is refused",
-            "Mount it to be written to, or copy the directory to a place where you may write, and open the copy",
+            "It is read without a lock, since nobody on this machine can write to it. It cannot be written "
+            "to, and commands that need temporary files, such as `verify --deep`, are refused",
+            "Mount it read-write, or copy the directory to a place that you may write to, and open the copy",
             f"cp -r {quoted(folder)} /a/place/of/yours/",
         )
         return
@@ -105,9 +105,8 @@ def permissions(folder: Path) -> Iterator[Symptom]:
             True,
             str(folder),
             "The store lies on a file system that is mounted read-only",
-            "It cannot be opened, not even to read: another mount of it may be written to, so readers enter themselves"
-            " in a file",
-            "Mount it to be written to, or copy the directory to a place where you may write, and open the copy",
+            "It cannot be opened, not even to read: another mount may write to it, so readers must register in a file",
+            "Mount it read-write, or copy the directory to a place that you may write to, and open the copy",
             f"cp -r {quoted(folder)} /a/place/of/yours/",
         )
         return
@@ -150,8 +149,8 @@ def _inaccessible(folder: Path, path: Path, count: int) -> Symptom:
         True,
         str(path),
         f"This user may {'read it but not write to it' if reads else 'not read it'}{others}",
-        "Writes, reads or searches fail or are slow: readers, too, enter themselves in a file, and indexes are kept up",
-        "Let the user who runs the programs own the directory, or run them as the one who does",
+        "Writes, reads or searches fail or are slow: readers register in a file too, and searches update indexes",
+        "Make the user who runs the programs the owner of the directory, or run them as its owner",
         f"sudo chown -R $(id -un) {quoted(folder)}",
     )
 
@@ -163,9 +162,9 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "leftover",
             False,
             str(path),
-            "Temporary files of a process that has ended",
-            "They take room, and may hold texts that were erased since",
-            "Delete the directory, or leave it to the next program that opens the store; nothing else uses it",
+            "Temporary files were left by a process that has ended",
+            "They take up space, and may hold texts that were erased since",
+            "Delete the directory, or leave it: the next program that opens the store removes it. Nothing else uses it",
             f"rm -r {quoted(path)}",
         )
     for path in scratch.abandoned_system_folders():
@@ -173,9 +172,9 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "leftover",
             False,
             str(path),
-            "Tables that an earlier release derived once more, of a process that has ended",
-            "They take room, and may hold names that were erased since, of this store or another",
-            "Delete the directory, or leave it to the next erasure; nothing uses it",
+            "An earlier release's process ended and left tables that it was deriving",
+            "They take up space, and may hold erased names of this store or another",
+            "Delete the directory, or leave it: the next erasure removes it. Nothing uses it",
             f"rm -r {quoted(path)}",
         )
     if (folder / shared_environment.REWRITE_FOLDER).exists():
@@ -183,9 +182,9 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "leftover",
             False,
             str(folder / shared_environment.REWRITE_FOLDER),
-            "A data file that was being written anew after an erasure",
-            "It takes room; the next erasure, or one that is to be finished, begins it anew",
-            "Delete it when no program uses the store, or leave it to the next erasure",
+            "An erasure was rewriting this data file",
+            "It takes up space; the next or resumed erasure starts it again",
+            "Delete it while no program uses the store, or leave it to the next erasure",
             f"rm -r {quoted(folder / shared_environment.REWRITE_FOLDER)}",
         )
 
@@ -199,7 +198,7 @@ def noted_damage(folder: Path) -> Iterator[Symptom]:
             True,
             str(folder / high_water.DAMAGE_FILE),
             f"A verification found damage{f', first in commit {found.seq}' if found.seq else ''}",
-            "Nothing can be written to the store, and what is read of it may be wrong",
+            "Writes are refused, and reads may be wrong",
             high_water.DAMAGE_REMEDY,
             command_for(folder, "verify --deep" if found.deep else "verify"),
         )
@@ -215,7 +214,7 @@ def is_store(folder: Path) -> Iterator[Symptom]:
             True,
             str(data),
             "The data file is empty or gone, and the store has been written to",
-            "It holds the log: without it there is no memory",
+            "It holds the log, which is the whole memory",
             "Restore the store from a backup",
             restore_command(folder),
         )
@@ -228,7 +227,7 @@ def is_store(folder: Path) -> Iterator[Symptom]:
             str(folder),
             what,
             "There is nothing to look at",
-            "Check the path; or make a store by writing to it",
+            "Check the path; or create a store by writing to it",
             command_for(folder, "ingest FILE"),
         )
 
@@ -262,9 +261,9 @@ def lock_holders(file: Path, processes: Path = PROCESSES) -> list[int] | None:
 
 
 _WHY: Final = {
-    "writer": "Writes wait for it, up to their time limit, and then fail as busy; reads go on",
-    "lease": "Vectors and another look at who is who wait for it; writes and reads go on",
-    "index": "The index does not catch up meanwhile; searches read what it lacks from the log",
+    "writer": "Writes wait for it up to their time limit, then fail as busy; reads go on",
+    "lease": "New vectors and reclustering wait for it; writes and reads go on",
+    "index": "The index does not catch up meanwhile; searches read the missing part from the log",
 }
 
 
@@ -303,7 +302,7 @@ def _describe_lock(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Sy
     here = signed.get("host") in (None, socket.gethostname())
     if not known and here and isinstance(signed.get("pid"), int):
         known = [signed["pid"]]
-    who = ", ".join(f"process {process}" for process in known) or "a process that the system does not name"
+    who = ", ".join(f"process {process}" for process in known) or "a process that the operating system does not name"
     if signed and not here:
         who = f"process {signed.get('pid', '?')} on {signed['host']}"
     if signed.get("author"):
@@ -314,9 +313,9 @@ def _describe_lock(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Sy
             f"{kind}_stopped",
             True,
             str(file),
-            f"The lock is held by {who}, which is stopped",
+            f"{who} holds the lock and is stopped",
             _WHY[kind],
-            "Continue the process, or end it; the system gives the lock back when it ends",
+            "Continue or end the process; the system releases the lock when it ends",
             f"kill -CONT {stopped[0]}",
         )
     else:
@@ -324,9 +323,9 @@ def _describe_lock(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Sy
             f"{kind}_held",
             False,
             str(file),
-            f"The lock is held by {who}",
+            f"{who} holds the lock",
             _WHY[kind],
-            "Nothing, if that process is at work; look again in a while",
+            "Do nothing if that process is working; check again in a while",
             f"ps -p {known[0]}" if known else "",
         )
 

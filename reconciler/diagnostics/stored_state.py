@@ -51,7 +51,7 @@ def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
             "older_tables",
             True,
             str(env.folder),
-            f"The tables have layout {found}, and this release writes and reads {schema.LAYOUT}",
+            f"The tables have layout {found}, and this release reads and writes layout {schema.LAYOUT}",
             "Nothing can be read or written until they are derived again",
             "Upgrade the store; it makes a backup first",
             installation.command_for(env.folder, "upgrade"),
@@ -65,7 +65,7 @@ def newer_format(folder: Path, error: errors.NewerFormat) -> installation.Sympto
         True,
         str(folder),
         error.message,
-        "This release does not know everything that is in it, and refuses to guess",
+        "This release does not know all of its contents, and refuses to guess",
         "Upgrade WorldDB; the store itself is untouched",
         "pip install --upgrade worlddb",
     )
@@ -95,7 +95,7 @@ def _wrong_tables(folder: Path, finding: verify.Finding) -> installation.Symptom
         True,
         f"{folder}, tables",
         finding.problem,
-        "Reads come from the tables, so answers may be wrong; the log itself holds",
+        "Reads use the tables, so answers may be wrong; the log itself is intact",
         "Derive them from the log again",
         installation.command_for(folder, "rebuild tables"),
     )
@@ -113,14 +113,16 @@ def snapshots(
     """Check that snapshots match their noted digests, and with ``deep`` that they match a replay."""
     for found in check.snapshot_findings(env, deep=deep, progress=progress):
         why = (
-            "A replay that starts from it makes a store that never was" if found.is_used else "A replay makes it again"
+            "A replay that starts from it creates a store that never existed"
+            if found.is_used
+            else "A replay creates it again"
         )
         yield installation.Symptom(
             "snapshot_damaged",
             found.is_used,
             str(found.folder),
             found.problem,
-            f"{why}; the log holds everything that was in it",
+            f"{why}; the log holds its whole content",
             "Delete it",
             f"rm -r {installation.quoted(found.folder)}",
         )
@@ -135,7 +137,7 @@ def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
     damaged = damaged_files(folder)
     if damaged:
         yield _index_damaged(
-            env.folder, folder, f"These files are not as they were written: {', '.join(damaged)}", "text"
+            env.folder, folder, f"These files were changed after they were written: {', '.join(damaged)}", "text"
         )
         return
     marker = TextIndex.open(folder).marker
@@ -179,8 +181,8 @@ def _index_damaged(store: Path, folder: Path, what: str, name: str) -> installat
         True,
         str(folder),
         what,
-        "Searches may miss texts, or take long until it is made anew; the log holds everything that was in it",
-        "Make it anew from the log",
+        "Searches may miss texts, or are slow until it is rebuilt; the log holds its whole content",
+        "Rebuild it from the log",
         installation.command_for(store, f"rebuild {name}"),
     )
 
@@ -204,9 +206,9 @@ def _behind(
             "index_behind",
             False,
             str(folder),
-            f"It has the commits up to {marker.seq:,}, and the log ends at {head:,}",
-            "The next search takes the others in first, which it waits for; nothing is missed",
-            "Let it catch up now, if searches are to be quick",
+            f"It covers commits up to {marker.seq:,}, and the log ends at {head:,}",
+            "The next search first adds the missing commits, so it takes longer; nothing is missed",
+            "Update it now if searches must be fast",
             installation.command_for(env.folder, f"rebuild {name}"),
         )
 
@@ -228,8 +230,8 @@ def vectors_pending(env: environment.Environment) -> Iterator[installation.Sympt
             False,
             str(env.folder),
             f"{told} texts have no vector yet" if count > 1 else "One text has no vector yet",
-            "They are found by their words and not by their meaning",
-            f"Give them vectors by the model {static_embedder.MODEL if space is None else space.model}",
+            "Searches find them by words, not by meaning",
+            f"Embed them with the model {static_embedder.MODEL if space is None else space.model}",
             installation.command_for(
                 env.folder, "embed" if space is None or space.model in _SHIPPED else "embed --embedder NAME"
             ),
@@ -242,7 +244,7 @@ def models(env: environment.Environment) -> Iterator[installation.Symptom]:
         space = space_in_use(LmdbLog(txn), rows.Tables(txn))
     extra = None if space is None else _EXTRAS.get(space.model)
     if space is not None and extra is not None and (unmet := describe_missing(extra)):
-        why = f"The store's vectors are of {space.model}; without it questions are compared by their words alone"
+        why = f"The store's vectors are from {space.model}; without that model questions are compared by words alone"
         yield missing_extra(extra, unmet, why)
 
 
@@ -259,8 +261,9 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[insta
             False,
             str(env.folder),
             f"This process has no handler for registered edge types: {', '.join(lacking)}",
-            "It reads everything, says where a handler would have changed an answer, and refuses new edges of them",
-            "Programs that write such edges open the store with edge_types=[...]; the command line cannot",
+            "It reads everything, marks where a handler would have changed an answer, and refuses new edges "
+            "of these types",
+            "Programs that write such edges open the store with edge_types=[...]; the command line cannot write them",
             installation.command_for(env.folder, "types"),
         )
 
@@ -275,8 +278,8 @@ def hypothetical(env: environment.Environment) -> Iterator[installation.Symptom]
             False,
             str(env.folder),
             f"The store is hypothetical: {told}",
-            "It cannot be written to, and exports, signs and proves nothing",
-            "Use the store that it was made from for what happened",
+            "It cannot be written to, exported, signed or used for proofs",
+            "For what happened, use the store that it was made from",
             "",
         )
 
@@ -320,8 +323,8 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
                 False,
                 f"{env.folder}, commit {remark.seq}",
                 remark.problem,
-                "Whoever could write to the files then may have deleted a text and invented its erasure",
-                "Ask who kept the store then; if that erasure was none, restore a backup from before",
+                "Anyone who could write to the files then may have deleted a text and invented the erasure",
+                "Ask who kept the store then; if there was no erasure, restore a backup from before",
                 installation.command_for(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
             )
     for problem in beside:
@@ -330,8 +333,8 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
             False,
             str(env.folder / copies.COPIES_FILE),
             problem,
-            "Somebody tidied up, or wanted a copy to be forgotten",
-            "Make the next copy, a backup say: that writes the list again",
+            "Somebody deleted the list, perhaps to hide a copy",
+            "Make another copy, such as a backup: that writes the list again",
             installation.command_for(env.folder, "backup PLACE"),
         )
 
@@ -347,7 +350,7 @@ def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[installat
         True,
         f"{folder}, commit {first.seq}" if first.seq else f"{folder}, outside the commits",
         first.problem + more,
-        "The file was changed, and not by the engine. Commits before the first bad one can be trusted",
+        "Something other than the engine changed the file. Commits before the first bad one can be trusted",
         "Restore the store from a backup that is older than the damage, and check the disk",
         installation.restore_command(folder),
     )
@@ -358,9 +361,10 @@ def _chain_unfinished(folder: Path, seq: int) -> installation.Symptom:
         "erasure_unfinished",
         True,
         f"{folder}, commit {seq}",
-        "An erasure was not finished: the bytes that it erased may still lie in the files",
-        "Somebody was promised that they are gone",
-        "Close what else has the store open, see that the disk has room, and open it once: that finishes it",
+        "An erasure is unfinished: the erased bytes may still lie in the files",
+        "Somebody was promised that these bytes are gone",
+        "Close all programs that have the store open, make sure that the disk has room, and open the store "
+        "once: that finishes the erasure",
         installation.command_for(folder, "stats"),
     )
 
@@ -383,11 +387,11 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.
             "clock_behind",
             True,
             f"commit {head}",
-            f"The last commit is of {told}, and the clock says {said}: it is {lag} behind",
-            "Until the clock is past it, 'now' stands still there: commits are a microsecond apart, what is to hold"
-            " from now on begins too late, and deadlines pass late",
-            "Set the clock if it is wrong; if the commit's was, the times pass by themselves, and until then a time"
-            " that is given (--since, --valid-from, --valid) is true",
+            f"The last commit has the time {told}, and the clock shows {said}: it is {lag} behind",
+            "Until the clock passes that time, 'now' stands still: commits are a microsecond apart, "
+            "validities begin too late, and deadlines pass late",
+            "Set the clock if it is wrong. If the commit's clock was wrong, wait; until then a time that you "
+            "give (--since, --valid-from, --valid) is exact",
             "timedatectl status",
         )
 
@@ -400,8 +404,8 @@ def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator
             False,
             str(env.folder),
             f"{used:,} of {reserved:,} bytes of the memory map are used",
-            "It grows by itself, for which every transaction of a process has to end; less was reserved than usual",
-            "Lift the limit on the address space, if there is one",
+            "It grows by itself, but first every transaction of a process has to end; less than usual was reserved",
+            "Raise the limit on the address space, if there is one",
             "ulimit -v unlimited",
         )
 
@@ -415,9 +419,9 @@ def kind(env: environment.Environment) -> Iterator[installation.Symptom]:
             "restore_unfinished",
             True,
             str(env.folder),
-            "A restore into this directory was broken off",
-            "It can be read, lacks the last commits of the backup, and cannot be written to",
-            "Run the same restore again: it goes on with it",
+            "A restore into this directory was interrupted",
+            "It can be read, but it lacks the last commits of the backup and cannot be written to",
+            "Run the same restore again: it continues",
             f"worlddb restore BACKUP --into {installation.quoted(env.folder)}",
         )
     elif copy:
@@ -425,8 +429,8 @@ def kind(env: environment.Environment) -> Iterator[installation.Symptom]:
             "is_copy",
             False,
             str(env.folder),
-            f"This is a copy ({copy}): it can be read, and nothing may be written but by copying",
-            "A backup that somebody wrote to could not be brought up to date any more",
-            "Make a store of it if you want to write",
+            f"This is a copy ({copy}): it can be read, and only copying may write to it",
+            "A backup with other writes could no longer be updated",
+            "Restore it to a new store if you want to write",
             f"worlddb restore {installation.quoted(env.folder)} --into {installation.quoted(env.folder)}.restored",
         )

@@ -144,7 +144,7 @@ def checked(given: Iterable[object], memories: Sequence[AssessedMemory]) -> list
     said = {each.ref: each for each in limits.checked_list(given, "assessments") if isinstance(each, Assessment)}
     missing = [memory.ref for memory in memories if memory.ref not in said]
     if missing:
-        raise errors.InputError(f"The assessor said nothing of {missing[0][:12]}", "Let it say something of each")
+        raise errors.InputError(f"The assessor did not judge {missing[0][:12]}", "Return an assessment for each memory")
     return [_plain(said[memory.ref], memory) for memory in memories]
 
 

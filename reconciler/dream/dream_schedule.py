@@ -36,7 +36,7 @@ def checked(given: DreamSchedule | int) -> DreamSchedule:
         if (length := getattr(schedule, what)) is not None:
             times.parse_duration(length, what)
     if schedule == DreamSchedule():
-        raise errors.InputError("A schedule was given that says nothing", "Give events, every or idle")
+        raise errors.InputError("The schedule has no condition", "Give events, every or idle")
     return schedule
 
 

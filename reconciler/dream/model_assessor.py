@@ -91,7 +91,7 @@ class EndpointAssessor(endpoint.ChatModel):
             told = {each.number: each for each in endpoint.find_json_object(said, _Answer).memories}
             missing = [number for number in range(len(memories)) if number not in told]
             if missing:
-                raise ValueError(f"it said nothing of memory {missing[0]}")
+                raise ValueError(f"it has no entry for memory {missing[0]}")
             return [_assessment(memory, told[number], refs) for number, memory in enumerate(memories)]
 
         return self._chat.answer(self._chat.request([_prompt_record(each, numbers) for each in memories]), read)

@@ -380,7 +380,7 @@ def test_a_batch_comes_to_what_the_calls_one_by_one_come_to(tmp_path: Path) -> N
 def test_a_batch_is_refused_if_others_changed_what_it_rests_on_and_nothing_else(db: worlddb.Database) -> None:
     db.create_at(API, content="REST")
     db.create("Note", "by the way", content="said")
-    with pytest.raises(worlddb.RefusedError, match="changed by another write") as caught, db.batch() as tx:
+    with pytest.raises(worlddb.RefusedError, match="Another write changed") as caught, db.batch() as tx:
         tx.attach(API, worlddb.Artifact(name="a", location="/a"))
         db.create_at(API, content="gRPC")
     assert caught.value.details["reason"] == "changed_meanwhile" and db.view().artifacts(API) == []

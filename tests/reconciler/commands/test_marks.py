@@ -271,7 +271,7 @@ def test_marks_change_no_hash_and_the_root_takes_none(db: Database) -> None:
         tx.pin(fact)
     assert tx.receipt.events == 3 and db.view().hash() == root
     for mark in (db.pin, lambda ref: db.label(ref, "x"), lambda ref: db.expire(ref, ttl=5), db.refresh):
-        with pytest.raises(worlddb.RefusedError, match="root world takes no"):
+        with pytest.raises(worlddb.RefusedError, match="root world cannot have marks"):
             mark(db.view().reference_of("root")).raise_if_refused()
 
 

@@ -67,7 +67,7 @@ def test_libraries_that_could_not_be_tried_are_no_reason_to_install_anything(
         monkeypatch.setattr(sys, "executable", str(tmp_path / program))
         (symptom,) = installation.libraries()
         assert symptom.wrong and symptom.where == str(tmp_path / program)
-        assert "could not be tried" in symptom.what and not symptom.command
+        assert "could not be loaded for a test" in symptom.what and not symptom.command
 
 
 def test_every_library_that_the_installation_names_is_tried_and_all_of_them_load() -> None:

@@ -40,7 +40,7 @@ def test_what_may_not_be_looked_at_is_wrong_and_not_passed_over(
     assert not diagnosis.ok and diagnosis.skipped
     (symptom,) = diagnosis.symptoms
     assert (symptom.code, symptom.wrong, symptom.where) == ("cannot_look", True, str(store / "data.mdb"))
-    assert symptom.what == "The check 'store' could not be made: Permission denied"
+    assert symptom.what == "The check 'store' failed: Permission denied"
     assert main(["doctor", str(store)]) == 1
     assert "1 thing is wrong" in capsys.readouterr().out
 

@@ -63,7 +63,7 @@ def test_files_of_an_index_that_another_user_made_are_told_and_not_called_damage
     assert (Path(symptom.where).name, symptom.wrong) == ("text.lock", True)
     assert symptom.what == f"This user may {what}, and 1 more beside it"
     assert all(each.code != "index_damaged" for each in told)
-    assert any("'text index' could not be made" in each.what for each in told)
+    assert any("'text index' failed" in each.what for each in told)
 
 
 def test_what_another_process_deletes_meanwhile_is_no_missing_permission(

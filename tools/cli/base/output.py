@@ -142,8 +142,8 @@ _PHRASES: Final = (
     ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),
     ("See db.accounts.accounts()", "`worlddb accounts list` has them"),
     ("See db.accounts.keys()", "`worlddb keys list` has them"),
-    ("See what is set where with view.tunings()", "`worlddb tunings` lists what is set where"),
-    ("See what is registered where with view.edge_types()", "`worlddb types` lists what is registered where"),
+    ("See the thresholds in force with view.tunings()", "`worlddb tunings` lists what is set where"),
+    ("See the registered types with view.edge_types()", "`worlddb types` lists what is registered where"),
     (
         "; or declare your own with db.define_relation(...), or register its handler with db.register(...)",
         "; or declare it with `worlddb relation NAME`; programs register handlers, see docs/howto/define-edge-types.md",
@@ -191,7 +191,7 @@ _PHRASES: Final = (
     ("a world, author=, source=, since=, until= or", "a world, --of-author, --source, --since, --until or"),
     ("Give node_types=[...], or one that ships: ", "Give --node-type TYPE, or one that ships: --profile "),
     ("; lift_profile opens a world", "; --lift opens a world"),
-    ("See what is set with profiles()", "`worlddb vocabulary` lists what is set"),
+    ("See the profiles in force with profiles()", "`worlddb vocabulary` lists what is set"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )
 """Phrases of the engine, and what they are called on the command line."""
