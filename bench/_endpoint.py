@@ -148,7 +148,7 @@ def endpoint_of(
         raise InputError(f"The environment variable {key_variable!r:.80} is not set", "Put the key there")
     if not (key.isascii() and key.isprintable()):
         raise InputError(
-            f"The key in {key_variable!r:.80} has characters that no header may have", "Check it for line ends"
+            f"The key in {key_variable!r:.80} has characters that an HTTP header cannot have", "Check it for line ends"
         )
     if not 0 < timeout_seconds < float("inf"):
         raise InputError(f"The time limit is {timeout_seconds}", "Give seconds, more than 0")

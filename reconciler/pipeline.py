@@ -49,10 +49,10 @@ MAX_EXTRACTION_ATTEMPTS: Final = 8
 """How often a request starts again because texts were erased between its extraction and its commit."""
 
 _COPIES: Final = {
-    copies.BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
+    copies.BACKUP: ("a backup", "First restore it: `worlddb restore DIR --into NEW`"),
     copies.RESTORING: (
-        "the beginning of a restore that broke off",
-        "Run the same `worlddb restore` again: it goes on with it",
+        "an interrupted restore",
+        "Run the same `worlddb restore` again: it continues",
     ),
     "snapshot": ("a snapshot", "Replay to its commit: `worlddb replay --until SEQ --into NEW`"),
 }
@@ -183,7 +183,7 @@ def execute(
     for _ in range(MAX_EXTRACTION_ATTEMPTS):
         with suppress(extraction_guard.ErasedMeanwhile):
             return _execute_once(writer, request, idempotency_key, progress, look)
-    raise errors.UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
+    raise errors.UnavailableError("Erasures kept interrupting the extraction", "Try again")
 
 
 def _execute_once(
@@ -445,7 +445,7 @@ def _require_writable(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None
     if tables.progress().seq != log.head().seq:
         runner.rebuild_if_behind(log, tables)
     if tables.supposed_at():
-        refuse_supposed(tables, "nothing can be written to it")
+        refuse_supposed(tables, "it cannot be written to")
 
 
 def _decide(
@@ -573,12 +573,12 @@ def _open_draft(writer: Writer, log: LmdbLog, tables: rows.Tables) -> Draft:
     last = log.header(head.seq).ingest_time if head.seq else RELEASED_AT
     if wall - last > writer.max_clock_jump:
         raise errors.ClockJump(
-            f"The clock says {times.format_time(wall)}, but the last commit was at {times.format_time(last)}",
-            "Set the clock right; if it is right, open the store with a larger max_clock_jump_days",
+            f"The clock shows {times.format_time(wall)}, but the last commit was at {times.format_time(last)}",
+            "Correct the clock; if it is right, open the store with a larger max_clock_jump_days",
         )
     ingest_time = max(wall, last + 1) if head.seq else wall
     if ingest_time > times.MAX_TIME:
-        raise errors.InvalidTime("The last commit was at the end of the year 9999", "Nothing can be written after it")
+        raise errors.InvalidTime("The last commit has the last time of the year 9999", "No commit can follow it")
     nonces = FreshNonces(writer.entropy)
     return Draft(log, tables, head, nonces, ingest_time=ingest_time, wall_time=wall, author=writer.author)
 

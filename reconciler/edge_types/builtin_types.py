@@ -167,15 +167,15 @@ class Contains(PlainHandler):
         if edge.target == ctx.root:
             ctx.refuse(
                 "containment_cycle",
-                "The root world contains everything and is contained in nothing",
-                "Name another world as the member",
+                "The root world contains every world and is a member of none",
+                "Name another member",
             )
         if edge.source == edge.target:
             ctx.refuse("containment_cycle", f"{ctx.shown(edge.source)} cannot contain itself", "Name two worlds")
         if self._would_close_cycle(ctx, edge):
             ctx.refuse(
                 "containment_cycle",
-                f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
+                f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}, its own container",
                 "Move it out of there first",
             )
         if edge.source in ctx.containers(edge.target):
@@ -188,7 +188,7 @@ class Contains(PlainHandler):
         if edge.source == ctx.root:
             ctx.refuse(
                 "last_container",
-                f"{ctx.shown(edge.target)} is in no other world than the root",
+                f"{ctx.shown(edge.target)} is a member of the root world alone",
                 "Move it into another world, or retire it",
             )
         ctx.link(ctx.root, self.name, edge.target, valid_from=edge.valid_from)
@@ -248,12 +248,12 @@ class Supersedes(handler.AcyclicHandler):
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:
-            ctx.refuse("root_is_permanent", "The root world cannot be superseded", "Name a world that lies in it")
+            ctx.refuse("root_is_permanent", "The root world cannot be superseded", "Name a world inside it")
         if edge.source == edge.target:
             ctx.refuse(
                 "self_reference",
-                f"{ctx.shown(edge.source)} cannot supersede itself: its later versions take the place of earlier ones",
-                "Revise it; what joins two versions is derived_from, refines or a relation of your own",
+                f"{ctx.shown(edge.source)} cannot supersede itself: its later versions replace the earlier ones",
+                "Revise it; to join two versions, use derived_from, refines or a relation of your own",
             )
         super().on_insert(ctx, edge)
         # A built-in type is given the reconciler's own context.
@@ -290,7 +290,7 @@ class SameAs(PlainHandler):
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
         if ctx.root in (edge.source, edge.target):
-            ctx.refuse("root_is_unique", "The root world is the same as nothing else", "Name a world that lies in it")
+            ctx.refuse("root_is_unique", "The root world cannot be the same as another world", "Name a world inside it")
         latest = ctx.proposal(edge.source, edge.target)
         if latest is not None:
             self._refuse_repeated_proposal(ctx, latest)
@@ -309,8 +309,8 @@ class SameAs(PlainHandler):
         if latest.status == "rejected" and not latest.changed:
             ctx.refuse(
                 "rejected_before",
-                f"The pair was rejected as {short(latest.id)} and nothing about it has changed since",
-                "Revise one of them first, if something new is known",
+                f"The pair was rejected as {short(latest.id)}, and nothing about it has changed since",
+                "First revise one of them, if you know something new",
             )
 
 
@@ -344,7 +344,7 @@ class Contradicts(PlainHandler):
                 ctx.refuse(
                     "already_in_conflict",
                     f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",
-                    "Retire or unlink what is wrong, or give a time after that conflict",
+                    "Retire or unlink the wrong one, or give a time after that conflict",
                 )
         return Insert.WRITE
 

@@ -312,7 +312,7 @@ class PlainHandler:
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.source == edge.target and not self._joins_versions(edge):
             reason = f"{ctx.shown(edge.source)} cannot have an edge of type {self.name} to itself"
-            versions = ", or a later version and an earlier one: versions=(2, 1)" if self.joins_versions else ""
+            versions = ", or two versions of one: versions=(2, 1)" if self.joins_versions else ""
             ctx.refuse("self_reference", reason, f"Name two worlds{versions}")
         return Insert.WRITE
 
@@ -338,7 +338,7 @@ class AcyclicHandler(PlainHandler):
                 f"{self.name}_cycle",
                 f"{ctx.shown(edge.source)} {self.name} {ctx.shown(edge.target)} would close a cycle:"
                 f" the second already leads to the first{_describe_cycle(ctx, edge)}",
-                "Swap the two, or unlink what leads back if it is wrong",
+                "Swap the two, or unlink the wrong edge that leads back",
             )
         return Insert.WRITE
 

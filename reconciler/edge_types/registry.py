@@ -69,7 +69,7 @@ class Ontology:
         if describe_registration.type in self.built_in and describe_registration.type not in LATER_BUILT_IN:
             raise errors.InputError(
                 f"{type(handler).__qualname__} has the name of the built-in edge type {describe_registration.type!r}",
-                "Give your type a name of its own",
+                "Choose another name for your type",
             )
         return self.describe_registration(handler)
 
@@ -118,15 +118,13 @@ def describe(handler: object) -> HandlerDescription:
         HandlerFailed: its ``on_query_rewrite`` raised something.
     """
     if isinstance(handler, type):
-        raise errors.InputError(
-            f"{handler.__qualname__} is a class", f"Give an instance of it: {handler.__qualname__}()"
-        )
+        raise errors.InputError(f"{handler.__qualname__} is a class", f"Give an instance: {handler.__qualname__}()")
     kind = type(handler)
     lacking = [name for name in _METHODS if not callable(getattr(handler, name, None))]
     if lacking:
         raise errors.InputError(
-            f"{kind.__qualname__} is no edge handler: it has no {', '.join(lacking)}",
-            "Derive it from worlddb.PlainHandler, or write what worlddb.EdgeHandler asks for",
+            f"{kind.__qualname__} is not an edge handler: it lacks {', '.join(lacking)}",
+            "Derive it from worlddb.PlainHandler, or implement the protocol worlddb.EdgeHandler",
         )
     what = f"the {{}} of {kind.__qualname__}"
     name = limits.checked_text(getattr(handler, "name", None), what.format("name"), limits.MAX_TYPE_BYTES, empty=False)
@@ -175,7 +173,7 @@ class _RewriteRecorder:
     def _add(self, name: events.RewriteName, edge_type: str) -> _RewriteRecorder:
         if edge_type != self._own:
             raise errors.InputError(
-                f"The rewrite {name} names the edge type {errors.shown(edge_type)}", f"Name {self._own!r} alone"
+                f"The rewrite {name} names the edge type {errors.shown(edge_type)}", f"Name only {self._own!r}"
             )
         self.names.append(name)
         return self
@@ -196,7 +194,7 @@ def _recorded_rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...
     if answer is not asked:
         raise errors.HandlerFailed(
             f"The handler of {name!r} failed: on_query_rewrite returned {type(answer).__name__}",
-            "Return the query that it was given, or what its methods return",
+            "Return the given query, or what its methods return",
         )
     return tuple(known for known in REWRITES if known in asked.names)
 

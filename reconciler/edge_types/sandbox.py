@@ -82,7 +82,7 @@ class SandboxedHandler:
             raise ctx.stopped
         if inspect.iscoroutine(answer) or inspect.isgenerator(answer):
             answer.close()
-            self._fail(method, f"returned a {type(answer).__name__}, which nobody runs")
+            self._fail(method, f"returned a {type(answer).__name__}, which the engine does not await")
         return answer
 
     def _fail(self, method: str, problem: str) -> NoReturn:
@@ -207,7 +207,7 @@ class SandboxedContext:
         derived_from: Iterable[int] | None = None,
     ) -> int:
         if not self._may_create:
-            self._fail("created a world in default_valid_from, which only says a time; create it in on_insert")
+            self._fail("created a world in default_valid_from, which may only return a time; create it in on_insert")
         told: Any = tuple(aliases) if isinstance(aliases, list | tuple) else aliases
         given = commands.Create(
             type=type_name, name=name, content=content, aliases=told, source={} if source is None else source, why=why
@@ -269,7 +269,7 @@ class SandboxedContext:
     def note(self, code: str, *refs: bytes) -> None:
         self._check_code(code)
         if code in NOTES:
-            self._fail(f"gave the code {code} to a note, by which the engine means something of its own")
+            self._fail(f"gave a note the code {code}, which the engine reserves")
         for ref in refs:
             self._check_note_reference(ref)
         self._context_in_use.note(code, *refs)
@@ -285,7 +285,7 @@ class SandboxedContext:
     @property
     def _context_in_use(self) -> SandboxContext:
         if self._ended:
-            self._fail("used its context after the call that it was given for")
+            self._fail("used its context after its call had ended")
         return self._ctx
 
     def _write_or_abort(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -309,7 +309,7 @@ class SandboxedContext:
     def _check_closable(self, world: object) -> int:
         node = self._check_world(world)
         if node == self._ctx.root:
-            self._ctx.refuse("root_is_permanent", f"The root world cannot be closed, as {self._name} would")
+            self._ctx.refuse("root_is_permanent", f"{self._name} would close the root world, which never ends")
         return node
 
     def _check_edge(self, edge: object) -> bytes:
@@ -333,7 +333,7 @@ class SandboxedContext:
         """Check that a note refers to something that exists: the log keeps notes for good, so they may hold no text."""
         live = self._context_in_use
         if not isinstance(ref, bytes) or not (live.has_lineage(ref) or live.has_edge(ref) or live.is_proposal(ref)):
-            self._fail(f"gave {errors.shown(ref)} as what a note is about, not the full reference of anything")
+            self._fail(f"gave {errors.shown(ref)} as the subject of a note, not a full reference")
 
     def _check_code(self, code: object) -> None:
         if not isinstance(code, str) or not _CODE.fullmatch(code):

@@ -155,15 +155,15 @@ class Scopes:
         if not given:
             ctx.refuse(
                 "missing_handler",
-                f"This process does not have the handler of {what} (digest {code})",
+                f"This process lacks the handler of {what} (digest {code})",
                 "Open the store with it: worlddb.open(path, edge_types=[...])",
             )
         ctx.refuse(
             "other_handler",
-            f"This process has a handler of version {', '.join(map(str, given))} that is not the registered one of"
-            f" {what} (digest {code})",
-            f"Register the handler that you have with db.register(...), for {ctx.shown(known.world)},"
-            " or open the store with the registered one",
+            f"This process has version {', '.join(map(str, given))} of the handler, not the registered one of "
+            f"{what} (digest {code})",
+            f"Register your handler with db.register(...), for {ctx.shown(known.world)}, or open the store "
+            "with the registered one",
         )
 
     def _refuse_unknown_type(self, ctx: HandlerContext, type_name: str, home: int) -> NoReturn:
@@ -173,16 +173,16 @@ class Scopes:
         turned = [known.type for known in every if known.laws is not None and known.laws.inverse == type_name]
         if turned:
             raise errors.UnknownEdgeType(
-                f"{type_name[:80]!r} is the inverse of {turned[0]!r}, by which it is read and not written",
-                f"Link the other way: db.link(target, {turned[0]!r}, source)",
+                f"{type_name[:80]!r} is the inverse of {turned[0]!r}, for reading only",
+                f"Link in the other direction: db.link(target, {turned[0]!r}, source)",
             )
         usable = sorted(name for name in here if self.in_force(name, home) is not None)
         if elsewhere:
             where = ", ".join(ids.short(self._tables.node(world).lineage) for world in elsewhere[:8])
             raise errors.UnknownEdgeType(
-                f"The edge type {type_name[:80]!r} is registered for {where}, and the edge would be at home in"
-                f" {ctx.shown(home)}, outside of it",
-                "Register it for that world or one around it with db.register(...), or give home=...",
+                f"The edge type {type_name[:80]!r} is registered for {where}, and the edge's home "
+                f"{ctx.shown(home)} lies outside that",
+                "Register it with db.register(...) for that world or a container of it, or give home=...",
             )
         raise errors.UnknownEdgeType(
             f"No handler is registered for the edge type {type_name[:80]!r}",

@@ -98,8 +98,8 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
         shape = call_model(model, lambda: np.shape(embed([DIMENSION_PROBE])))
         if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= limits.MAX_DIMENSION:
             raise errors.InputError(
-                f"The embedder {errors.shown(model)} gave an array of shape {shape} for one text",
-                f"Have it give one row of 1 to {limits.MAX_DIMENSION:,} numbers for each text",
+                f"The embedder {errors.shown(model)} returned an array of shape {shape} for one text",
+                f"Return one row of 1 to {limits.MAX_DIMENSION:,} numbers for each text",
             )
         return int(shape[1])
 
@@ -115,12 +115,10 @@ def import_optional(load: Callable[[], Any], package: str, install: str) -> Any:
     try:
         return load()
     except ImportError as error:
-        raise errors.ModelUnavailable(
-            f"The package {package} is not there: {error}", f"Install it: {install}"
-        ) from error
+        raise errors.ModelUnavailable(f"The package {package} is missing: {error}", f"Install it: {install}") from error
     except Exception as error:  # A package may raise anything while it is imported.
         raise errors.ModelUnavailable(
-            f"The package {package} cannot be imported: {error}", f"Install it anew: {install}"
+            f"The package {package} cannot be imported: {error}", f"Reinstall it: {install}"
         ) from error
 
 
@@ -144,7 +142,7 @@ class CallableEmbedder(Adapter):
     ) -> None:
         for given in (function, function if queries is None else queries):
             if not callable(given):
-                raise errors.InputError(f"An embedder was made of {type(given).__name__}", "Give a function")
+                raise errors.InputError(f"The embedder's function is {type(given).__name__}", "Give a function")
         super().__init__(model, dimension)
         self._function = function
         self._queries = function if queries is None else queries
@@ -170,7 +168,7 @@ class _PackagedModel(Adapter):
         except Exception as error:
             raise errors.ModelUnavailable(
                 f"The model {errors.shown(self.model)} cannot be loaded: {error}",
-                "Check its name, and that it is on this machine",
+                "Check its name, and whether this machine has it",
             ) from error
 
     @abstractmethod

@@ -56,8 +56,8 @@ def checked_embedder(given: Any) -> Embedder:
     lacking += ["dimension"] if not hasattr(type(given), "dimension") and not hasattr(given, "dimension") else []
     if lacking or not isinstance(given.model, str) or not given.model:
         raise InputError(
-            f"The embedder is {type(given).__name__}, without {lacking[0] if lacking else 'the name of its model'}",
-            "Give one that follows the protocol Embedder",
+            f"The embedder is {type(given).__name__}, which lacks {lacking[0] if lacking else 'the name of its model'}",
+            "Give an object that implements the protocol Embedder",
         )
     found: Embedder = given
     return found
@@ -80,12 +80,12 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
         given = call_model(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
     if given.shape != (len(texts), embedder.dimension):
         raise InputError(
-            f"The embedder {shown(embedder.model)} gave vectors of shape {given.shape} for {len(texts)} texts",
-            f"Give {len(texts)} rows of {embedder.dimension} numbers",
+            f"The embedder {shown(embedder.model)} returned vectors of shape {given.shape} for {len(texts)} texts",
+            f"Return {len(texts)} rows of {embedder.dimension} numbers",
         )
     if not np.isfinite(given).all():
         raise InputError(
-            f"The embedder {shown(embedder.model)} gave numbers that are not finite", "Correct the embedder"
+            f"The embedder {shown(embedder.model)} returned numbers that are not finite", "Correct the embedder"
         )
     return centre_and_normalise(given, mean)
 
@@ -132,6 +132,6 @@ def mean_of(embedder: Embedder) -> Vectors:
     if mean.shape != (dimension,) or not np.isfinite(mean).all():
         raise InputError(
             f"The mean of the embedder {shown(embedder.model)} has shape {mean.shape}",
-            f"Give {dimension} finite numbers",
+            f"Return {dimension} finite numbers",
         )
     return mean

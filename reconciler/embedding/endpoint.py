@@ -59,12 +59,12 @@ def address_of(url: object) -> Address:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise errors.InputError(f"The endpoint {url!r:.80} is no URL: {error}", remedy) from None
+        raise errors.InputError(f"The endpoint {url!r:.80} is not a URL: {error}", remedy) from None
     if parts.username is not None or parts.password is not None:
-        raise errors.InputError("The endpoint's URL holds a name or a password", "Give the key apart from it")
+        raise errors.InputError("The endpoint's URL contains a name or a password", "Give the key separately")
     plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not plain:
-        raise errors.InputError(f"The endpoint {url!r:.80} is no plain URL of HTTP", remedy)
+        raise errors.InputError(f"The endpoint {url!r:.80} is not a plain HTTP URL", remedy)
     return Address(parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/"))
 
 
@@ -125,9 +125,9 @@ def _read(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most_bytes:
-            raise NoAnswer(f"it said more than {most_bytes:,} bytes")
+            raise NoAnswer(f"its answer exceeds {most_bytes:,} bytes")
     if response.length:
-        raise NoAnswer("it hung up in the middle of its answer")
+        raise NoAnswer("it closed the connection in the middle of its answer")
     return b"".join(parts)
 
 
@@ -189,12 +189,12 @@ class Endpoint:
         self.model = checked_model(model)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise errors.InputError(
-                "The endpoint's key has characters that no header may have", "Check it for line ends"
+                "The endpoint's key has characters that an HTTP header cannot have", "Check it for line ends"
             )
         self._key = key
         self._seconds = limits.checked_amount(timeout_seconds, "timeout_seconds")
         if not self._seconds:
-            raise errors.InputError("timeout_seconds is 0", "Give the endpoint some time")
+            raise errors.InputError("timeout_seconds is 0", "Give a longer time")
         self.retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
 
     def asked(self, path: str, body: bytes, most_bytes: int) -> bytes:
@@ -221,7 +221,7 @@ class Endpoint:
                 wait *= 2
         attempts = f"{self.retries + 1} attempts" if self.retries else "one attempt"
         raise errors.ModelUnavailable(
-            f"The endpoint at {self.address.host} {told}, after {attempts}", "Try again later, or look at the endpoint"
+            f"The endpoint at {self.address.host} {told}, after {attempts}", "Try again later, or check the endpoint"
         )
 
     def _post(self, path: str, body: bytes, most_bytes: int) -> Reply:
@@ -245,7 +245,7 @@ class Endpoint:
             said = said.replace(self._key, "***")
         raise errors.ModelUnavailable(
             f"The endpoint at {self.address.host} answered with {reply.status}: {said[:200]}",
-            f"Check its URL and that it has the model {self.model!r:.80}",
+            f"Check its URL, and whether it has the model {self.model!r:.80}",
         )
 
 
@@ -293,9 +293,9 @@ class EndpointEmbedder(Adapter):
             rows = self._embed_batch([texts[place] for place in places])
             if len(rows[0]) != self.dimension:
                 raise errors.InputError(
-                    f"The endpoint gave {len(rows[0])} numbers for a text with the model {self._name!r:.80}, not"
-                    f" {self.dimension}",
-                    "Name the dimension that the model has, or the model that was meant",
+                    f"The endpoint returned {len(rows[0])} numbers for a text with the model "
+                    f"{self._name!r:.80}, not {self.dimension}",
+                    "Name the dimension of the model, or the intended model",
                 )
             with np.errstate(over="ignore"):  # What is too large becomes infinite, which is told of later.
                 found[places] = rows
@@ -318,15 +318,15 @@ class EndpointEmbedder(Adapter):
         except (msgspec.DecodeError, ValueError) as error:
             self._unexpected_answer(str(error))
         if set(rows) != set(range(count)):
-            self._unexpected_answer(f"it has embeddings of {len(rows)} texts, not of {count}")
+            self._unexpected_answer(f"it has embeddings for {len(rows)} texts, not for {count}")
         if len({len(row) for row in rows.values()}) != 1 or not rows[0]:
-            self._unexpected_answer("its embeddings are not of one length")
+            self._unexpected_answer("its embeddings differ in length")
         return [rows[place] for place in range(count)]
 
     def _unexpected_answer(self, why: str) -> NoReturn:
         raise errors.ModelUnavailable(
             f"The endpoint at {self._endpoint.address.host} did not answer with embeddings: {why}",
-            "Check that its URL ends before /embeddings",
+            "Check that its URL does not include /embeddings",
         )
 
 
@@ -406,7 +406,7 @@ class Chat:
     ) -> None:
         if interface not in INTERFACES:
             raise errors.InputError(
-                f"There is no interface {errors.shown(interface)}", f"Give one of: {', '.join(INTERFACES)}"
+                f"The interface {errors.shown(interface)} is unknown", f"Give one of: {', '.join(INTERFACES)}"
             )
         self._endpoint = Endpoint(
             url, model, key=key, timeout_seconds=timeout_seconds, retries=retries, interface=interface
@@ -485,9 +485,9 @@ class Chat:
         ):
             if spent + more > bound:
                 raise errors.LimitExceeded(
-                    f"The model {self.model!r:.80} has used {spent:,} of {bound:,} {what}, and the next request could"
-                    f" take {more:,}",
-                    f"Give it more with max_{what}; what it made is kept",
+                    f"The model {self.model!r:.80} has used {spent:,} of {bound:,} {what}, and the next "
+                    f"request could use {more:,}",
+                    f"Raise the bound with max_{what}; finished work is kept",
                 )
         self.calls += 1
         self.tokens += guess
@@ -506,7 +506,7 @@ class Chat:
             said = (answer.choices[0].message.content or "") if answer.choices else ""
         text = limits.checked_text(said.rpartition("</think>")[2], "an answer", MAX_ANSWER_BYTES).strip()
         if not text:
-            raise ValueError("it said nothing")
+            raise ValueError("it is empty")
         return text
 
 
@@ -575,7 +575,7 @@ def find_json_object(text: str, type: type[_T]) -> _T:
     """
     begin, end = text.find("{"), text.rfind("}")
     if begin < 0 or end < begin:
-        raise ValueError(f"it said {text[:80]!r}")
+        raise ValueError(f"it is {text[:80]!r}")
     return msgspec.json.decode(text[begin : end + 1], type=type)
 
 

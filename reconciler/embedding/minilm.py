@@ -146,7 +146,7 @@ def _read_model(weights: Path, told: Path, sha256: str, threads: int, install: s
         tokenizer.no_truncation()
     except Exception as error:  # Each of these libraries raises classes of its own.
         raise ModelUnavailable(
-            f"The model in {weights.parent} cannot be used: {error}", f"Install it anew: {install}"
+            f"The model in {weights.parent} cannot be used: {error}", f"Reinstall it: {install}"
         ) from error
     return _Loaded(tokenizer, session)
 

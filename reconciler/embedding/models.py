@@ -104,9 +104,8 @@ class Models:
         found = self._known.get(space.model) or SHIPPED.get(space.model)
         if found is None:
             raise ModelUnavailable(
-                f"The embedding space {shown(space.name)} was made by {shown(space.model)}, which this process does not"
-                " have",
-                "Open the store with that embedder, or move to another one: `reembed`",
+                f"The embedding space {shown(space.name)} was made by {shown(space.model)}, which this process lacks",
+                "Open the store with that embedder, or move to another: `reembed`",
             )
         vectors_of_texts.check_model(space, found)
         return found
@@ -137,12 +136,12 @@ def given_embedder(given: Embedder | str) -> Embedder:
 
 
 NAMES: Final = {
-    "static": "static word vectors, which every installation has",
-    "minilm": "all-MiniLM-L6-v2, offline, of the extra `embed`",
-    "multilingual": "two multilingual models side by side, offline, of the extra `languages`",
+    "static": "static word vectors, part of every installation",
+    "minilm": "all-MiniLM-L6-v2, offline, from the extra `embed`",
+    "multilingual": "two multilingual models side by side, offline, from the extra `languages`",
     "sentence-transformers:NAME": "a model of that package",
     "fastembed:NAME": "a model of that package",
-    "endpoint:MODEL@URL": "a model behind an endpoint that speaks OpenAI's protocol; the URL ends before /embeddings",
+    "endpoint:MODEL@URL": "a model behind an endpoint with OpenAI's protocol; the URL does not include /embeddings",
 }
 """What :func:`embedder_named` takes, and what it means."""
 
@@ -171,4 +170,4 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
         from worlddb.reconciler.embedding import endpoint
 
         return endpoint.EndpointEmbedder(url, model, key=key)
-    raise InputError(f"There is no embedder {shown(name)}", f"Name one of: {', '.join(NAMES)}")
+    raise InputError(f"The embedder {shown(name)} is unknown", f"Name one of: {', '.join(NAMES)}")

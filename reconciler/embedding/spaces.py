@@ -70,8 +70,8 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
         if is_used:
             ctx.refuse(
                 "space_in_use",
-                f"The embedding space {space.name[:80]!r} is the one that answers",
-                "Move to another one first: `worlddb reembed --to MODEL`",
+                f"The embedding space {space.name[:80]!r} answers queries",
+                "First move to another one: `worlddb reembed --to MODEL`",
             )
         body = _repeat_name(ctx, command.name)
         ctx.draft.emit(ev.SpaceDropped(space.number, body, details))
@@ -82,9 +82,9 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
     if lacking is not None:
         ctx.refuse(
             "space_behind",
-            f"The embedding space {space.name[:80]!r} lacks vectors from commit {lacking.seq} on that"
-            f" {used.name[:80]!r} has, which answers",
-            "Fill it first: `worlddb reembed --to MODEL`",
+            f"The embedding space {space.name[:80]!r} lacks vectors from commit {lacking.seq} on that "
+            f"{used.name[:80]!r}, the one that answers, has",
+            "First fill it: `worlddb reembed --to MODEL`",
         )
     body = _repeat_name(ctx, command.name)
     ctx.draft.emit(ev.SpaceChosen(space.number, body, details))
@@ -104,7 +104,7 @@ def _space_named(ctx: Context, name: str) -> asof.OpenSpace:
         names = [each.name for each in asof.all_spaces(ctx.draft.log, ctx.tables) if each.dropped is None]
         ctx.refuse(
             "unknown_space",
-            f"There is no embedding space {name[:80]!r}",
-            f"There are: {', '.join(repr(each[:80]) for each in names)}" if names else "No text was embedded yet",
+            f"The embedding space {name[:80]!r} is unknown",
+            f"There are: {', '.join(repr(each[:80]) for each in names)}" if names else "No text has been embedded yet",
         )
     return found

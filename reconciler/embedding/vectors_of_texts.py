@@ -192,9 +192,10 @@ def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vector
     likeness = float(now @ vector)
     if likeness < SAME_MODEL:
         raise errors.InputError(
-            f"The model {space.model!r:.80} has changed since it filled the embedding space {space.name!r:.80}: of one"
-            f" of its texts it gives a vector whose cosine with the stored one is {likeness:.3f}",
-            "Give the model that it was another name or version, and move to it: `reembed`",
+            f"The model {space.model!r:.80} has changed since it filled the embedding space "
+            f"{space.name!r:.80}: for one of its texts the new vector has a cosine of {likeness:.3f} with the "
+            "stored one",
+            "Give the changed model another name or version, and move to it: `reembed`",
         )
 
 
@@ -238,9 +239,9 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
 
     if len(values) != space.row.dimension:
         raise errors.InputError(
-            f"The vector has {len(values)} numbers, and those of the embedding space {space.name!r:.80} have"
-            f" {space.row.dimension}",
-            f"Give one as {space.model!r:.80} makes it",
+            f"The vector has {len(values)} numbers, and the embedding space {space.name!r:.80} has "
+            f"{space.row.dimension}",
+            f"Give a vector from {space.model!r:.80}",
         )
     mean = np.frombuffer(space.mean, dtype="<f4")
     found: Vectors = centre_and_normalise(np.asarray([values], dtype=np.float32), mean)[0]

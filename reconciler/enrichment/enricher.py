@@ -85,20 +85,24 @@ def checked(given: object, window: Sequence[Segment]) -> Enrichment:
         InputError: it is no enrichment, says too much, or rests on what it was not shown.
     """
     if not isinstance(given, Enrichment):
-        raise errors.InputError(f"The enricher gave {type(given).__name__}", "Return an Enrichment")
+        raise errors.InputError(f"The enricher returned {type(given).__name__}", "Return an Enrichment")
     for what in ("preferences", "constraints", "events", "questions"):
         listed: Any = getattr(given, what)
         kind = Occurrence if what == "events" else str
         if not isinstance(listed, tuple | list) or any(not isinstance(each, kind) for each in listed):
-            raise errors.InputError(f"The enricher's {what} are no list of {kind.__name__}", "Correct the enricher")
+            raise errors.InputError(f"The enricher's {what} are not a list of {kind.__name__}", "Correct the enricher")
         if len(listed) > MAX_LINES:
-            raise errors.InputError(f"The enricher gave {len(listed)} {what}", f"Give {MAX_LINES} at most")
+            raise errors.InputError(f"The enricher returned {len(listed)} {what}", f"Return at most {MAX_LINES}")
     for text in (*given._said(), given.embedding_text):
         limits.checked_text(text, "a text of the enricher", MAX_LINE_BYTES)
     if len(msgspec.json.encode(given)) > MAX_ENRICHMENT_BYTES:
-        raise errors.InputError(f"The enricher said more than {MAX_ENRICHMENT_BYTES:,} bytes", "Say less of a segment")
+        raise errors.InputError(
+            f"The enricher returned more than {MAX_ENRICHMENT_BYTES:,} bytes", "Return less text for each segment"
+        )
     strange = set(given.used or ()) - {each.ref for each in window}
     if strange:
         shown = errors.shown(min(strange))
-        raise errors.InputError(f"The enricher rests on {shown}, which it was not shown", "Name segments of the window")
+        raise errors.InputError(
+            f"The enricher names {shown}, which is not in its window", "Name segments of the given window"
+        )
     return given

@@ -60,8 +60,8 @@ def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
         chain = " = ".join(ctx.shown(node) for node in _path(mine, row.target))
         ctx.refuse(
             "joined_by_others",
-            f"{ctx.shown(row.source)} and {ctx.shown(row.target)} are one by the chain {chain}",
-            "Undo one of the accepted proposals in the chain first, or unlink one of its edges",
+            f"{ctx.shown(row.source)} and {ctx.shown(row.target)} are the same by the chain {chain}",
+            "First undo one of the accepted proposals in the chain, or unlink one of its edges",
         )
 
 
@@ -116,7 +116,8 @@ def _refuse(ctx: Context, one: int, other: int, chain: list[int]) -> NoReturn:
     told = " = ".join(ctx.shown(node) for node in chain)
     ctx.refuse(
         "joins_rejected_pair",
-        f"{ctx.shown(one)} and {ctx.shown(other)} were rejected as one, and this would join them by the chain {told}",
+        f"{ctx.shown(one)} and {ctx.shown(other)} were rejected as the same, and this would join them by the "
+        f"chain {told}",
         "Undo a link of the chain, or propose the rejected pair again and accept it first",
     )
 

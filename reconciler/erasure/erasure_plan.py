@@ -134,10 +134,11 @@ def _require_members_decided(log: LmdbLog, tables: rows.Tables, named: Sequence[
     # Enrichments derive from a text, and are erased or kept like all derived texts.
     alone = [each for each in alone if tables.version(each, 1).type != ENRICHMENT_TYPE]
     if alone:
-        what = "another world that says" if len(alone) == 1 else f"{len(alone):,} other worlds that say"
+        what = "another world with" if len(alone) == 1 else f"{len(alone):,} other worlds with"
         raise errors.MembersNotSaid(
-            f"{ids.short(tables.node(node).lineage)} contains {what} something, and nobody said what becomes of that",
-            "Say members=True to erase that too, or members=False to leave it where it is",
+            f"{ids.short(tables.node(node).lineage)} contains {what} text, and the call does not say whether "
+            "to erase that too",
+            "Pass members=True to erase that too, or members=False to leave it",
             members=len(alone),
             command=position,
         )

@@ -28,7 +28,9 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     contents, tables = ctx.arrival.contents, ctx.tables
     node = context.node_ref(ctx, command.ref)
     if node == schema.ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be forked", "Fork a world in it, or back the store up")
+        ctx.refuse(
+            "root_is_permanent", "The root world cannot be forked", "Fork a world inside it, or back up the store"
+        )
     into = _fork_container(ctx, node, command)
     _refuse_erased_meanwhile(ctx, [world.frame.lineage for world in contents.worlds])
     names = renaming.Names(contents, lambda *what: ctx.draft.nonce("fork", *what))
@@ -62,8 +64,8 @@ def _fork_container(ctx: context.Context, node: int, command: Fork) -> int:
         return next(iter(ctx.tables.containers(node)), schema.ROOT_NODE)
     into = context.node_ref(ctx, command.into)
     if ctx.inside(into, node):
-        told = f"{ctx.shown(into)} lies inside of the world that is forked"
-        ctx.refuse("containment_cycle", told, "Put the fork beside that world, or into one outside of it")
+        told = f"{ctx.shown(into)} lies inside the world to fork"
+        ctx.refuse("containment_cycle", told, "Put the fork beside that world, or into one outside it")
     return into
 
 
@@ -74,11 +76,11 @@ def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> Non
         node = ctx.tables.node_of(lineage)
         found = None if node is None else erasure_of(ctx.tables, node)
         if found is not None and found.seq > ctx.arrival.read_at:
-            ctx.refuse("changed_meanwhile", "Texts of it were erased while it was read", "Fork it again")
+            ctx.refuse("changed_meanwhile", "Texts of the world were erased during the fork", "Fork it again")
     log, kinds = ctx.draft.log, frozenset((ev.Struck,))
     for seq in range(ctx.arrival.read_at + 1, log.head().seq + 1):
         if any(isinstance(each, ev.Struck) and each.lineage in lineages for each in log.some_events(seq, kinds)):
-            ctx.refuse("changed_meanwhile", "Literals of it were erased while it was read", "Fork it again")
+            ctx.refuse("changed_meanwhile", "Literals of the world were erased during the fork", "Fork it again")
 
 
 def _crosses_out_of_world(ctx: context.Context, type_name: str, into: int) -> bool:
@@ -105,7 +107,7 @@ def record_merge(ctx: context.Context, command: Merge, details: int) -> bytes:
     if row is None or row.origin != into:
         ctx.refuse(
             "not_a_fork",
-            f"{ctx.shown(fork_node)} was not forked from {ctx.shown(into)}",
+            f"{ctx.shown(fork_node)} is not a fork of {ctx.shown(into)}",
             "Look at view.forked_from(...)",
         )
     origins, copies = (

@@ -125,7 +125,7 @@ def messages_of(given: object) -> list[ChatMessage]:
     listed = [given] if is_message(given) else held[0] if len(held) == 1 else given
     if isinstance(listed, str | bytes) or not isinstance(listed, Sequence):
         raise errors.InputError(
-            f"{errors.shown(given)} is no list of messages", 'Give messages such as {"role": "user", "content": "…"}'
+            f"{errors.shown(given)} is not a list of messages", 'Give messages such as {"role": "user", "content": "…"}'
         )
     return [said for position, each in enumerate(listed) for said in _read_messages(each, f"messages[{position}]")]
 
@@ -141,7 +141,7 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
     with _reject_unreadable(place):
         listed = _without_tool_results(given)
         if len(listed) != 1:
-            problem = f"{place} is {len(listed)} messages in one: a tool's and a user's"
+            problem = f"{place} holds {len(listed)} messages in one: a tool's and a user's"
             raise errors.InputError(problem, "Give it in a list, to add or ingest")
         return _message(listed[0], place)
 
@@ -154,15 +154,15 @@ def _reject_unreadable(place: str) -> Iterator[None]:
     except errors.WorldDBError:
         raise
     except (ValueError, OverflowError, RecursionError) as error:
-        problem = f"{place:.200} holds what cannot be read: {type(error).__name__}"
-        raise errors.InputError(problem, "Give plain texts, and numbers of 64 bits at most") from None
+        problem = f"{place:.200} cannot be read: {type(error).__name__}"
+        raise errors.InputError(problem, "Give plain texts, and numbers of at most 64 bits") from None
 
 
 def _message(given: Any, place: str) -> ChatMessage:
     if _is_pydantic_message(given):
         said = _read_messages(given, place)
         if len(said) != 1:
-            raise errors.InputError(f"{place} is {len(said)} messages in one", "Give it in a list, to add or ingest")
+            raise errors.InputError(f"{place} holds {len(said)} messages in one", "Give it in a list, to add or ingest")
         return said[0]
     if not isinstance(given, Mapping) and is_message(given):
         fields = ("type", "role", "content", "blocks", "tool_calls", "name", *_TIMES, *_IDS)
@@ -301,7 +301,7 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     if content is None:
         return []
     if depth > MAX_PARTS_DEEP:
-        raise errors.InputError(f"{place:.200} lies too deep", f"Give parts inside one another {MAX_PARTS_DEEP} deep")
+        raise errors.InputError(f"{place:.200} is nested too deeply", f"Nest parts at most {MAX_PARTS_DEEP} deep")
     if isinstance(content, str):
         return [content]
     if isinstance(content, Mapping):
@@ -357,7 +357,7 @@ def _tool_call_text(call: Any, place: str) -> str:
     """Return the call of a tool as a text."""
     call = _as_mappings(call)
     if not isinstance(call, Mapping):
-        raise errors.InputError(f"{place} is {errors.shown(call)}", "Give the calls as the model's answer has them")
+        raise errors.InputError(f"{place} is {errors.shown(call)}", "Give the calls as in the model's answer")
     function = call.get("function")
     named = function if isinstance(function, Mapping) else call
     given = named.get("arguments", named.get("input", named.get("args", named.get("tool_kwargs", ""))))

@@ -53,7 +53,7 @@ def _given_turn(given: Any, position: int) -> Turn:
         return Turn(**given)
     except TypeError as error:
         raise errors.InputError(
-            f"turns[{position}] cannot be made of {errors.shown(given)}: {error}", "Give text, speaker, at, session"
+            f"turns[{position}] is not a turn: {errors.shown(given)} ({error})", "Give text, speaker, at and session"
         ) from None
 
 
@@ -220,7 +220,7 @@ def _check(request: Ingest) -> None:
         )
     if request.title is not None and request.session is None:
         shown = errors.shown(request.title)
-        raise errors.InputError(f"The title {shown} is of no session", "Name the session that it is of")
+        raise errors.InputError(f"The title {shown} has no session", "Name its session")
     for what in ("format", "conversation", "session", "title"):
         if getattr(request, what) is not None or what not in ("session", "title"):
             limits.checked_text(getattr(request, what), what, limits.MAX_KEY_BYTES)
@@ -231,7 +231,7 @@ def _check(request: Ingest) -> None:
     for (_, label), count in keyed.most_common(1):
         if count > 1:
             raise errors.InputError(
-                f"{count} turns of one session have the key {errors.shown(label)}", "Give each its own"
+                f"{count} turns of one session have the key {errors.shown(label)}", "Give each its own key"
             )
 
 
@@ -341,7 +341,7 @@ def checked_extraction(extraction: object, turns: int) -> Extraction:
         InputError: it is no extraction, names a turn that it was not given, or labels or keys two nodes alike.
     """
     if not isinstance(extraction, Extraction):
-        raise errors.InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
+        raise errors.InputError(f"The extractor returned {type(extraction).__name__}", "Return an Extraction")
     parts: tuple[tuple[str, object, type], ...] = (
         ("nodes", extraction.nodes, Node),
         ("edges", extraction.edges, Relation),
@@ -360,14 +360,14 @@ def checked_extraction(extraction: object, turns: int) -> Extraction:
     for name in names:
         if isinstance(name, int) and not turns:
             raise errors.InputError(
-                f"The extractor names turn {name}, and was given none", "Name no turn by its position"
+                f"The extractor names turn {name}, and it was given no turns", "Do not name turns by position"
             )
         if isinstance(name, int):
             limits.checked_number(name, "The position of a turn", 0, turns - 1)
         else:
             limits.checked_text(name, "a label", limits.MAX_NAME_BYTES)
     if len({node.label for node in extraction.nodes}) != len(extraction.nodes):
-        raise errors.InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
+        raise errors.InputError("The extractor gave two nodes the same label", "Label every node of an extraction")
     for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
         if nodes > 1:
             raise errors.InputError(

@@ -243,5 +243,5 @@ def _parse_facts(said: str, turns: int) -> list[ExtractedFact]:
         if not fact.text.strip():
             raise ValueError("a text is blank")
     if len(msgspec.json.encode(facts)) > MAX_KEPT_BYTES:
-        raise ValueError(f"it said more than {MAX_KEPT_BYTES:,} bytes")
+        raise ValueError(f"it exceeds {MAX_KEPT_BYTES:,} bytes")
     return facts

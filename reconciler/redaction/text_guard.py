@@ -100,7 +100,7 @@ def _ask_redactor(redactor: personal_data.Redactor, text: str) -> tuple[str, Seq
             f"The redactor failed: {type(error).__name__}", "Return a text and its places"
         ) from None
     if type(given) is not str or any(not 0 <= each.start < each.end <= len(text) for each in found):
-        raise errors.InputError("The redactor gave no text, or a place outside of it", "Return a text and its places")
+        raise errors.InputError("The redactor returned no text, or a place outside it", "Return a text and its places")
     return given, found
 
 
@@ -195,9 +195,9 @@ class TextGuard:
         try:
             self._ctx.refuse(
                 "credential_rejected",
-                f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} to"
-                f" {found.end}, and a log keeps what it is given",
-                "Leave it out; if it is none, or has to stand there, have the world guarded with credentials='warn'",
+                f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} "
+                f"to {found.end}, and the log would keep it",
+                "Leave it out; if it is not one, or has to stay, have the world guarded with credentials='warn'",
             )
         except outcome.Refusal as refusal:
             refusal.command = position
@@ -206,7 +206,7 @@ class TextGuard:
     def _refuse_personal(self, place: str) -> None:
         self._ctx.refuse(
             "personal_data_rejected",
-            f"The {place} holds personal data, which cannot be taken out of a bundle without breaking it",
+            f"The {place} holds personal data, which cannot be removed from a bundle without breaking it",
             "Export it from a store in which it was redacted, or have the world guarded with personal='warn'",
         )
 

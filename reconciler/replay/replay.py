@@ -60,7 +60,7 @@ def replay(
         log, tables = LmdbLog(txn), rows.Tables(txn)
         found = tables.hash_row(0, until)
         if found is None:
-            raise errors.DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
+            raise errors.DamagedStore(f"There was no commit up to {until}", "Replay to a later commit")
         root = found[1][:32]
         return Replayed(until, root.hex(), root == log.header(until).root, snapshot=began)
 
@@ -123,24 +123,24 @@ def first_left_out(source: Environment, until: int, without: hypothetical_histor
         HypotheticalStore: the source is hypothetical itself.
     """
     with source.read() as reading:
-        refuse_supposed(rows.Tables(reading), "nothing more can be left out of it")
+        refuse_supposed(rows.Tables(reading), "no further commits can be left out of it")
         return _find_first(LmdbLog(reading), until, without)
 
 
 def _find_first(log: LmdbLog, until: int, without: hypothetical_history.LeftOutCommits) -> int:
     if min(without.commits, default=2) < 2:
-        raise errors.InputError("Commit 1 made the store, so nothing is left without it", "Leave out later commits")
+        raise errors.InputError("Commit 1 created the store, so nothing is left without it", "Leave out later commits")
     beyond = max(without.commits, default=0)
     if beyond > until:
         raise errors.InputError(f"Commit {beyond} is not among commits 1 to {until}", "Name commits up to that moment")
     for seq in sorted(without.commits):
         if hypothetical_history.erases(log.events(seq)):
-            raise errors.InputError(f"Commit {seq} erased texts, which cannot come back", "Leave it in")
+            raise errors.InputError(f"Commit {seq} erased texts, which cannot come back", "Keep it")
     wanted = (seq for seq in range(2, until + 1) if without.covers(log.header(seq)))
     first = next((seq for seq in wanted if not hypothetical_history.erases(log.events(seq))), 0)
     if not first:
         authors = ", ".join(repr(author) for author in sorted(without.authors))
         raise errors.InputError(
-            f"No commit from 2 to {until} is by {authors or 'nobody'}", "See who wrote what with `log`"
+            f"No commit from 2 to {until} is by {authors or 'nobody'}", "Find the authors with `log`"
         )
     return first

@@ -40,7 +40,9 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
                 raise errors.InputError(f"The threshold {name} is {errors.shown(value)}", "Give a number from 0 to 1")
         most: object = self.most
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise errors.InputError(f"most is {errors.shown(most)}", "Give how many proposals may be staged, 1 or more")
+            raise errors.InputError(
+                f"most is {errors.shown(most)}", "Give the number of proposals that may be staged, 1 or more"
+            )
 
 
 MAX_MOST: Final = 2**32 - 1

@@ -122,7 +122,9 @@ def judge(
         contenders = [each for each in contenders if not each.considered.likeness.given_name]
     left = list((tiebreaker or ByTier(thresholds.margin))(contenders))
     if any(each not in contenders for each in left):
-        raise InputError("The tiebreaker chose somebody who was no contender", "Return those of the contenders left")
+        raise InputError(
+            "The tiebreaker returned a world that is not a candidate", "Return one of the remaining candidates"
+        )
     evidence: dict[str, Any] = {
         "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
         "considered": [each.as_evidence() for each in _likeliest_first(considered)],

@@ -237,7 +237,7 @@ class _Arriving:
             each.startswith("<") and not each.startswith("<<(") for each in (subject, predicate, graph or "<")
         )
         if not is_node or predicate.startswith(f"<{terms.SKOLEM}"):
-            raise errors.InvalidBundle(f"{ids.short(self._lineage)} states what is no statement")
+            raise errors.InvalidBundle(f"{ids.short(self._lineage)} has a statement that is not one")
         for text in (subject, predicate, object_, graph):
             self._check_term(text)
 
@@ -249,5 +249,5 @@ class _Arriving:
         except errors.InputError:
             canonical = ""
         if canonical != text:
-            raise errors.InvalidBundle(f"{ids.short(self._lineage)} states {errors.shown(text)}, which is no term")
+            raise errors.InvalidBundle(f"{ids.short(self._lineage)} states {errors.shown(text)}, which is not a term")
         self._checked.add(text)

@@ -425,7 +425,7 @@ class Context(Reading):
         if given:
             self.refuse(
                 "not_staged",
-                f"The handler of {edge.type} makes a proposal of this edge, which has no {given[0]}",
+                f"The handler of {edge.type} proposes this edge, and a proposal has no {given[0]}",
                 f"Leave {given[0]} out",
             )
 
@@ -438,7 +438,7 @@ class Context(Reading):
             self.refuse(
                 "already_unlinked",
                 f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}",
-                "Nothing is left to be done",
+                "Nothing is left to do",
             )
         self.draft.emit(ev.Unlinked(edge))
         seen = self.handled(place, row)
@@ -468,7 +468,7 @@ class Context(Reading):
             self.refuse(
                 "already_unlinked",
                 f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}",
-                "Nothing is left to be done",
+                "Nothing is left to do",
             )
         validity = asof.edge_validity(self.tables, place, row, self.draft.seq)
         window = times.Interval(at, until)
@@ -541,8 +541,8 @@ class Context(Reading):
         if not self.inside(where, edge.home):
             self.refuse(
                 "outside_home",
-                f"The handler of {edge.type} would create a world in {self.shown(where)}, outside of its edge's home"
-                f" {self.shown(edge.home)}",
+                f"The handler of {edge.type} would create a world in {self.shown(where)}, outside its edge's "
+                f"home {self.shown(edge.home)}",
                 "Link with a home that contains both, or create it inside",
             )
         begins = self.now if valid_from is None else valid_from
@@ -923,9 +923,9 @@ class Context(Reading):
             text = key if isinstance(key, str) else key.text
             self.refuse(
                 "key_taken",
-                f"The key {text[:80]!r} stands for the edge {ids.short(edge)}, whose {', '.join(differing)}"
-                f" {'is' if len(differing) == 1 else 'are'} other",
-                "Give another key, or unlink that edge first",
+                f"The key {text[:80]!r} names the edge {ids.short(edge)}, and these of its fields differ: "
+                f"{', '.join(differing)}{'is' if len(differing) == 1 else 'are'}",
+                "Give another key, or first unlink that edge",
             )
 
     def _next_key_nonce(self, edge: bytes) -> bytes:

@@ -258,10 +258,10 @@ def test_an_enricher_that_fails_stops_nothing_and_one_that_may_not_be_asked_ends
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("text", "gave str"),
-        (Enrichment(used=("f" * 32,)), "was not shown"),
+        ("text", "returned str"),
+        (Enrichment(used=("f" * 32,)), "not in its window"),
         (Enrichment(questions=("why?",) * 9), "9 questions"),
-        (Enrichment(events=("x",)), "no list of Occurrence"),  # type: ignore[arg-type]
+        (Enrichment(events=("x",)), "not a list of Occurrence"),  # type: ignore[arg-type]
         (Enrichment(resolved="x" * 9_000), "above the limit"),
     ],
 )

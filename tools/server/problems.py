@@ -86,8 +86,8 @@ _REMEDIES: Final = (
     ("Give a file that `worlddb export` wrote", "Give the file of a job of POST /v1/bundles"),
     ("; take in conversations and documents with `worlddb ingest`", ""),
     (
-        "Say members=True to erase that too, or members=False to leave it where it is",
-        'Send {"members": true} to erase that too, or {"members": false} to leave it where it is',
+        "Pass members=True to erase that too, or members=False to leave it",
+        'Send {"members": true} to erase that too, or {"members": false} to leave it',
     ),
     (
         "Look at db.import_plan(...); if you accept all of it, import with allow_outside=True",

@@ -360,7 +360,7 @@ class EntityExtractor:
             or isinstance(given, str)
             or any(kind not in surface_forms.KINDS for kind in given)
         ):
-            raise InputError(f"kinds is {shown(kinds)}", f"Give a list with some of: {', '.join(surface_forms.KINDS)}")
+            raise InputError(f"kinds is {shown(kinds)}", f"Give a list of some of: {', '.join(surface_forms.KINDS)}")
         self._kinds = frozenset(kinds)
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:

@@ -175,7 +175,7 @@ def test_two_candidates_with_one_key_are_refused() -> None:
 
 def test_a_turn_is_not_named_where_there_is_none() -> None:
     edge = Relation(source=0, type="refers_to", target=0)
-    with new_store() as db, pytest.raises(InputError, match="was given none") as refused:
+    with new_store() as db, pytest.raises(InputError, match="was given no turns") as refused:
         db.ingest([], extractor=lambda turns: Extraction(edges=[edge]))
     assert "-1" not in str(refused.value)
 

@@ -182,7 +182,7 @@ def test_only_the_kinds_that_are_asked_for_are_found() -> None:
 def test_turns_are_given_as_to_ingest_and_what_is_none_is_told_with_its_place() -> None:
     said: dict[str, Any] = {"speaker": "Teo", "text": "I like New York."}
     assert FIND.mentions([said]) == FIND.mentions([Turn(**said)]) != [()]
-    with pytest.raises(InputError, match=r"turns\[1\] cannot be made of 7"):
+    with pytest.raises(InputError, match=r"turns\[1\] is not a turn"):
         FIND.mentions([said, 7])  # type: ignore[list-item]
 
 

@@ -280,7 +280,7 @@ def test_a_clean_up_that_nobody_runs_is_no_clean_up(store: Store) -> None:
         ctx.end(edge.target, ctx.now)
 
     store.handler.delete = later
-    with pytest.raises(worlddb.HandlerFailed, match="which nobody runs"):
+    with pytest.raises(worlddb.HandlerFailed, match="which the engine does not await"):
         store.db.unlink(edge)
 
 
@@ -390,6 +390,6 @@ def test_a_context_that_was_kept_writes_nothing_after_its_call(store: Store) -> 
         lambda: kept[0].link(1, "implies", 2),
         lambda: kept[0].shown(1),
     ):
-        with pytest.raises(worlddb.HandlerFailed, match="after the call"):
+        with pytest.raises(worlddb.HandlerFailed, match="after its call"):
             use()
     assert store.db.head() == before

@@ -58,7 +58,7 @@ def test_forbidden_acts_of_registered_types_are_refused(tmp_path: Path) -> None:
     ("given", "error", "told"),
     [
         (Employs, worlddb.InputError, "is a class"),
-        (object(), worlddb.InputError, "has no default_valid_from, on_insert"),
+        (object(), worlddb.InputError, "lacks default_valid_from, on_insert"),
         (PlainHandler(), worlddb.InputError, "the name of PlainHandler is empty"),
         (Numbered(), worlddb.InputError, "the version of Numbered"),
         (Meddling(), worlddb.InputError, "'refers_to'"),

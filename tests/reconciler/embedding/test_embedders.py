@@ -311,7 +311,7 @@ def test_the_multilingual_model_puts_one_meaning_close_together_across_languages
 @with_languages
 def test_other_weights_than_those_that_were_measured_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multilingual, "_USE_FILE", (*multilingual._USE_FILE[:2], "0" * 64))
-    with pytest.raises(worlddb.ModelUnavailable, match="others than this release knows"):
+    with pytest.raises(worlddb.ModelUnavailable, match="not those that this release knows"):
         worlddb.MultilingualEmbedder().embed(["a"], query=False)
 
 

@@ -236,7 +236,7 @@ def test_an_invalid_answer_is_a_typed_error(server: Scripted, act: Act) -> None:
 def test_vectors_of_another_size_than_before_are_a_typed_error(server: Scripted) -> None:
     model = embedder(server, dimension=4)
     server.acts = [with_rows(lambda rows: rows[0].update(embedding=[1.0, 2.0]))]
-    with pytest.raises(InputError, match=r"gave 2 numbers .* not 4"):
+    with pytest.raises(InputError, match=r"returned 2 numbers .* not 4"):
         model.embed(["a"], query=False)
 
 
@@ -272,7 +272,7 @@ def test_an_endpoint_that_hangs_up_or_is_not_there_is_a_typed_error(server: Scri
 
 def test_an_endpoint_that_never_ends_is_left(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     server.acts = [saying(b" " * 2_000_000)]
-    with pytest.raises(ModelUnavailable, match="said more than"):
+    with pytest.raises(ModelUnavailable, match="answer exceeds"):
         embedder(server, dimension=4).embed(["a"], query=False)
 
 

@@ -320,7 +320,7 @@ def test_a_tiebreaker_that_names_a_stranger_is_refused_and_writes_nothing() -> N
         db.create("Entity", "Sara Chen")
         seq = db.head().seq
         stranger = worlddb.Contender(None, "exact", 1.0)  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="no contender"):
+        with pytest.raises(InputError, match="not a candidate"):
             db.recluster(tiebreaker=lambda contenders: [stranger])
         assert db.head().seq == seq and db.recluster().proposals
 

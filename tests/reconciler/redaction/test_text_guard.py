@@ -142,7 +142,7 @@ def test_a_warning_leaves_the_text_unchanged(db: Database) -> None:
     db.guard(personal="warn")
     written = db.create("Note", "n", content=f"{SAID} and b@example.org, phone +351 912 345 678")
     assert [str(note) for note in written.notes] == [
-        "it is written, and personal data stands in: content (email ×2, phone)"
+        "it was written, and a text holds personal data: content (email ×2, phone)"
     ]
     assert SAID in db.view().get(written).content  # type: ignore[union-attr]
 
@@ -442,7 +442,7 @@ def test_two_users_of_guarded_texts_stay_two(db: Database) -> None:
     ana = worlddb.memory(db, user=MAIL, agent="bot@example.org", session="call +351 912 345 678")
     bob = worlddb.memory(db, user="bob@example.org", session="call +351 912 345 679")
     told = ana.add(f"Ana lives in Lisbon, {SAID}.", about=MAIL)
-    assert any("taken out" in note and "content" in note for note in told.notes)
+    assert any("removed before writing" in note and "content" in note for note in told.notes)
     bob.add("Bob lives in Porto.")
     ana.add([{"role": "user", "content": f"My dog is called Rex, {SAID}", "id": "<1@mail.example.org>"}])
     bob.add([{"role": "user", "content": "My dog is called Tim", "id": "<2@mail.example.org>"}])

@@ -354,7 +354,7 @@ def test_a_message_that_is_there_twice_is_refused_in_one_file_and_in_one_call(tm
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         with pytest.raises(worlddb.InputError, match="2 turns of one session have the key 'm'"):
             db.ingest([{"text": "a", "key": "m"}, {"text": "b", "key": "m"}])
-        with pytest.raises(worlddb.InputError, match="of no session"):
+        with pytest.raises(worlddb.InputError, match="has no session"):
             db.ingest([{"text": "a"}], title="T")
 
 
