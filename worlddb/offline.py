@@ -112,7 +112,7 @@ def _check_asked(
     for label, is_file, moment in zip("ab", files, moments, strict=True):
         if is_file and moment != (None, None):
             raise errors.InputError(
-                f"{label} is a bundle, which holds one moment", "Leave the moment out, or give that of the store"
+                f"{label} is a bundle, which has only one moment", "Leave the moment out, or give that of the store"
             )
     if by is not None or deep:
         raise errors.InputError(

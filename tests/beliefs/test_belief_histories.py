@@ -302,7 +302,7 @@ def test_beliefs_change_on_the_command_line(run: LocalRunner) -> None:
     assert not {"black", "taste"} & {each["value"] for each in run.json("beliefs")["beliefs"]}
     run("undo", "--commit", str(seq), "--why", "a slip")
     assert {"black", "taste"} <= {each["value"] for each in run.json("beliefs")["beliefs"]}
-    assert "There is not one thing to undo" in run("undo").err
+    assert "Both a proposal and --commit were given, or neither" in run("undo").err
     run("rollback", "colour", "1")
     assert "blue" in run("beliefs").out and "is not a belief" in run("believe", "colour", "summary").err
     run("deprecate", "colour")

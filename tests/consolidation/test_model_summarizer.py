@@ -172,7 +172,7 @@ def test_the_command_line_asks_a_model_and_says_what_it_cost(
     told = here.json(*asked)
     assert len(told["summaries"]) == 2 and told["asked"] == {"calls": 2, "tokens": 202}
     assert {"summaries", "closed", "conflicts", "seq", "root"} <= told.keys() and told["root"] == db.head().root
-    assert "nothing was to be done" in here(*asked).out
+    assert "there was nothing to do" in here(*asked).out
 
 
 @pytest.mark.parametrize(

@@ -101,5 +101,5 @@ def test_the_command_line_judges_exits_with_one_if_the_breaker_tripped_and_says_
     assert "nothing was done" in here("dream", "--assessor", f"m@{server.url}", "--halt").out
     told = here.json("dream", "--max-ratio", "0.9", code=1)
     assert len(told["deprecated"]) == 2 and told["tripped"] and told["asked"] is None
-    assert "nothing was to be judged" in here("dream", "--half-life", "10", "--max-ratio", "0.9").out
+    assert "there was nothing to judge" in here("dream", "--half-life", "10", "--max-ratio", "0.9").out
     assert here("dream", "--max-calls", "3").code == here("dream", "--assessor", "m").code == 2

@@ -54,7 +54,7 @@ def test_a_proof_that_was_to_show_an_erased_text_says_that_it_does_not(
         assert db.erase(gone, reason="asked for")
     shown, empty = (here("prove", ref, "--with-text", "--out", file, "--overwrite") for ref in (kept, gone))
     assert shown.code == empty.code == 0
-    assert not shown.err and "The proof shows no text" in empty.err
+    assert not shown.err and "The proof has no text" in empty.err
     assert [here.json("prove", ref, "--with-text")["shows_text"] for ref in (kept, gone)] == [True, False]
     assert not here("prove", gone, "--out", file, "--overwrite").err
 

@@ -111,12 +111,12 @@ def test_the_command_ends_with_1_if_something_is_wrong_and_explains_it(
     told = run.json("doctor", code=1)
     assert (told["ok"], [symptom["code"] for symptom in told["symptoms"] if symptom["wrong"]]) == (False, ["damaged"])
     shown = run("doctor")
-    assert shown.code == 1 and "worlddb restore BACKUP --into" in shown.out and "not looked at" in shown.out
+    assert shown.code == 1 and "worlddb restore BACKUP --into" in shown.out and "not checked" in shown.out
     assert main(["doctor", str(store)]) == 1
     assert main(["--store", str(store), "doctor", str(store)]) == 2
     monkeypatch.delenv("WORLDDB_STORE", raising=False)
     capsys.readouterr()
-    assert main(["doctor"]) == 0 and "no store was named" in capsys.readouterr().out
+    assert main(["doctor"]) == 0 and "no store was given" in capsys.readouterr().out
 
 
 # -- the place

@@ -207,7 +207,7 @@ def test_the_command_line_lists_what_would_differ(
     run: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run.json("redecide") == {"first": 2, "last": 11, "same": 10, "differing": [], "undecidable": []}
-    assert "0 commits would be decided differently, 10 come out the same" in run("redecide").out
+    assert "0 commits would be decided differently, 10 have the same result" in run("redecide").out
     assert run.json("redecide", "--from", "4", "--until", "6")["same"] == 3
     (tmp_path / "rules.py").write_text(
         "import worlddb\n\n\nclass Likes(worlddb.PlainHandler):\n    name = 'likes'\n\n"

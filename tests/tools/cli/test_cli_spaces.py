@@ -46,7 +46,7 @@ def test_what_was_left_is_dropped_by_name_and_what_answers_is_not(run: LocalRunn
 
 def test_a_move_in_several_goes_says_what_is_left(run: LocalRunner) -> None:
     first = run("reembed", "--to", "minilm", "--limit", 1)
-    assert first.code == 0 and "'default' goes on answering: 1 text" in first.out
+    assert first.code == 0 and "'default' still answers questions: 1 text" in first.out
     assert run.json("reembed", "--to", "minilm", "--drop", "default") | {"seq": 0, "root": ""} == {
         **{"embedded": 1, "pending": 0, "space": "letters", "model": "letters", "in_use": True, "before": "default"},
         **{"events": 3, "commits": 2, "dropped": "default", "seq": 0, "root": ""},

@@ -17,7 +17,7 @@ from worlddb.tools.cli.base.page import PlainPage
 from worlddb.tools.cli.history.timeline_command import _UNICODE, Scale, write_timeline
 
 CORRECTED = """\
-across: when it is true; down: when that was learned
+across: valid time; down: when it was learned
 
                                             2024-09-01     2025-11-01
                                     2024-01-01    2025-02-01    2026-11-30
@@ -40,10 +40,10 @@ across: when it is true; down: when that was learned
 3  CTO
    learned 2026-12-02T12:00:00Z, commit 12, from corrector, because the card said so
    its end 2025-11-01 learned 2026-12-02T12:00:00Z, commit 13, from corrector
-▼ is 2026-11-30, the time that is asked about
+▼ is 2026-11-30, the view's valid time
 """
 NARROW = """\
-across: when it is true; down: when that was learned
+across: valid time; down: when it was learned
 
   2024-01-01     2025-03-01      2026-11-30
   ┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▼╌╌
@@ -55,7 +55,7 @@ across: when it is true; down: when that was learned
 1  The office is in Lisbon.
    learned 2026-11-25, commit 5, from agent-7
    its end 2025-03-01 learned 2026-11-27, commit 7, from agent-7
-▼ is 2026-11-30, the time that is asked about
+▼ is 2026-11-30, the view's valid time
 """
 
 

@@ -18,7 +18,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> LocalRunner:
 
 
 def test_thresholds_are_set_listed_and_taken_back(run: LocalRunner) -> None:
-    assert "None are set" in run("tunings").out
+    assert "No thresholds are set" in run("tunings").out
     told = run("tune", "--world", "Search team", "--fuzzy", "0.95", "--why", "many sisters")
     assert told.code == 0
     line = "every type  fuzzy 0.95, phonetic 0.9, embedding 0.88, margin 0.02, most 3  in Search team, since commit 3"
@@ -30,7 +30,7 @@ def test_thresholds_are_set_listed_and_taken_back(run: LocalRunner) -> None:
     assert [each["type"] for each in run.json("tunings", "--world", "Search team")["tunings"]] == [""]
     log = run("log").out
     assert "tuned" in log and "Person  fuzzy 0.92, phonetic 1," in log
-    assert "taken back for every type in Search team" in run("untune", "--world", "Search team").out
+    assert "removed for every type in Search team" in run("untune", "--world", "Search team").out
     assert [each["type"] for each in run.json("tunings", "--world", "Search team")["tunings"]] == ["Person"]
     assert "untuned" in run("log").out
 

@@ -18,21 +18,21 @@ def _arguments(parser: Parser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=86_400.0,
-        help="sum up worlds created so long ago, or earlier (default: a day; 0: all)",
+        help="summarize only worlds of at least this age (default: a day; 0: all)",
     )
     parser.add_argument(
-        "--world", metavar="WORLD", action="append", help="only this world and what is inside it; may be given again"
+        "--world", metavar="WORLD", action="append", help="only this world and what is inside it; repeatable"
     )
     parser.add_argument(
         "--close",
         metavar="TYPE,…",
         default="causes,subtype_of",
-        help="infer edges of these types where ways of several lead (default: %(default)s; empty: none)",
+        help="infer edges of these types along paths of several edges (default: %(default)s; empty: none)",
     )
     parser.add_argument(
-        "--no-sweep", action="store_true", help="leave vectors, near-duplicates, conflicts and labels as they are"
+        "--no-sweep", action="store_true", help="do not change vectors, near-duplicates, conflicts and labels"
     )
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and show what would be written")
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="write at most N summaries (default: all)")
     arguments.add_model(
         parser,
@@ -80,7 +80,7 @@ def _consolidate(args: Namespace, out: Output) -> int:
                 (_count_text(len(done.pairs or done.proposals), "identity", "identities"), "proposed"),
             ]
             told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
-            page.line("; ".join(told) or "nothing was to be done")
+            page.line("; ".join(told) or "there was nothing to do")
             for later, earlier in done.pairs[:_SHOWN]:
                 page.line((wire.short(later), "ref"), "  may be  ", (wire.short(earlier), "ref"))
             for ref, name in names:

@@ -14,26 +14,32 @@ _SHOWN: Final = 20
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be done")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and show what would be done")
     parser.add_argument(
         "--max-ratio",
         metavar="SHARE",
         type=arguments.number,
         default=0.5,
-        help="deprecate at most this share of what is judged, 0.1 to 0.9 (default: %(default)s)",
+        help="deprecate at most this share of the judged memories, 0.1 to 0.9 (default: %(default)s)",
     )
-    parser.add_argument("--halt", action="store_true", help="do nothing at all where more is recommended than that")
+    parser.add_argument("--halt", action="store_true", help="do nothing at all if a larger share is recommended")
     parser.add_argument(
-        "--allow-published", action="store_true", help="also deprecate what has the tag published; never what is pinned"
+        "--allow-published",
+        action="store_true",
+        help="also deprecate memories with the tag published; never pinned ones",
     )
     parser.add_argument(
         "--half-life",
         metavar="DAYS",
         type=arguments.number,
-        help="also deprecate what has faded, by this half-life",
+        help="also deprecate memories that have faded, by this half-life",
     )
     parser.add_argument(
-        "--batch", metavar="N", type=arguments.count, default=20, help="judge so many at a time (default: %(default)s)"
+        "--batch",
+        metavar="N",
+        type=arguments.count,
+        default=20,
+        help="judge N memories at a time (default: %(default)s)",
     )
     arguments.add_model(
         parser,
@@ -63,15 +69,15 @@ def _dream(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not done.assessed:
-                page.line("nothing was to be judged")
+                page.line("there was nothing to judge")
             would = "would be " if done.dry_run else ""
             said = [
                 (done.assessed, "judged"),
                 (len(done.deprecated), f"{would}deprecated"),
                 (len(done.labelled), f"{would}labelled"),
                 (len(done.updated), f"{would}updated"),
-                (len(done.related), f"{would}joined to others"),
-                (done.protected, "left alone, being pinned or published"),
+                (len(done.related), f"{would}linked to others"),
+                (done.protected, "kept, since they are pinned or published"),
             ]
             told = [f"{_count_text(count)} {what}" for count, what in said if count]
             if told:
@@ -79,14 +85,14 @@ def _dream(args: Namespace, out: Output) -> int:
             for ref, name in names:
                 page.line((wire.short(ref), "ref"), f"  {name}")
             if done.tripped:
-                rest = "nothing was done" if done.halted else "the others stay in sight"
+                rest = "nothing was done" if done.halted else "the others stay visible"
                 page.line(f"the breaker tripped: {len(done.held_back)} more were recommended, and {rest}")
             if done.report:
                 page.line("report ", (wire.short(done.report), "ref"))
             if done.dry_run:
-                page.line("nothing was written: without --dry-run it is")
+                page.line("nothing was written; run it without --dry-run to write")
             elif done.commits:
-                page.line(f"written by {wire.counted(done.commits, 'commit')} of worlddb.dream; nothing is lost by it")
+                page.line(f"written by {wire.counted(done.commits, 'commit')} of worlddb.dream; nothing is deleted")
             if marked:
                 out.hint("bring one back: worlddb deprecate REF --remove")
                 if not (done.labelled or done.updated or done.related):
@@ -120,7 +126,7 @@ def _make_assessor(args: Namespace) -> EndpointAssessor | None:
 COMMANDS = (
     Command(
         "dream",
-        "assess what is new, and deprecate what is of no use any more; --dry-run only shows it",
+        "assess new memories, and deprecate those of no further use; --dry-run only shows it",
         _arguments,
         _dream,
         (

@@ -18,7 +18,7 @@ def _arguments(parser: Parser) -> None:
         "--type",
         metavar="TYPE",
         action="append",
-        help="the worlds that are enriched, such as Paragraph (default: Turn)",
+        help="the type of worlds to enrich, such as Paragraph (default: Turn)",
     )
     parser.add_argument(
         "--before",
@@ -34,12 +34,14 @@ def _arguments(parser: Parser) -> None:
         default=2,
         help="show the model N worlds after it (default: %(default)s)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="ask no model, write nothing, and show what is due")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="ask no model, write nothing, and show what would be enriched"
+    )
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="enrich at most N (default: all)")
     arguments.add_model(
         parser,
         "--enricher",
-        f"let a model say it, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
+        f"let a model write it, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
     )
     arguments.add_author(parser)
 
@@ -66,7 +68,7 @@ def _enrich(args: Namespace, out: Output) -> int:
             what = "would be enriched" if done.dry_run else "enriched"
             page.line(f"{wire.counted(len(done.segments), 'text')} {what}")
             if done.unsaid:
-                page.line((f"{done.unsaid:,} say by themselves what they mean", "dim"))
+                page.line((f"{done.unsaid:,} are clear by themselves", "dim"))
 
         left = partial(wire.counted, what="text")
         return stores.report_run(db, out, done, enricher, write, failed="was not", counted=left)
@@ -79,7 +81,7 @@ COMMANDS: Final = (
         _arguments,
         _enrich,
         (
-            ("enrich --dry-run", "which are due, and nothing is written"),
+            ("enrich --dry-run", "which turns would be enriched; nothing is written"),
             ("enrich --json", "by rules, no model; for a program"),
         ),
     ),

@@ -16,8 +16,8 @@ _BEFORE: Final = 40
 def _fork_arguments(parser: Parser) -> None:
     parser.add_argument("world", metavar="WORLD", help="a reference or a name")
     parser.add_argument("--name", metavar="NAME", help="a further name, for the fork")
-    parser.add_argument("--at", metavar="TIME", help="as the world was known at this time (default: now)")
-    parser.add_argument("--into", metavar="WORLD", help="where the fork is put (default: where the world lies)")
+    parser.add_argument("--at", metavar="TIME", help="fork the world as known at this time (default: now)")
+    parser.add_argument("--into", metavar="WORLD", help="the container of the fork (default: that of the world)")
     add_common(parser)
 
 
@@ -32,7 +32,7 @@ def _fork(args: Namespace, out: Output) -> int:
         name = stores.name_of(db.view(), str(receipt.ref))
 
     def write(page: Page) -> None:
-        page.line((wire.short(str(receipt.ref)), "ref"), f"  goes on from {args.world} as {args.name or name}")
+        page.line((wire.short(str(receipt.ref)), "ref"), f"  is a fork of {args.world} as {args.name or name}")
         for note in receipt.notes:
             page.line(wire.note_text(note))
 
@@ -42,11 +42,11 @@ def _fork(args: Namespace, out: Output) -> int:
 
 def _merge_arguments(parser: Parser) -> None:
     parser.add_argument("fork", metavar="FORK", help="a reference or a name of the fork")
-    parser.add_argument("--plan", action="store_true", help="write nothing, and say what would be done")
+    parser.add_argument("--plan", action="store_true", help="write nothing, and show what would be done")
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--ours", action="store_true", help="leave what both sides changed as it is")
-    chosen.add_argument("--theirs", action="store_true", help="let what both sides changed be as in the fork")
-    parser.add_argument("--decide", metavar="FILE", help="JSON: conflicts by their ids, each ours or theirs")
+    chosen.add_argument("--ours", action="store_true", help="keep the original where both sides changed something")
+    chosen.add_argument("--theirs", action="store_true", help="take the fork where both sides changed something")
+    parser.add_argument("--decide", metavar="FILE", help="a JSON object: ids of conflicts, each with ours or theirs")
     add_common(parser)
 
 
@@ -75,7 +75,7 @@ def _merge(args: Namespace, out: Output) -> int:
                 ((name, [side]) for name, side in zip(("base", "ours", "theirs"), sides, strict=True)), indent=2
             )
         for world in done.erased:
-            page.line((wire.short(world), "ref"), "  takes no part: its text was erased, or may not be written")
+            page.line((wire.short(world), "ref"), "  is not merged: its text was erased, or may not be written")
         if done.receipt is not None:
             page.line(f"merged by commit {done.receipt.seq}")
         elif done.undecided:
@@ -102,7 +102,7 @@ def _parse_decisions(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "Give a JSON object of ids with ours or theirs") from None
     if not isinstance(found, dict):
-        raise InputError(f"{path} is no JSON object", "Give a JSON object of ids with ours or theirs")
+        raise InputError(f"{path} is not a JSON object", "Give a JSON object of ids with ours or theirs")
     return found
 
 
@@ -113,7 +113,7 @@ COMMANDS = (
         _fork_arguments,
         _fork,
         (
-            ('fork "Search team" --name "Search team, what if"', "try something beside what is known"),
+            ('fork "Search team" --name "Search team, what if"', "try something without changing the original"),
             ("fork 3fa9c2d1 --at 2026-03-01", "as it was known then"),
         ),
     ),
@@ -123,8 +123,8 @@ COMMANDS = (
         _merge_arguments,
         _merge,
         (
-            ('merge "Search team, what if" --plan', "what it would do, and what both sides changed"),
-            ('merge "Search team, what if" --theirs', "where both changed something, the fork's counts"),
+            ('merge "Search team, what if" --plan', "what the merge would do, and the conflicts"),
+            ('merge "Search team, what if" --theirs', "the fork wins every conflict"),
         ),
     ),
 )

@@ -19,18 +19,18 @@ def _log_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="list commits of vectors one by one, not folded into one line"
     )
-    parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
+    parser.add_argument("--follow", action="store_true", help="then wait for new commits of this and other processes")
     parser.add_argument(
         "--patience",
         metavar="SECONDS",
         type=arguments.seconds,
-        help="with --follow: stop after so long without a new commit",
+        help="with --follow: stop after SECONDS without a new commit",
     )
 
 
 def _log(args: Namespace, out: Output) -> int:
     if args.follow and args.ingested is not None:
-        raise arguments.UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
+        raise arguments.UsageError("--follow cannot go with --to", "Leave out --to, or --follow")
     with stores.open_existing(args) as db:
         first = _first_commit(db, args.first)
         last = None if args.ingested is None else _last_commit(db, args.ingested)
@@ -207,10 +207,10 @@ COMMANDS = (
         _log_arguments,
         _log,
         (
-            ("log", "everything that was ever decided"),
+            ("log", "every commit"),
             ("log --from 10 --to 12", "three commits"),
             ("log --all", "with the vectors of every text"),
-            ("log --from 10 --follow --json", "go on with what any process commits from now on, until interrupted"),
+            ("log --from 10 --follow --json", "continue with the commits of any process until interrupted"),
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),
         ),
@@ -218,7 +218,7 @@ COMMANDS = (
     ),
     Command(
         "stats",
-        "show counts, sizes, and how far each projection is",
+        "show counts, sizes, and the checkpoint of each projection",
         _no_arguments,
         _stats,
         (("stats", "of the default store"), ("stats --store memory --json", "of another, for a program")),

@@ -12,8 +12,8 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 
 def _bookmark_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the name to give (default: list the bookmarks)")
-    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment that gets the name (default: the last commit)")
-    parser.add_argument("--move", action="store_true", help="if the name is taken, move it to this moment")
+    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment to name (default: the last commit)")
+    parser.add_argument("--move", action="store_true", help="move an existing name to this moment")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the bookmark")
     arguments.add_author(parser)
 
@@ -24,14 +24,14 @@ def _bookmark(args: Namespace, out: Output) -> int:
             return _list(db.bookmarks(), out)
         marked = db.view(**stores.parse_moment(args.at)).seq
         if not marked:
-            raise InputError(f"Nothing had been committed by {args.at}", "Name a later time, or a commit from 1 on")
+            raise InputError(f"Nothing had been committed by {args.at}", "Give a later time, or a commit from 1 on")
         db.bookmark(args.name, seq=marked, move=args.move, why=args.why).raise_if_refused()
         (made,) = (each for each in db.bookmarks() if each.seq == marked and each.name == args.name)
 
         def write(page: Page) -> None:
             start, name = stores.command_prefix(args), shlex.quote(args.name)
             page.line((made.name, "good"), f"  is commit {made.seq}, {wire.moment(made.ingested)}")
-            out.hint(f"Ask about it: {start} at {name} children   {start} replay --until {name} --into DIR")
+            out.hint(f"Read it: {start} at {name} children   {start} replay --until {name} --into DIR")
 
         out.answer(_document(made), write)
     return DONE
@@ -66,12 +66,12 @@ def at(commands: Callable[[Sequence[str]], Sequence[Command]]) -> Command:
     def run(args: Namespace, out: Output) -> int:
         if not args.words:
             raise arguments.UsageError(
-                "No command was given after the moment", "For example: worlddb at 2026-03-01 children"
+                "The command after the moment is missing", "For example: worlddb at 2026-03-01 children"
             )
         inner = arguments.parse_line(arguments.build_parser(commands(args.words)), args.words)
         if not hasattr(inner, "ingested"):
             raise arguments.UsageError(
-                f"`{args.words[0]}` cannot be asked about the past",
+                f"`{args.words[0]}` cannot read the past",
                 "Use a read command: recall, query, show, history, children, hash, log or proposals",
             )
         if inner.ingested is not None:
@@ -86,7 +86,7 @@ def at(commands: Callable[[Sequence[str]], Sequence[Command]]) -> Command:
 
     return Command(
         "at",
-        "run a read command as it would have answered at an earlier moment",
+        "run a read command as of an earlier moment",
         add,
         run,
         (
@@ -106,7 +106,7 @@ COMMANDS = (
         (
             ('bookmark "before the move"', "what the store knows now"),
             ("bookmark audit-2026 --at 2026-06-30T23:59:59Z", "what it knew at a time"),
-            ("bookmark", "the names that there are"),
+            ("bookmark", "all names"),
         ),
     ),
 )

@@ -20,10 +20,8 @@ from worlddb.tools.cli.history.log_commands import write_events
 
 def _replay_arguments(parser: Parser) -> None:
     parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
-    parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
-    parser.add_argument(
-        "--step", action="store_true", help="write no store: show what each commit decided, one after another"
-    )
+    parser.add_argument("--into", metavar="DIR", help="a new directory for the replayed store")
+    parser.add_argument("--step", action="store_true", help="write no store; show the decisions of each commit in turn")
     add_without(parser)
 
 
@@ -54,7 +52,7 @@ def _replay(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
         if made.snapshot:
-            page.line(f"commits 1 to {made.snapshot} from a snapshot, which is what was noted when it was made")
+            page.line(f"commits 1 to {made.snapshot} came from a snapshot")
         agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
         page.line(f"root {made.root}: ", agrees)
 
@@ -73,7 +71,7 @@ def _snapshot(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         page.line(f"kept the store as of commit {made.seq} ({made.size_bytes:,} bytes); root {made.root}")
-        out.hint("A replay to that commit or a later one starts from it. It may be deleted at any time.")
+        out.hint("Replays to that commit or a later one start from it. You may delete it at any time.")
 
     out.answer(document, write)
     return DONE
@@ -82,11 +80,9 @@ def _snapshot(args: Namespace, out: Output) -> int:
 def step_through(args: Namespace, out: Output) -> int:
     """Show the commits up to a moment; a person at a terminal is asked before each next one."""
     if args.without or args.without_author:
-        raise arguments.UsageError(
-            "--step shows what was decided, with nothing left out", "Leave out --without, or --step"
-        )
+        raise arguments.UsageError("--step cannot leave commits out", "Leave out --without, or --step")
     if args.into is not None:
-        raise arguments.UsageError("--step only shows, and writes no store", "Leave out --into, or --step")
+        raise arguments.UsageError("--step writes no store", "Leave out --into, or --step")
     with stores.open_existing(args) as db:
         last = None if args.until is None else db.view(**stores.parse_moment(args.until)).seq
         asks = out.can_ask and not out.quiet
@@ -148,9 +144,9 @@ _WORDS = {
     "refused": ("refused", "bad"),
     "unchanged": ("nothing to write", "dim"),
     "undecidable": ("cannot be decided again, left out", "bad"),
-    "taken_over": ("cannot be decided again, taken over", "dim"),
+    "taken_over": ("cannot be decided again, copied", "dim"),
     "committed": ("decided otherwise", "warn"),
-    "staged": ("decided otherwise: staged", "warn"),
+    "staged": ("decided differently: staged", "warn"),
 }
 
 
@@ -162,14 +158,14 @@ def add_without(parser: Parser) -> None:
         action="extend",
         default=[],
         type=_numbers,
-        help="as it would have been without these commits; later ones are decided again",
+        help="without these commits; later ones are decided again",
     )
     parser.add_argument(
         "--without-author",
         metavar="NAME",
         action="append",
         default=[],
-        help="as it would have been without the commits of this author",
+        help="without the commits of this author",
     )
 
 
@@ -238,9 +234,9 @@ def _write(page: Page, made: worlddb.Replayed, args: Namespace, out: Output) -> 
         page.line((f"{each.seq}", "title"), about, (word, style), why)
     for now, number in vectors.items():
         page.line((f"{wire.counted(number, 'commit')} of vectors", "dim"), "  ", _WORDS[now])
-    page.line(f"{found.same:,} later commits were decided again and came out the same; root {made.root}")
+    page.line(f"{found.same:,} later commits were decided again with the same result; root {made.root}")
     here = stores.folder_of(args)
-    out.hint(f"It can be read and compared: `worlddb diff {here} {args.into}`. Nothing can be written to it.")
+    out.hint(f"You can read and compare it: `worlddb diff {here} {args.into}`. It takes no writes.")
 
 
 _SHOWN_DATA_CHARACTERS: Final = 400
@@ -287,7 +283,7 @@ def _handler(text: str) -> worlddb.EdgeHandler:
     """
     module_name, colon, name = text.partition(":")
     if not (module_name and colon and name):
-        raise worlddb.InputError(f"{text!r:.200} does not name a handler", "Write it as MODULE:NAME")
+        raise worlddb.InputError(f"{text!r:.200} is not the name of a handler", "Write it as MODULE:NAME")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.append(here)
@@ -296,7 +292,7 @@ def _handler(text: str) -> worlddb.EdgeHandler:
         return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
     except Exception as error:
         raise worlddb.InputError(
-            f"The handler {text!r:.200} cannot be had: {type(error).__name__}: {error}", "Check its module and name"
+            f"The handler {text!r:.200} cannot be loaded: {type(error).__name__}: {error}", "Check its module and name"
         ) from error
 
 
@@ -336,7 +332,7 @@ def _write_redecided(page: Page, found: worlddb.Redecided) -> None:
         _write_outcome(page, "then", each.then, "", each.events_then)
         why = f" ({each.code}): {wire.one_line(each.reason, _SHOWN_DATA_CHARACTERS)}" if each.reason else ""
         _write_outcome(page, "now", each.now, why, each.events_now)
-    same = f"{found.same:,} come out the same"
+    same = f"{found.same:,} have the same result"
     if found.undecidable:
         same += f", {len(found.undecidable):,} cannot be decided again"
     differing = f"{len(found.differing):,} commit{'s' * (len(found.differing) != 1)}"
@@ -361,8 +357,8 @@ COMMANDS = (
             ("replay --until 12 --into then", "as it was after commit 12"),
             ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
             ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
-            ("replay --without 5,7 --into what-if", "as it would be without two commits; prints what changes"),
-            ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
+            ("replay --without 5,7 --into what-if", "without two commits; prints what changes"),
+            ("replay --without-author agent-9 --into what-if", "as if that author had never written"),
         ),
     ),
     Command(
@@ -383,7 +379,7 @@ REDECIDE_COMMANDS = (
         _redecide,
         (
             ("redecide", "by this program's own rules; exit code 1 if a decision would differ"),
-            ("redecide --threshold fuzzy=0.97 --from 2", "had the resolver been stricter"),
+            ("redecide --threshold fuzzy=0.97 --from 2", "with a stricter resolver"),
             ("redecide --until 12 --json", "the first commits, for a program"),
         ),
     ),

@@ -104,7 +104,7 @@ def write_timeline(
         page.line("Nothing in this span.")
         return
     glyphs = _UNICODE if utf8 else _ASCII
-    page.line(("across: when it is true; down: when that was learned", "dim"))
+    page.line(("across: valid time; down: when it was learned", "dim"))
     page.line("")
     _draw(page, view.valid, learned, glyphs)
     page.line("")
@@ -114,7 +114,7 @@ def write_timeline(
         for step in learned:
             if step.number == version.number:
                 page.line((_step_text(step), "dim"), indent=len(str(version.number)) + 2)
-    page.line((f"{glyphs.asked} is {wire.moment(view.valid)}, the time that is asked about", "dim"))
+    page.line((f"{glyphs.asked} is {wire.moment(view.valid)}, the view's valid time", "dim"))
 
 
 def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -> None:
@@ -181,7 +181,7 @@ def _timeline(args: Namespace, out: Output) -> int:
     from worlddb.tools.reports import report_parts, timeline_report
 
     if args.out is None and args.overwrite:
-        raise InputError("--overwrite is of use with --out only", "Name the page to write, or leave it out")
+        raise InputError("--overwrite needs --out", "Give the page to write, or leave --overwrite out")
     if args.out is not None:
         arguments.refuse_existing(args.out, overwrite=args.overwrite)
     with stores.open_existing(args) as db:
@@ -190,7 +190,7 @@ def _timeline(args: Namespace, out: Output) -> int:
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
         if not versions:
             raise InputError(
-                f"{args.ref!r:.200} has no version in this span", "Leave the span out, or name another one"
+                f"{args.ref!r:.200} has no version in this span", "Leave the span out, or give another one"
             )
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
@@ -242,7 +242,7 @@ def _write_text(out: Output, view: View, ref: str, versions: Sequence[Version], 
 COMMANDS = (
     Command(
         "timeline",
-        "draw a world on both time axes, as text or as a page: when it is true, and when that was learned",
+        "draw a world on both time axes, as text or as a page: when it is true and when it was learned",
         _arguments,
         _timeline,
         (

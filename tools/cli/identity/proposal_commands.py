@@ -179,7 +179,7 @@ def _decision_function(decide: Callable[[Database, str, str], Receipt]) -> Calla
 def _undo_arguments(parser: Parser) -> None:
     parser.add_argument("proposal", metavar="P", nargs="?", help="the proposal's reference, or its first digits")
     parser.add_argument(
-        "--commit", metavar="N", type=arguments.count, help="a commit that changed beliefs or marks, to be taken back"
+        "--commit", metavar="N", type=arguments.count, help="undo this commit, which changed beliefs or marks"
     )
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the decision")
     arguments.add_author(parser)
@@ -187,7 +187,7 @@ def _undo_arguments(parser: Parser) -> None:
 
 def _undo(args: Namespace, out: Output) -> int:
     if (args.proposal is None) == (args.commit is None):
-        raise arguments.UsageError("There is not one thing to undo", "Give a proposal, or --commit N")
+        raise arguments.UsageError("Both a proposal and --commit were given, or neither", "Give one of them")
     if args.commit is None:
         return _decision_function(lambda db, proposal, why: db.undo(proposal, why=why))(args, out)
     with stores.open_existing(args, author=args.author) as db:
@@ -243,14 +243,14 @@ COMMANDS = (
     ),
     Command(
         "accept",
-        "accept a proposal: the two worlds are one identity from now on, and stay as they are",
+        "accept a proposal: the two worlds are one identity from now on, and stay unchanged",
         _decision_arguments,
         _decision_function(lambda db, proposal, why: db.accept(proposal, why=why)),
         (('accept 3fa9c2d1 --why "same badge number"', "nothing is rewritten, and undo takes it back"),),
     ),
     Command(
         "reject",
-        "reject a proposal: the two worlds stay two",
+        "reject a proposal: the two worlds stay separate",
         _decision_arguments,
         _decision_function(lambda db, proposal, why: db.reject(proposal, why=why)),
         (('reject 3fa9c2d1 --why "two people"', "not proposed again until one of them changes"),),
@@ -262,7 +262,7 @@ COMMANDS = (
         _undo,
         (
             ('undo 3fa9c2d1 --why "it was his brother"', "earlier views still see that it was accepted"),
-            ("undo --commit 5 --why wrong", "what was believed, tagged and deprecated is as it was"),
+            ("undo --commit 5 --why wrong", "restores the beliefs, tags and deprecations before it"),
         ),
     ),
 )

@@ -64,7 +64,7 @@ def _untune(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             what = args.type or "every type"
             page.line(
-                f"taken back for {what} in {stores.name_of(db.view(), receipt.ref)}", (f"  commit {receipt.seq}", "dim")
+                f"removed for {what} in {stores.name_of(db.view(), receipt.ref)}", (f"  commit {receipt.seq}", "dim")
             )
 
         out.answer(wire.receipt(receipt), write)
@@ -87,7 +87,7 @@ def _tunings(args: Namespace, out: Output) -> int:
             for known in found:
                 page.line(*_tuning_line(view, known))
             if not found:
-                page.line("None are set; the thresholds that the store is opened with apply.")
+                page.line("No thresholds are set; those with which the store was opened apply.")
 
         out.answer(document, write)
     return DONE
@@ -113,7 +113,7 @@ COMMANDS = (
         _tune_arguments,
         _tune,
         (
-            ('tune --world "Search team" --fuzzy 0.95', "names inside have to be more alike to be proposed as one"),
+            ('tune --world "Search team" --fuzzy 0.95', "names inside must be more alike to be proposed as one"),
             ("tune --type Person --phonetic 1", "for people in the whole store: never by sound alone"),
         ),
     ),
@@ -131,7 +131,7 @@ COMMANDS = (
         _tunings,
         (
             ("tunings", "everything that is set, with its world and reason"),
-            ('tunings --world "Search team"', "what holds for newcomers in one world"),
+            ('tunings --world "Search team"', "the thresholds for new worlds in one world"),
         ),
     ),
 )
@@ -193,7 +193,7 @@ TYPE_COMMANDS = (
         _types,
         (
             ("types", "every registration, with its world, version and code"),
-            ('types --world "Search team"', "what holds for the edges of one world"),
+            ('types --world "Search team"', "the types for edges of one world"),
             ("types --ingested 12 --json", "as of a commit, for a program"),
         ),
     ),
@@ -205,10 +205,10 @@ def _trust_arguments(parser: Parser) -> None:
         "level",
         metavar="LEVEL",
         choices=(*TRUST_LEVELS, _TAKEN_BACK),
-        help=f"{', '.join(TRUST_LEVELS)}; or {_TAKEN_BACK}, to take back what was said",
+        help=f"{', '.join(TRUST_LEVELS)}; or {_TAKEN_BACK}, to remove the level",
     )
     about = parser.add_mutually_exclusive_group()
-    about.add_argument("--of-author", metavar="NAME", help="who wrote it")
+    about.add_argument("--of-author", metavar="NAME", help="the author")
     about.add_argument(
         "--of-source", metavar="FIELD=VALUE", help="a field of the source that came with it, such as file=notes.md"
     )
@@ -223,7 +223,7 @@ def _trust(args: Namespace, out: Output) -> int:
         field, equals, value = args.of_source.partition("=")
         if not (field and equals and value):
             raise arguments.UsageError(
-                f"{args.of_source!r} names no field and value", "Give FIELD=VALUE, such as file=notes.md"
+                f"{args.of_source!r} is not FIELD=VALUE", "Give FIELD=VALUE, such as file=notes.md"
             )
         source = {field: value}
     level = None if args.level == _TAKEN_BACK else args.level
@@ -233,8 +233,8 @@ def _trust(args: Namespace, out: Output) -> int:
         receipt.raise_if_refused()
 
         def write(page: Page) -> None:
-            of = args.of_author or args.of_source or args.of_world or "all the rest"
-            said = "is not said any more" if level is None else level
+            of = args.of_author or args.of_source or args.of_world or "everything else"
+            said = "has no level any more" if level is None else level
             page.line((of, "name"), f"  trust: {said}", (f"  commit {receipt.seq}", "dim"))
 
         out.answer(wire.receipt(receipt), write)
@@ -256,14 +256,14 @@ def _trusts(args: Namespace, out: Output) -> int:
             for said in found:
                 page.line(*_trust_line(view, said))
             if not found:
-                page.line("Nothing is said of any source; all are fully trusted.")
+                page.line("No level is set; every source is fully trusted.")
 
         out.answer(document, write)
     return DONE
 
 
 def _trust_line(view: View, said: Trusted) -> list[Span]:
-    names = {"author": said.name, "source": f"{said.field}={said.name}", "rest": "all the rest"}
+    names = {"author": said.name, "source": f"{said.field}={said.name}", "rest": "everything else"}
     name = names[said.of] if said.of in names else stores.name_of(view, said.name)
     if said.erased:
         name = f"({said.of} whose name was erased)"
@@ -276,21 +276,21 @@ def _trust_line(view: View, said: Trusted) -> list[Span]:
 TRUST_COMMANDS = (
     Command(
         "trust",
-        "say how far an author, a source or a world is trusted; recalls can filter and rank by it",
+        "set how far an author, a source or a world is trusted; recalls can filter and rank by it",
         _trust_arguments,
         _trust,
         (
-            ("trust low --of-author scraper", "what this author wrote, and all that rests on it"),
+            ("trust low --of-author scraper", "what this author wrote, and everything that depends on it"),
             ("trust none --of-source file=rumours.md", "what came from one document"),
             ('trust fair --of-world "Search team"', "a world with everything in it"),
-            ("trust fair", "everything of which nothing else is said"),
+            ("trust fair", "everything without a level of its own"),
         ),
     ),
     Command(
         "trusts",
-        "list how far which authors, sources and worlds are trusted",
+        "list the levels of trust of authors, sources and worlds",
         _trusts_arguments,
         _trusts,
-        (("trusts", "everything that is said, with its reason"), ("trusts --ingested 12", "as of a commit")),
+        (("trusts", "all levels, with their reasons"), ("trusts --ingested 12", "as of a commit")),
     ),
 )

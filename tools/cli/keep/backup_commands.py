@@ -19,7 +19,7 @@ def _backup(args: Namespace, out: Output) -> int:
         new = f"{wire.counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
         if not made.scrubbed:
-            out.hint("Erased texts may still lie in its files, since it is in use: run this again when it is not.")
+            out.hint("Erased texts may remain in its files, since the copy is in use: run this again when it is not.")
 
     out.answer(document, write)
     return DONE
@@ -29,7 +29,7 @@ def _restore_arguments(parser: Parser) -> None:
     parser.add_argument("backup", metavar="DIR", help="the directory of a backup")
     parser.add_argument("--into", metavar="NEW", required=True, help="a new directory for the store")
     parser.add_argument(
-        "--erasures-from", metavar="STORE", help="leave out what this store, the original, has erased since"
+        "--erasures-from", metavar="STORE", help="also apply the later erasures of this store, the original"
     )
 
 
@@ -57,18 +57,18 @@ COMMANDS = (
         _backup_arguments,
         _backup,
         (
-            ("backup backups/memory", "the first time all commits, later the new ones; writers may go on"),
+            ("backup backups/memory", "the first time all commits, later the new ones; writers may continue"),
             ("backup backups/memory --json", "for a program: the last commit and the root hash"),
         ),
     ),
     Command(
         "restore",
-        "make a store again of a backup",
+        "restore a store from a backup",
         _restore_arguments,
         _restore,
         (
             ("restore backups/memory --into memory", "every commit and text is checked on the way"),
-            ("restore backups/memory --into memory --erasures-from old", "without what the original erased since"),
+            ("restore backups/memory --into memory --erasures-from old", "without what the original erased later"),
         ),
     ),
 )

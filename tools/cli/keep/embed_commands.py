@@ -31,7 +31,7 @@ def _embed(args: Namespace, out: Output) -> int:
         if done.embedded:
             page.line(f"{wire.counted(done.embedded, 'text')} got vectors in {wire.counted(done.commits, 'commit')}")
         else:
-            page.line("every text has its vectors already, nothing was written" if not done.pending else "no text yet")
+            page.line("every text has vectors already, so nothing was written" if not done.pending else "no text yet")
         if done.pending:
             out.hint(f"{wire.counted(done.pending, 'text')} are left: run the command again.")
 
@@ -45,19 +45,19 @@ def _reembed_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--space",
         metavar="NAME",
-        help="what its embedding space is called (default: as the model, or its newest space)",
+        help="the name of its embedding space (default: that of the model, or its newest space)",
     )
     parser.add_argument(
-        "--drop", metavar="SPACE", help="drop an embedding space that no longer answers: its index is deleted"
+        "--drop", metavar="SPACE", help="drop an embedding space that is no longer in use, and delete its index"
     )
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason for dropping it, kept with it")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason for dropping it, stored with it")
     _add_limit(parser)
     arguments.add_author(parser)
 
 
 def _reembed(args: Namespace, out: Output) -> int:
     if args.to is None and args.drop is None:
-        raise arguments.UsageError("No action was given", "Name the model to move to with --to, or a space with --drop")
+        raise arguments.UsageError("No action was given", "Give a model with --to, or a space with --drop")
     with stores.open_existing(args, author=args.author) as db:
         done = None if args.to is None else _moved_document(db, args, out)
         dropped = False
@@ -73,17 +73,17 @@ def _reembed(args: Namespace, out: Output) -> int:
         if done is not None:
             page.line(f"{wire.counted(done.embedded, 'text')} got vectors by {done.model} in the space {done.space!r}")
             if done.in_use:
-                page.line(f"It answers now, in the place of {done.before!r}" if _has_replaced(done) else "It answers")
+                page.line(f"It answers now, instead of {done.before!r}" if _has_replaced(done) else "It answers")
             else:
                 page.line(
-                    f"{done.before!r} goes on answering: {wire.counted(done.pending, 'text')} are left. Run the"
+                    f"{done.before!r} still answers questions: {wire.counted(done.pending, 'text')} are left. Run the"
                     " command again."
                 )
         if dropped:
             page.line(f"The space {args.drop!r} was dropped")
         elif done is not None and _has_replaced(done):
             out.hint(
-                f"To give {done.before!r} up: {stores.command_prefix(args)} reembed --drop {shlex.quote(done.before)}"
+                f"To drop {done.before!r}: {stores.command_prefix(args)} reembed --drop {shlex.quote(done.before)}"
             )
 
     out.answer(document, write)
@@ -129,14 +129,14 @@ COMMANDS = (
         _arguments,
         _embed,
         (
-            ("embed", "all of them; `worlddb ingest` does it by itself"),
-            ("embed --limit 10000", "so many, and the rest another time"),
+            ("embed", "all of them; `worlddb ingest` also does it"),
+            ("embed --limit 10000", "a part, and the rest another time"),
             ("embed --embedder minilm", "a store's first vectors by another model than the default one"),
         ),
     ),
     Command(
         "reembed",
-        "move to another embedding model: the old vectors go on answering until the new ones are complete",
+        "move to another embedding model: the old vectors answer until the new ones are complete",
         _reembed_arguments,
         _reembed,
         (
@@ -145,7 +145,7 @@ COMMANDS = (
                 "reembed --to endpoint:nomic-embed-text@http://localhost:11434/v1",
                 "an endpoint; a key is in $WORLDDB_EMBEDDER_KEY",
             ),
-            ("reembed --drop default", "give up the vectors that do not answer any more"),
+            ("reembed --drop default", "drop vectors that are no longer in use"),
         ),
     ),
     Command(
@@ -153,6 +153,6 @@ COMMANDS = (
         "list the embedding spaces: which model made their vectors, and which one answers",
         _spaces_arguments,
         _spaces,
-        (("spaces", "the one in use, those that are kept, and those that were dropped"),),
+        (("spaces", "the space in use, the others, and the dropped ones"),),
     ),
 )

@@ -9,10 +9,10 @@ from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Diagnosis, Symptom, Veri
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 _VERDICTS: Final = {
-    "untrusted": "the head cannot be trusted, so it says nothing about the log",
-    "other_store": "the head is of another store, so it says nothing about this one",
+    "untrusted": "the head cannot be trusted, so it proves nothing about the log",
+    "other_store": "the head belongs to another store, so it proves nothing about this one",
     "shorter": "the log is shorter than the head says: commits at its end are gone",
-    "rewritten": "the log was rewritten: it does not begin with what the head stands for",
+    "rewritten": "the log was rewritten: it does not begin with the log of the head",
 }
 """Verdicts on a log and a head that do not fit, apart from damage of a single commit."""
 
@@ -27,7 +27,7 @@ def _verify_arguments(parser: Parser) -> None:
         help="also replay the log and compare every table and every entry of an index with the result",
     )
     parser.add_argument(
-        "--head", metavar="FILE", help="a checkpoint that was kept elsewhere: the log must begin with it"
+        "--head", metavar="FILE", help="a checkpoint that was stored elsewhere: the log must begin with it"
     )
     arguments.add_keys(parser)
 
@@ -67,7 +67,7 @@ def _verify(args: Namespace, out: Output) -> int:
             page.line(("intact", "good"), f"  {counts}" + (", and every table" if args.deep else ""))
             if head is not None:
                 signed = f", which {len(keys)} given keys have signed" if keys else "; its signatures were not checked"
-                page.line(f"The log begins with what the head {args.head} stands for{signed}.")
+                page.line(f"The log begins with the log of the head {args.head}{signed}.")
             for remark in found.remarks:
                 page.line(("note: ", "dim"), remark)
             return
@@ -87,7 +87,7 @@ def _verify(args: Namespace, out: Output) -> int:
             named = finding.seq and finding.seq <= found.commits and (bad or found.head != "rewritten")
             page.line(f"commit {finding.seq}: {finding.problem}" if named else finding.problem, indent=2)
         if not bad and all("`worlddb rebuild" in finding.problem for finding in found.findings):
-            out.hint("Only what is derived from the log is wrong: rebuild it as is said above, and nothing is lost.")
+            out.hint("Only projections are wrong: rebuild them as shown above, and nothing is lost.")
         elif head is None or bad or found.head in ("rewritten", "shorter"):
             out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
 
@@ -167,8 +167,8 @@ def _upgrade(args: Namespace, out: Output) -> int:
                 f" history of this store, {wire.time(each.ingested_at)}: {told}"
             )
         if made.listed:
-            out.hint("Nothing proves what is listed. It is in the log now; whatever is added later counts as damage.")
-        out.hint("Delete the backup when you no longer need it. Erasures do not reach it by themselves.")
+            out.hint("Nothing proves the listed erasures. They are in the log now; later additions count as damage.")
+        out.hint("Delete the backup when you no longer need it: later erasures do not reach it.")
 
     out.answer(document, write)
     return DONE
@@ -177,30 +177,33 @@ def _upgrade(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "verify",
-        "check that nothing was changed behind the engine's back, and name the first bad commit if it was",
+        "check that nothing was changed behind the engine's back, and name the first bad commit",
         _verify_arguments,
         _verify,
         (
             ("verify", "the chain of commits, every event and every text, and the root"),
             ("verify --deep --json", "also every table, for a program; exit code 1 if anything is wrong"),
-            ("verify --head monday.head --key witness.pub", "and that no commit up to that head was rewritten or lost"),
+            (
+                "verify --head monday.head --key witness.pub",
+                "also that no commit up to that head was rewritten or lost",
+            ),
         ),
     ),
     Command(
         "rebuild",
-        "throw projections away and derive them from the log again",
+        "delete projections and derive them from the log again",
         _rebuild_arguments,
         _rebuild,
-        (("rebuild", "all of them; the root comes out the same"), ("rebuild text", "only the text index")),
+        (("rebuild", "all of them, with the same root"), ("rebuild text", "only the text index")),
     ),
     Command(
         "upgrade",
-        "bring a store that an older release wrote up to date, with a backup first",
+        "upgrade a store that an older release wrote, after a backup",
         _upgrade_arguments,
         _upgrade,
         (
-            ("upgrade", "the backup goes beside the store; says so if there is nothing to do"),
-            ("upgrade --backup backups/before", "the backup goes there; run it again if it broke off"),
+            ("upgrade", "with the backup beside the store; does nothing if the store is up to date"),
+            ("upgrade --backup backups/before", "with the backup there; run it again after an interruption"),
         ),
     ),
 )
@@ -234,7 +237,7 @@ def _doctor(args: Namespace, out: Output) -> int:
 def _doctor_folder(args: Namespace) -> Path | None:
     """Return the named store; None if none was named and the default does not exist."""
     if args.place is not None and args.store is not None:
-        raise arguments.UsageError("The store was named twice", "Name it after the command, or with --store")
+        raise arguments.UsageError("The store was named twice", "Give it after the command, or with --store")
     if args.place is not None:
         args.store = args.place
     folder = stores.folder_of(args)
@@ -246,9 +249,9 @@ def _write_diagnosis(page: Page, out: Output, found: Diagnosis) -> None:
     for symptom in found.symptoms:
         _write_symptom(page, symptom)
     for name, why in found.skipped:
-        page.line(("not looked at: ", "warn"), f"{name}: {why}")
+        page.line(("not checked: ", "warn"), f"{name}: {why}")
     wrong = sum(symptom.wrong for symptom in found.symptoms)
-    of = f"of {found.store}" if found.store else "of the installation; no store was named, and none is here"
+    of = f"of {found.store}" if found.store else "of the installation; no store was given, and there is none here"
     checks = f"{wire.counted(len(found.checked), 'check')} {of}"
     if found.ok:
         page.line(("nothing is wrong", "good"), f"  {checks}")
@@ -270,13 +273,13 @@ def _write_symptom(page: Page, symptom: Symptom) -> None:
 DOCTOR_COMMANDS = (
     Command(
         "doctor",
-        "find out what is wrong with a store or an installation, why it matters, and what to type to mend it",
+        "find what is wrong with a store or an installation, why it matters, and the command that repairs it",
         _doctor_arguments,
         _doctor,
         (
             ("doctor", "this installation, and the store; exit code 1 if something is wrong"),
             ("doctor --deep", "also every row of the tables against the log"),
-            ("doctor --json", "for a monitor: every finding with its code and the command that mends it"),
+            ("doctor --json", "for a monitor: every finding with its code and the command that repairs it"),
         ),
     ),
 )

@@ -37,7 +37,7 @@ def write_difference(page: Page, found: Difference) -> None:
         page.tree(root)
     outside = [change for change in found.worlds if change.a == change.b]
     if outside:
-        page.line("What no world hash shows also differs:" if covered else "No world hash shows it:")
+        page.line("Outside of world hashes there are differences too:" if covered else "No world hash shows it:")
     for change in outside:
         page.tree(Branch(_name_line(change.path, change), _notes(change, change.events), ()))
     for record in found.altered:
@@ -139,19 +139,18 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--by",
         choices=("key", "path"),
-        help="compare stores without a common history by content: match worlds by where importers found them, or by"
-        " their path of names",
+        help="compare stores without a common history by content: match worlds by importers' keys or by path of names",
     )
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument(
         "--deep", action="store_true", help="also compare the stored bytes (done if nothing else differs)"
     )
     depth.add_argument("--hashes-only", action="store_true", help="never compare the stored bytes")
-    parser.add_argument("--html", metavar="FILE", help="also write a report that anybody can read in a browser")
+    parser.add_argument("--html", metavar="FILE", help="also write a report for a browser")
     parser.add_argument("--overwrite", action="store_true", help="replace the report's FILE if it exists")
 
 
-_REMEDY: Final = "Name a store's directory or a bundle"
+_REMEDY: Final = "Give a store's directory or a bundle"
 
 
 def _diff(args: Namespace, out: Output) -> int:
@@ -161,7 +160,7 @@ def _diff(args: Namespace, out: Output) -> int:
     b = a if args.b is None else stores.require_existing(Path(args.b), _REMEDY)
     if args.b is None and args.at_a is None and args.at_b is None:
         raise arguments.UsageError(
-            "There is only one store and one moment", "Name another store, or a moment with --at-a"
+            "Only one store and one moment were given", "Give another store, or a moment with --at-a"
         )
     found = worlddb.diff(
         a,
@@ -188,7 +187,7 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
         return None
     if folder.is_file():
         raise arguments.UsageError(
-            f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone"
+            f"{folder} is a bundle, which has only one moment", "Give --at-a or --at-b for the store alone"
         )
     with stores.open_existing_at(folder) as db:
         seq = db.view(**stores.parse_moment(moment)).seq
@@ -241,8 +240,8 @@ COMMANDS = (
             ("diff memory --at-a 12", "what changed since commit 12"),
             ('diff memory copy --world "The new job"', "below one world"),
             ("diff memory suspect --deep --html report.html", "byte by byte, with a report for anybody"),
-            ("diff memory team.bundle", "what the world in a bundle has become since"),
-            ("diff mine theirs --by path", "two stores that took in the same by themselves"),
+            ("diff memory team.bundle", "how the world in a bundle has changed since"),
+            ("diff mine theirs --by path", "two stores that imported the same data"),
         ),
     ),
 )

@@ -43,7 +43,7 @@ def _head(args: Namespace, out: Output) -> int:
         return DONE
 
     def write(page: Page) -> None:
-        page.line(("hypothetical", "warn"), f"  {head.supposes}; it has no checkpoint to be kept or signed")
+        page.line(("hypothetical", "warn"), f"  {head.supposes}; it has no checkpoint to store or sign")
         page.line(f"commit {head.seq}, root {head.root}")
 
     out.answer(document, write)
@@ -51,8 +51,8 @@ def _head(args: Namespace, out: Output) -> int:
 
 
 def _keygen_arguments(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="who holds the key, best a URL without https://")
-    parser.add_argument("--out", metavar="FILE", required=True, help="a new file for the signing key, which is secret")
+    parser.add_argument("name", metavar="NAME", help="the holder of the key, preferably a URL without https://")
+    parser.add_argument("--out", metavar="FILE", required=True, help="a new file for the secret signing key")
 
 
 def _keygen(args: Namespace, out: Output) -> int:
@@ -61,7 +61,7 @@ def _keygen(args: Namespace, out: Output) -> int:
     try:
         descriptor = os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise worlddb.InputError(f"{args.out} is already there, and may be somebody's key", "Name a new file") from None
+        raise worlddb.InputError(f"{args.out} exists already, and may be somebody's key", "Give a new file") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(pair.signing + "\n")
     document = {"name": args.name, "verifier": pair.verifier, "file": args.out}
@@ -83,7 +83,7 @@ def _prove_arguments(parser: Parser) -> None:
         "--consistency",
         metavar="N",
         nargs="+",
-        help="in place of REF: prove that the log of N commits is the beginning of the log of M, or of the present log",
+        help="instead of REF: prove that the log of N commits is the beginning of the log of M, or of the present log",
     )
     parser.add_argument("--out", metavar="FILE", help="write the proof into this file (default: print it)")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
@@ -91,7 +91,7 @@ def _prove_arguments(parser: Parser) -> None:
 
 def _prove(args: Namespace, out: Output) -> int:
     if (args.ref is None) == (args.consistency is None):
-        raise arguments.UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
+        raise arguments.UsageError("Give either a reference or --consistency", "See `worlddb prove --help`")
     if args.out is not None:
         arguments.refuse_existing(args.out, overwrite=args.overwrite)
     with stores.open_existing(args) as db:
@@ -101,7 +101,7 @@ def _prove(args: Namespace, out: Output) -> int:
     if args.consistency is None:
         document["shows_text"] = proof.get("shown") is not None
         if args.with_text and not document["shows_text"]:
-            out.warn("The proof shows no text: it was erased, or there never was any.")
+            out.warn("The proof has no text: it was erased, or there never was any.")
     if args.out is None:
         out.verbatim(document, text)
         return DONE
@@ -109,7 +109,7 @@ def _prove(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         page.line(f"wrote {args.out}, {len(text):,} bytes")
-        out.hint(f"Check it with nothing but a head: worlddb check-proof {shlex.quote(args.out)} --head FILE")
+        out.hint(f"Check it with only a head: worlddb check-proof {shlex.quote(args.out)} --head FILE")
 
     out.answer(document, write)
     return DONE
@@ -196,18 +196,18 @@ def _claim_fields(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
 def _cosign_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the head to sign")
     parser.add_argument("--sign", metavar="KEYFILE", required=True, help="the file with the signing key")
-    parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must continue it")
+    parser.add_argument("--since", metavar="FILE", help="the last signed head, which the new one must continue")
     parser.add_argument("--proof", metavar="FILE", help="a proof of consistency from that head to the new one")
     parser.add_argument(
-        "--first", action="store_true", help="in place of both: this witness has signed no head of this log before"
+        "--first", action="store_true", help="instead of both: this witness has not signed a head of this log before"
     )
 
 
 def _cosign(args: Namespace, out: Output) -> int:
     if (args.since is None) != (args.proof is None) or (args.since is None) != args.first:
         raise arguments.UsageError(
-            "A witness signs what goes on from the last head that it signed",
-            "Give both --since and --proof; or --first, if it has signed no head of this log before",
+            "A witness signs only heads that continue its last signed head",
+            "Give both --since and --proof; or --first for the first head of this log",
         )
     head, key = stores.read_file(args.file, worlddb.MAX_CHECKPOINT_BYTES), stores.load_key(Path(args.sign))
     text = worlddb.sign_checkpoint(head, key)
@@ -229,9 +229,12 @@ COMMANDS = (
         _head_arguments,
         _head,
         (
-            ("head > monday.head", "to keep elsewhere; `worlddb verify --head monday.head` holds the store against it"),
+            (
+                "head > monday.head",
+                "to store elsewhere; `worlddb verify --head monday.head` checks the store against it",
+            ),
             ("head --sign ada.key --sign audit.key", "with two signatures"),
-            ("head --ingested 12 --json", "what it was after commit 12, for a program"),
+            ("head --ingested 12 --json", "as it was after commit 12, for a program"),
         ),
     ),
     Command(
@@ -256,21 +259,21 @@ COMMANDS = (
     ),
     Command(
         "prove",
-        "prove, to somebody with a head and no store, that something was there or that nothing was rewritten",
+        "prove, to somebody with only a head, that something was in the store or that nothing was rewritten",
         _prove_arguments,
         _prove,
         (
             (
                 'prove "On tea" --world Shelf --with-text --out tea.proof',
-                "this version is in that world, and says this",
+                "this version is in that world, with this text",
             ),
-            ("prove 3fa9c2d1 --ingested 12 --head monday.head", "as of commit 12, for whoever kept that head"),
+            ("prove 3fa9c2d1 --ingested 12 --head monday.head", "as of commit 12, for a holder of that head"),
             ("prove --consistency 12 40", "the log of 40 commits begins with the log of 12"),
         ),
     ),
     Command(
         "check-proof",
-        "check a proof with nothing but a head: no store is opened",
+        "check a proof with only a head; no store is opened",
         _check_arguments,
         _check_proof,
         (
