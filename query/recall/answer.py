@@ -122,15 +122,19 @@ def bare(found: ranking.Ranked) -> float:
 def _versions_then(
     snapshot: visible.VisibleSnapshot, request: Request, found: ranking.Ranked
 ) -> list[asof.SeenVersion]:
-    """What a statement said before at a time in the question, if it says something else now: what was corrected.
+    """What a statement says beside what is shown of it, at a time in the question or now: what was corrected.
 
-    Turns of a conversation are left out: who corrects one says what was said.
+    What replaced another world is a hit beside that. Turns of a conversation are left out: who corrects one says what
+    was said.
     """
     past = retrieve.past_times(request, snapshot.place.moment.valid)
     node, seen, *_ = found.passed
-    if not past or retrieve.THEN in found.parts or seen.row.type == _TURN:
+    if not past or seen.row.type == _TURN:
         return []
     tables, moment = snapshot.tables, snapshot.place.moment
+    if retrieve.THEN in found.parts:
+        now = request.choice.version(tables, node, moment)
+        return [] if now is None or snapshot.body(now.row) is None else [now]
     held = (each for period in past for each in valid_period.versions_in(tables, node, moment, period))
     said = {each.number: each for each in held if snapshot.body(each.row) is not None}
     return list(said.values())

@@ -1331,6 +1331,19 @@ def test_a_plan_that_is_corrected_is_the_other_plan_from_its_own_beginning_on(
     assert texts(mem.as_of("2990-07-01").recall("flies")) == ([] if until else ["Ana flies to Oslo."])
 
 
+@pytest.mark.parametrize("question", ["Where did Ana live in 2021?", "Where did Ana live before Porto?"])
+def test_what_was_corrected_and_what_was_replaced_are_told_alike(mem: worlddb.Memory, question: str) -> None:
+    """Of a corrected memory the answer for a past time left out what it says now."""
+    home = mem.add("Ana lives in Lisbon.", since="2020-01-01", about="Ana")
+    mem.correct(home, "Ana lives in Porto.", since="2023-01-01")
+    lines = [line.partition(" [")[0] for line in mem.context(question).splitlines()]
+    other = worlddb.memory(mem.db, user="bea")
+    home = other.add("Ana lives in Lisbon.", since="2020-01-01", about="Ana")
+    other.add("Ana lives in Porto.", since="2023-01-01", about="Ana", replaces=home)
+    assert [line.partition(" [")[0] for line in other.context(question).splitlines()] == lines
+    assert lines == ["- 2020-01-01 to 2023-01-01: Ana lives in Lisbon.", "- 2023-01-01: Ana lives in Porto."]
+
+
 def test_a_correction_that_is_called_off_says_that_what_it_replaced_does_not_come_back(mem: worlddb.Memory) -> None:
     """A plan by replaces= had such a note, and one by correct() none; nothing held from then on."""
     home = mem.add("Ana lives in Rome.", since="2020-01-01")
