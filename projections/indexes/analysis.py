@@ -234,7 +234,12 @@ _IRREGULAR: Final = """
     sit sat; sleep slept; slide slid; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen;
     stick stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken;
     teach taught; tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
-    wear wore worn; weep wept; win won; withdraw withdrew withdrawn; write wrote written
+    wear wore worn; weep wept; win won; withdraw withdrew withdrawn; write wrote written;
+    arise arose arisen; awake awoke awoken; bend bent; bleed bled; cling clung; creep crept; flee fled;
+    forbid forbade forbidden; foresee foresaw foreseen; kneel knelt; leap leapt; mistake mistook mistaken;
+    outgrow outgrew outgrown; overcome overcame; overhear overheard; oversleep overslept; prove proven;
+    rebuild rebuilt; repay repaid; resell resold; rewrite rewrote rewritten; shrink shrank shrunk; sneak snuck;
+    spill spilt; spoil spoilt; swell swollen; undergo underwent undergone; undo undid undone; weave wove woven
 """
 """English verbs with a past that no stemmer leads back to them, each with its forms; none that is mostly something
 else ("rose", "bore", "ground", "wound", "lay")."""
@@ -294,6 +299,27 @@ _NUMBER_OF_CODE: Final = re.compile(r"(?<![^\W_])[^\W\d_]{1,8}(\d{1,6})(?![^\W_]
 """The number in one that is one word: HER4."""
 
 
+_GROUPED: Final = re.compile(r"(?<![\w.,])\d{1,3}(?:[.,'’\s]\d{3})+(?!\w|[.,'’]\d{3})")
+"""A number whose thousands are parted, as one language or another does: 1,100, 1.100, 1 100, 1'100."""
+_UNGROUPED: Final = re.compile(r"(?<![\w.,])[1-9]\d{3,8}(?!\w)")
+"""One of which they may be parted elsewhere."""
+_YEAR_LIKE: Final = re.compile(r"(?:19|20)\d\d")
+GROUP_BOOST: Final = 0.5
+"""A few digits of a number are less than the number: as much as other words have here beside their stems."""
+
+
+def _number_terms(text: str) -> list[Term]:
+    """What the numbers of a query may be elsewhere: 1100 for 1,100, and 1 and 100 for 1100.
+
+    Texts have parted numbers as several words. Of what may be a year the first digit is not looked for.
+    """
+    found = [Term(PLAIN, re.sub(r"\D", "", number), 1.0, instead=True) for number in _GROUPED.findall(text)]
+    for number in _UNGROUPED.findall(text):
+        parts = f"{int(number):,}".split(",")[_YEAR_LIKE.fullmatch(number) is not None :]
+        found += [Term(PLAIN, part, GROUP_BOOST, instead=True) for part in parts]
+    return found
+
+
 def query_terms(text: str) -> tuple[Term, ...]:
     """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
@@ -312,6 +338,8 @@ def query_terms(text: str) -> tuple[Term, ...]:
     codes = [f"{word[:-1]}{number}".lower() for word, number in _CODE.findall(text[:MAX_QUERY_CHARACTERS])]
     codes += _NUMBER_OF_CODE.findall(text[:MAX_QUERY_CHARACTERS])
     terms += [Term(STEM, code, 1.0, instead=True) for code in dict.fromkeys(codes) if code not in stems]
+    numbers = _number_terms(text[:MAX_QUERY_CHARACTERS])
+    terms += [term for term in dict.fromkeys(numbers) if term.text not in stems]
     if dropped is STOP_WORDS:
         others = (other for stem in {*stems.values()} for other in _other_forms().get(stem, ()))
         terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))

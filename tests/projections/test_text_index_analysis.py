@@ -257,11 +257,30 @@ def test_the_words_that_matched_are_those_with_a_sought_stem(said: list[tuple[st
         ("Where did they go?", "They went to Rome, and had gone to Bari", ["went", "gone"]),
         ("What was she eating?", "She ate sushi", ["ate"]),
         ("What had he taught?", "He teaches maths", ["teaches"]),
+        ("Who drives the van?", "Ben drove a van, and has driven buses", ["drove", "van", "driven"]),
+        ("What did she overcome?", "She overcame a cold", ["overcame"]),
         ("Wer hat das Buch, das er buy nennt?", "Er bought", []),
     ],
 )
 def test_a_question_finds_the_other_forms_of_irregular_verbs(question: str, text: str, found: list[str]) -> None:
     assert [word for word in matched_words(text, query_terms(question)) if word != "ana"] == found
+
+
+WRITTEN = ("1100", "1,100", "1.100", "1 100", "1\u202f100", "1'100", "1’100", "1.100,50")
+
+
+@pytest.mark.parametrize("asked", WRITTEN)
+def test_an_amount_is_found_however_its_thousands_are_parted(asked: str) -> None:
+    for said in WRITTEN:
+        assert matched_words(f"Rent: € {said} here", query_terms(f"who pays {asked}?")), (asked, said)
+    (joined,) = [term.text for term in query_terms("1 234 567 people") if term.instead]
+    assert joined == "1234567"
+
+
+def test_the_parts_of_a_number_count_less_and_the_first_digit_of_a_year_is_none() -> None:
+    parts = [(term.text, term.weight) for term in query_terms("paid 21500 in 2023") if term.instead]
+    assert parts == [("21", 0.5), ("500", 0.5), ("023", 0.5), ("pay", 1.0)]
+    assert not any(term.instead for term in query_terms("room 110 at 10:30, version 1.2.3, 0049 30 5"))
 
 
 def test_another_form_stands_for_a_word_and_asks_for_no_more() -> None:
