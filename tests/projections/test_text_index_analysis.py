@@ -271,8 +271,8 @@ WRITTEN = ("1100", "1,100", "1.100", "1 100", "1\u202f100", "1'100", "1’100", 
 
 @pytest.mark.parametrize("asked", WRITTEN)
 def test_an_amount_is_found_however_its_thousands_are_parted(asked: str) -> None:
-    for said in WRITTEN:
-        assert matched_words(f"Rent: € {said} here", query_terms(f"who pays {asked}?")), (asked, said)
+    for other in WRITTEN:
+        assert matched_words(f"Rent: € {other} here", query_terms(f"who pays {asked}?")), (asked, other)
     (joined,) = [term.text for term in query_terms("1 234 567 people") if term.instead]
     assert joined == "1234567"
 
