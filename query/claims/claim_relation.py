@@ -740,7 +740,15 @@ def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
         return True
     own, other = earlier.content - later.content, later.content - earlier.content
     is_on = any(way is not None and way[1] == "on" for way in ways)
-    return not is_on and bool(own & earlier.names) and bool(other & later.names)
+    named = own & earlier.names, other & later.names
+    # Who is in Sales has a job there, and may be in Porto.
+    return not is_on and all(named) and (named[0] | named[1]).isdisjoint(_department_stems())
+
+
+@cache
+def _department_stems() -> frozenset[str]:
+    """The stems of parts of a firm, in which somebody is without being in that place."""
+    return frames.stems(_DEPARTMENTS.split())
 
 
 def _names_country(one: Frame) -> bool:
@@ -772,6 +780,11 @@ _ROLE_OF: Final = re.compile(
 )
 _WHERE: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:\w+ )?(in|on|at|near|by|above|below|behind|under|inside|outside) "
+)
+_DEPARTMENTS: Final = (
+    "sales marketing finance accounting accounts controlling hr legal compliance engineering development operations"
+    " support procurement purchasing logistics it research design product production quality administration"
+    " management recruiting communications"
 )
 _COUNTRIES: Final = (
     "portugal spain france germany italy england scotland wales ireland britain uk netherlands holland belgium"
