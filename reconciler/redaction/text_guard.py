@@ -40,7 +40,9 @@ _NAMES_KEPT_COMMANDS: Final = (
     *_REMOVING_COMMANDS,
 )
 """Commands whose names identify their subject, or are proved; redacting them would change the subject."""
-ALWAYS_SCANNED_COMMANDS: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
+ALWAYS_SCANNED_COMMANDS: Final = frozenset(
+    (cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.SetPlan, cmd.Import)
+)
 """Commands that are always searched: their texts are in an event, or they bring personal data of others."""
 _WORLD_FIELDS: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
 """The fields that name the world of a text; the first one given counts."""
@@ -411,7 +413,7 @@ def _holds_terms(command: cmd.Command, field: str) -> bool:
 
 
 def _type_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
-    """Further texts that are never redacted: the word for a type, and the subject of trust."""
+    """Further texts that are never redacted: the word for a type, the subject of trust, the names in a plan."""
     if isinstance(command, _CALLER_TYPED_COMMANDS) and command.type:
         yield "type", command.type
     if isinstance(command, cmd.SetBeliefs):
@@ -420,6 +422,8 @@ def _type_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
         yield "inverse", ev.Laws.unpacked(command.digest).inverse
     if isinstance(command, cmd.SetProfile):
         yield from _texts_within([command.profile, *command.node_types, *command.relations], "vocabulary")
+    if isinstance(command, cmd.SetPlan):
+        yield from _texts_within([command.plan, *(command.features or ())], "plan")
 
 
 def _texts_within(value: Any, place: str = "", is_read: IsRead = _is_any_text) -> Iterator[tuple[str, str]]:
