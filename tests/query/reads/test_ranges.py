@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,7 +150,7 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
     return given
 
 
-def recalled(view: View, lanes: Iterable[str]) -> list[worlddb.Hit]:
+def recalled(view: View, lanes: Sequence[str]) -> list[worlddb.Hit]:
     """The hits that a lane found; others are there because they contradict one of these."""
     return [hit for hit in view.recall(QUERY, k=ALL, exact=True, lanes=lanes) if hit.lanes]
 
