@@ -514,7 +514,7 @@ class PackedTable(write_buffer.Table):
         if not first.startswith(place):  # type: ignore[union-attr]
             return None
         mask_end, key_bytes, row_bytes = shape
-        layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)  # type: ignore[arg-type]
+        layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)
         return layout.value_of(stored, key)  # type: ignore[arg-type]
 
     def _all_packed(self) -> bool:
@@ -875,7 +875,7 @@ class PackedTable(write_buffer.Table):
         rows: list[write_buffer.Pair] = []
         if first.startswith(place):  # type: ignore[union-attr]
             mask_end, key_bytes, row_bytes = shape
-            layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)  # type: ignore[arg-type]
+            layout = _layout(stored[_COUNT_BYTES:mask_end], key_bytes, row_bytes)
             rows = layout.rows_under(stored, prefix)  # type: ignore[arg-type]
         # The page behind has more of them if what sets it apart says so, or if the one that begins with them is full.
         if behind.startswith(at) and (behind != at or len(rows) == layout.count_of(stored)):  # type: ignore[arg-type]
