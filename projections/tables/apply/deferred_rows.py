@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from itertools import chain, compress, repeat
 from typing import Protocol
 
-from msgspec.structs import astuple
-
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import Interval
@@ -40,13 +38,16 @@ def put_worlds(
     aliases: Sequence[Alias],
 ) -> None:
     """Put the rows of new lineages, but for those of the ``nodes`` table."""
-    lineages, positions, details, begins, ends, _, stated = zip(*map(astuple, events), strict=True)
+    # A column at a time: to turn thousands of rows at once takes four times as long.
+    positions = [event.body for event in events]
     ids = list(map(blobs.blob_id, positions))
     bodies = list(map(blobs.body, positions))
     names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
     types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
     numbers = list(map(schema.U64.pack, nodes))
-    tables.lineages.put_new(list(lineages), numbers)
+    tables.lineages.put_new([event.lineage for event in events], numbers)
+    begins, ends = [event.valid_from for event in events], [event.valid_to for event in events]
+    details, stated = [event.details for event in events], [event.stated for event in events]
     columns = (ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types, stated)
     versions = map(schema.VERSION.pack, *columns)
     tables.versions.put_new(list(map(schema.VERSION_KEY.pack, nodes, repeat(1))), versions)
@@ -64,45 +65,32 @@ def put_worlds(
 
 def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -> None:
     """Put the rows of new edges."""
-    events, codes, sources, targets, homes = zip(*edges, strict=True)
-    (
-        ids,
-        _,
-        _,
-        source_versions,
-        _,
-        target_versions,
-        _,
-        begins,
-        until,
-        details,
-        nonces,
-        keyed,
-        handler_versions,
-    ) = zip(*map(astuple, events), strict=True)
+    events, codes = [edge[0] for edge in edges], [edge[1] for edge in edges]
+    sources, targets = [edge[2] for edge in edges], [edge[3] for edge in edges]
+    ids = [event.edge for event in events]
     places = list(map(schema.EDGE_KEY.pack, sources, codes, numbers))
     rows = map(
         schema.EDGE.pack,
         ids,
         targets,
-        homes,
-        source_versions,
-        target_versions,
+        [edge[4] for edge in edges],
+        [event.source_version for event in events],
+        [event.target_version for event in events],
         repeat(seq),
         repeat(schema.LIVE),
-        begins,
-        until,
+        [event.valid_from for event in events],
+        [event.valid_to for event in events],
         repeat(0),
-        details,
-        handler_versions,
+        [event.details for event in events],
+        [event.handler_version for event in events],
     )
     tables.out.put_new(places, rows)
     tables.back.put_new(
         list(map(schema.EDGE_KEY.pack, targets, codes, numbers)), map(schema.U64_U64.pack, sources, repeat(schema.LIVE))
     )
-    tables.edges.put_new(list(ids), places)
-    if any(keyed):
-        unique = [(nonce, place) for nonce, place, only in zip(nonces, places, keyed, strict=True) if only]
+    tables.edges.put_new(ids, places)
+    unique = [(event.nonce, place) for event, place in zip(events, places, strict=True) if event.keyed]
+    if unique:
         tables.edge_keys.put_new([nonce for nonce, _ in unique], [place for _, place in unique])
 
 
