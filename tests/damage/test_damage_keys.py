@@ -103,7 +103,7 @@ def test_a_key_of_another_length_hides_no_commit(tmp_path: Path) -> None:
 def test_a_log_that_does_not_end_where_it_says_is_neither_opened_nor_written(make: object, tmp_path: Path) -> None:
     assert callable(make)
     store, last = make(tmp_path / "store")
-    with pytest.raises(worlddb.DamagedStore, match=f"it ends at {last}, but there is a commit"):
+    with pytest.raises(worlddb.DamagedStore, match=f"its end at {last}, but there is a commit"):
         worlddb.open(store, author="x", create=False)
     assert any(symptom.code == "damaged" for symptom in worlddb.diagnose(store, deep=True).symptoms)
 

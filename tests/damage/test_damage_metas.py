@@ -138,7 +138,7 @@ def test_the_file_of_another_store_and_one_that_was_rolled_back_and_written_to_a
     (memory / "forked" / "data.mdb").write_bytes(older)
     for source in (other, store_of(memory / "forked", 15)):
         shutil.copyfile(source / "data.mdb", store / "data.mdb")
-        with pytest.raises(DamagedStore, match="has another commit 12 than was acknowledged here"):
+        with pytest.raises(DamagedStore, match="has another commit 12 than the one acknowledged here"):
             worlddb.open(store)
 
 

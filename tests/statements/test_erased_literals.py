@@ -72,7 +72,7 @@ def test_a_literal_that_nobody_states_is_refused_and_nothing_else_is_taken_for_o
     for other in (Literal("Marmalade"), Literal(GONE, language="fr"), Literal(GONE.upper())):
         refused = db.erase_literal(world, other, reason="request 7")
         assert refusal(refused) == "literal_not_stated" and GONE[:9] not in str(refused.outcome)
-    with pytest.raises(worlddb.InputError, match="no literal"):
+    with pytest.raises(worlddb.InputError, match="not a literal"):
         db.erase_literal(world, A, reason="request 7")
     with pytest.raises(worlddb.InputError, match="reason"):
         db.erase_literal(world, Literal(GONE), reason="")
