@@ -285,7 +285,7 @@ def repeated_receipt(
         ):
             return not_compared(receipt, [*gone, *found.uncompared])
     raise errors.IdempotencyConflict(
-        f"The idempotency key {key[:80]!r} belongs to another command, committed at {seq}",
+        f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
         "Use a new key for a new command",
         seq=seq,
     )
