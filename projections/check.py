@@ -104,7 +104,7 @@ def _find_leftover_vectors(log: LmdbLog, tables: rows.Tables, folder: Path) -> I
         found = list(asof.vectors_left(log, tables, node))
         if found:
             ref = tables.node(node).lineage.hex()
-            told = f"{len(found)} of the vectors of {ref} are of texts that were erased"
+            told = f"{len(found)} vectors of {ref} belong to erased texts"
             command = f"worlddb --store {store} erase {ref} --reason REASON"
             yield verify.Finding(found[0].seq, f"{told}. To erase them too, run `{command}`")
 
@@ -114,7 +114,10 @@ def _add_remedy(folder: Path, finding: verify.Finding) -> verify.Finding:
     if finding.problem != verify.UNFINISHED:
         return finding
     command = f"worlddb --store {shlex.quote(str(folder))} stats"
-    told = f"To finish it, close what else has the store open, see that the disk has room, and run `{command}`"
+    told = (
+        "To finish it, close other programs that have the store open, make sure that the disk has room, and run "
+        f"`{command}`"
+    )
     return finding._replace(problem=f"{finding.problem}. {told}")
 
 
@@ -132,7 +135,7 @@ def tree_findings(env: environment.Environment, last: int) -> list[verify.Findin
     return (
         []
         if found == expected
-        else [verify.Finding(last, "the tables' tree over the commits is not that of the headers")]
+        else [verify.Finding(last, "the tables' Merkle tree over the commits does not match the headers")]
     )
 
 
@@ -232,7 +235,7 @@ def snapshot_findings(
         with env.read() as txn:
             goes = told and seq not in dict(LmdbLog(txn).snapshots())  # Something was erased meanwhile.
         if (unfit or told) and not goes and place.is_dir():
-            problem = told or "it is not what was written, or was made by an earlier release; replays do not use it"
+            problem = told or "it was altered, or an earlier release made it; replays do not use it"
             yield SnapshotFinding(place, not unfit, f"the snapshot of commit {seq} in {place}: {problem}. Delete it")
 
 
@@ -273,7 +276,7 @@ def _find_record_difference(copy: LmdbLog, log: LmdbLog, first: int, last: int) 
     """
     for seq in range(first, last + 1):
         if copy.stored_header(seq) != log.stored_header(seq) or copy.stored_events(seq) != log.stored_events(seq):
-            return f"its commit {seq} is not that of the store"
+            return f"its commit {seq} differs from the store's"
         events = log.events(seq)
         later = {
             at for event in events.events if isinstance(event, Imported | TakenOver | Forked) for at in event.absent
@@ -281,7 +284,7 @@ def _find_record_difference(copy: LmdbLog, log: LmdbLog, first: int, last: int) 
         for at in range(events.blob_count):
             one, other = copy.blob(seq, at), log.blob(seq, at)
             if one != other and not (one is None and at in later):
-                return f"blob {at} of its commit {seq} is not that of the store"
+                return f"blob {at} of its commit {seq} differs from the store's"
     return ""
 
 
@@ -336,12 +339,12 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
             if pair != (key, value):
                 shown = pair[0] if pair is not None else key
                 findings.append(
-                    verify.Finding(last, f"the table {name} differs from what the log says at key {shown.hex()[:40]}")
+                    verify.Finding(last, f"the table {name} differs from the log at key {shown.hex()[:40]}")
                 )
                 break
         else:
             if next(theirs, None) is not None:
-                findings.append(verify.Finding(last, f"the table {name} holds more than the log says"))
+                findings.append(verify.Finding(last, f"the table {name} has more rows than the log gives"))
         found = kept.by_name()[name]
         if isinstance(found, packed_runs.PackedTable | transaction.TrieTable):
             findings += (verify.Finding(last, f"of the table {name}, {fault}") for fault in islice(found.faults(), 1))
@@ -357,13 +360,13 @@ def head_findings(log: LmdbLog, tables: rows.Tables) -> list[verify.Finding]:
     """
     last = log.last_stored()
     findings = [
-        verify.Finding(last, f"there is a record of no known table, under the key {key.hex()[:40]}")
+        verify.Finding(last, f"a record of an unknown table lies under the key {key.hex()[:40]}")
         for key in tables.strays()
     ]
     try:
         head = log.head()
         if head.seq != last:
-            problem = f"the log says that it ends at {head.seq}, but its last commit is {last}"
+            problem = f"the log records its end at {head.seq}, but its last commit is {last}"
             return [verify.Finding(min(head.seq, last) + 1, problem)]
         findings.extend(head_row_findings(log, tables, last))
     except errors.WorldDBError as error:
@@ -481,10 +484,10 @@ def _last_row_findings(log: LmdbLog, tables: rows.Tables, first: int, last: int)
     for seq in range(first, last + 1):
         key = log.header(seq).key
         if key and tables.keys.get(key) != schema.U64.pack(seq):
-            yield verify.Finding(seq, "the tables do not have the idempotency key that it was made under")
+            yield verify.Finding(seq, "the tables lack its idempotency key")
         for event in log.events(seq).events:
             if type(event) is Created and not _has_right_hash(tables, event.lineage):
-                yield verify.Finding(seq, f"the tables do not have what it wrote of {event.lineage.hex()[:12]}")
+                yield verify.Finding(seq, f"the tables lack what it wrote of {event.lineage.hex()[:12]}")
 
 
 def _earlier_commit_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
@@ -503,12 +506,12 @@ def _earlier_commit_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding
 def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[verify.Finding]:
     """The head record and the tables' root hash against the last commit."""
     if log.head().chain != log.chain(last):
-        yield verify.Finding(last, "the head record does not have the chain hash of the last commit")
+        yield verify.Finding(last, "the head record lacks the chain hash of the last commit")
     found = tables.hash_row(schema.ROOT_NODE, last)
     if tables.progress().seq != last:
         yield verify.Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits")
     elif found is None or found[1][: ids.HASH_BYTES] != log.header(last).root:
-        yield verify.Finding(last, "the tables' root hash is not the one that the last commit recorded")
+        yield verify.Finding(last, "the tables' root hash is not the one in the last commit")
 
 
 def _has_right_hash(tables: rows.Tables, lineage: bytes) -> bool:

@@ -172,7 +172,7 @@ def rebuild_if_behind(log: LmdbLog, tables: rows.Tables) -> None:
     last = max(log.last_stored(), known[0] if known else 0)
     if last > head:
         raise errors.DamagedStore(
-            f"The log says that it ends at {head}, but there was a commit {last}",
+            f"The log records its end at {head}, but there was a commit {last}",
             "Restore the store from a backup",
             seq=head + 1,
         )

@@ -43,8 +43,8 @@ def try_finish_erasures(env: environment.Environment, *, wait_seconds: float | N
         except (UnavailableError, StoreError) as error:
             return error.message
         except text_snapshot.IndexUnwritable as error:
-            return str(error) or "an index cannot be written to"
-    return "others erase again and again"
+            return str(error) or "an index is not writable"
+    return "other processes keep erasing"
 
 
 def _delete_indexes(env: environment.Environment, wait_seconds: float) -> None:

@@ -128,8 +128,8 @@ class TextFollower:
             except text_snapshot.IndexUnreadable:
                 self._rebuild_damaged(views, head)
         raise errors.DamagedStore(
-            f"the text index at {self._folder} cannot be read, not even after it was made anew",
-            "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
+            f"the text index at {self._folder} cannot be read, even after a rebuild",
+            "Check its disk, then delete that folder: it holds nothing that the log does not",
         )
 
     def begin(self, search: text_snapshot.TextSearch, *, head: int, threads: Executor) -> tail.StartedSearch:
@@ -256,7 +256,7 @@ class TextFollower:
             except text_snapshot.IndexLocked as error:
                 raise errors.WriterBusy(
                     f"the text index at {self._folder} could not be locked: {error}",
-                    "Try again when the other process is done",
+                    "Try again when the other process has finished",
                 ) from error
             except text_snapshot.IndexUnwritable as error:
                 raise self._unwritable_error(f": {error}") from error
@@ -266,7 +266,7 @@ class TextFollower:
     def _unwritable_error(self, why: str) -> errors.UnavailableError:
         return errors.UnavailableError(
             f"the text index at {self._folder} could not be written{why}",
-            "Check the disk's space and permissions; searches work meanwhile, more slowly",
+            "Check the disk's space and permissions; until then searches work, but more slowly",
         )
 
     def status(self) -> Status:
@@ -388,7 +388,7 @@ class TextFollower:
                 return None
             chain = self._chain_at(walk.boundary)
             if chain is None:
-                raise text_snapshot.IndexUnwritable(f"the log does not reach {walk.boundary}")
+                raise text_snapshot.IndexUnwritable(f"the log ends before {walk.boundary}")
             return Marker(self._store_id, walk.boundary, chain)
 
         index.apply_up_to(up_to_boundary(), reached)

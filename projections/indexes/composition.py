@@ -257,5 +257,5 @@ def checked_pool(pool: object) -> str:
         InputError: it is none.
     """
     if not isinstance(pool, str) or pool not in POOLS:
-        raise errors.InputError(f"There is no pool {errors.shown(pool)}", f"Give one of: {', '.join(POOLS)}")
+        raise errors.InputError(f"The pool {errors.shown(pool)} is unknown", f"Give one of: {', '.join(POOLS)}")
     return pool

@@ -94,7 +94,7 @@ def _check_world(env: Environment, file: Path, secret: bytes) -> tuple[list[Inde
     stamp = kept_worlds.file_stamp(file)
     with env.read() as txn:
         faults = kept_worlds.find_faults(LmdbLog(txn), Tables(txn), file, secret)
-    what = f"what is kept of the world {file.stem[:12]}"
+    what = f"the index of the world {file.stem[:12]}"
     found = [IndexFinding(file, "text", _describe_fault(env, what, "text", Fault(fault))) for fault in faults]
     return found, stamp != kept_worlds.file_stamp(file)
 
@@ -105,7 +105,7 @@ def _check_summaries(env: Environment, folder: Path, secret: bytes) -> list[Inde
         is_whole = witness.unseal_bytes(secret, witness.SUMMARIES, (folder / FRESH_FILE).read_bytes()) is not None
     except OSError:
         return []
-    what, fault = "what is kept of fresh summaries", Fault("is not as it was written")
+    what, fault = "the index of fresh summaries", Fault("was altered")
     return [] if is_whole else [IndexFinding(folder, "text", _describe_fault(env, what, "text", fault))]
 
 
@@ -161,11 +161,14 @@ def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDo
     apart -= {entry[:2] for entry in missing | foreign | twice}
     if apart:
         faults.append(
-            Fault("holds other words than the texts have", {(node, expected[node, at]) for node, at in apart})
+            Fault(
+                "holds words that the texts do not have, or lacks some",
+                {(node, expected[node, at]) for node, at in apart},
+            )
         )
     elif otherwise and not faults:
         # One text that is longer or shorter changes the average length, and with it the score of every text.
-        faults.append(Fault("counts the words of a text otherwise than the text has them"))
+        faults.append(Fault("has wrong word counts of a text"))
     return faults
 
 
@@ -199,7 +202,7 @@ def _check_vectors(
         rows = _read_in_chunks(env, partial(_rows_of_space, space), base.marker.seq)
         faults = _vector_faults(base, rows, dimension)
     if not fits and not faults:
-        faults = [Fault("is not as it was written")]
+        faults = [Fault("was altered")]
     found = [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", fault)) for fault in faults]
     return found, stamp != vector_base.folder_stamp(folder)
 
@@ -213,11 +216,7 @@ def _check_composed(
     """
     what = f"the composed embeddings of space {space}"
     if composed_vectors.is_damaged(folder, dimension, secret):
-        return [
-            IndexFinding(
-                folder, "vectors", _describe_fault(env, what, "vectors", Fault("are not as they were written"))
-            )
-        ]
+        return [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", Fault("were altered")))]
     kept = composed_vectors.load(folder, dimension, secret)
     if kept is None or not _is_ours(env, kept.marker):
         return []
@@ -233,7 +232,7 @@ def _check_composed(
     }
     if not unlike and anew.scheduled_changes() == sorted(kept.turns):
         return []
-    fault = Fault("are not what the vectors of the log come to", {(node, kept.marker.seq) for node in unlike})
+    fault = Fault("differ from those of the log's vectors", {(node, kept.marker.seq) for node in unlike})
     return [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", fault))]
 
 
@@ -251,12 +250,12 @@ def _vector_faults(base: vector_base.VectorBase, rows: Iterator[vector_rows.Vect
             same[:count] &= (base.rows(place, end) == matrix[:count].astype("<f2")).all(axis=1)
         unlike |= _about(expected[~same])
         place += len(expected)
-    faults = [Fault("lacks vectors that the log has, or has others", unlike)] if unlike else []
+    faults = [Fault("lacks vectors of the log, or has different ones", unlike)] if unlike else []
     if base.count > place:
         faults.append(Fault("holds vectors that the log does not have", _about(numbers[place:])))
     order = np.lexsort((numbers[:, 1], numbers[:, 0]))
     if not faults and not np.array_equal(order, base.order()):
-        faults.append(Fault("lists its vectors in another order than that of their worlds"))
+        faults.append(Fault("lists its vectors in an order other than that of their worlds"))
     return faults
 
 
@@ -306,4 +305,4 @@ def _describe_fault(env: Environment, what: str, name: str, fault: Fault) -> str
             ]
         more = f" and {len(about) - NAMED} more" if len(about) > NAMED else ""
         places = f": {', '.join(names)}{more}"
-    return f"{what} {fault.what}{places}; `worlddb rebuild {name}` makes it anew from the log"
+    return f"{what} {fault.what}{places}; `worlddb rebuild {name}` derives it from the log"

@@ -222,11 +222,11 @@ def find_faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list
     """Find faults of a world's file. One of another format or history has none: it is simply made again."""
     stored = _read(file, secret)
     if stored is None:
-        return ["is not as it was written"]
+        return ["was altered"]
     if not isinstance(stored, StoredWorld):
         return []
     if file.name != f"{tables.node(stored.told['node']).lineage.hex()}{_SUFFIX}":
-        return ["is of another world"]
+        return ["belongs to another world"]
     marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
     if marker[0] > log.head().seq or not _is_of(log, marker):
         return []
@@ -239,7 +239,7 @@ def find_faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list
         anew.space(log, tables, number, space.dimension)
     one, other = kept.dump(), anew.dump()
     differing = [what for what in {**one, **other} if one.get(what) != other.get(what)]
-    return [f"is not what the log says of its {', '.join(differing)}"] if differing else []
+    return [f"differs from the log in its {', '.join(differing)}"] if differing else []
 
 
 def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:

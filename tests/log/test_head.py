@@ -127,7 +127,7 @@ def test_a_forged_tree_in_the_tables_does_not_get_past_a_head(store: Path) -> No
     forge.rewrite(store, [(key, value[::-1]) for key, value in rows])
     found = held_against(store, head)
     (problem,) = [finding.problem for finding in found.findings]
-    assert "the tables' tree over the commits" in problem, "the log itself is as it was"
+    assert "the tables' Merkle tree over the commits" in problem, "the log itself is as it was"
     with worlddb.open(store, author="x") as db:
         assert db.checkpoint() != head
         db.rebuild("tables")

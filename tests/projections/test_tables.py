@@ -597,7 +597,7 @@ def test_a_changed_byte_of_a_packed_row_its_filter_or_the_list_is_found(tmp_path
 
     assert "names" in changed(lambda key: key.startswith(names))
     assert "filter of packed run" in changed(lambda key: key[:1] == packed_runs.FILTERS)
-    assert "no known table" in changed(lambda key: key == packed_runs.RUNS_KEY)
+    assert "an unknown table" in changed(lambda key: key == packed_runs.RUNS_KEY)
 
 
 def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as_it_is(monkeypatch):

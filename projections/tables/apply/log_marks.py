@@ -155,7 +155,7 @@ def supposition(log: LmdbLog, tables: rows.Tables) -> ev.Supposed | None:
     first = log.events(at).events[0]
     if not isinstance(first, ev.Supposed):
         raise errors.DamagedStore(
-            f"Commit {at} does not say what the log supposes", "Run `worlddb rebuild tables`", seq=at
+            f"Commit {at} does not match the hypothetical store's record", "Run `worlddb rebuild tables`", seq=at
         )
     return first
 
@@ -189,8 +189,8 @@ def refuse_supposed(tables: rows.Tables, what: str) -> None:
     at = tables.supposed_at()
     if at:
         raise errors.HypotheticalStore(
-            f"This store is hypothetical: from commit {at} on it is not what happened, so {what}",
-            "Name the store that it was made from; this one can be read and compared",
+            f"This store is hypothetical: its commits from {at} on did not happen, so {what}",
+            "Use the store that it was made from; this one can be read and compared",
             since=at,
         )
 

@@ -66,11 +66,11 @@ def checked_decay(decay: object) -> Decay:
         raise errors.InputError(f"decay is {errors.shown(decay)}", "Give Decay(...)")
     for name, value in decay._asdict().items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
-            raise errors.InputError(f"{name} of a decay is {errors.shown(value)}", "Give a number from 0 on")
+            raise errors.InputError(f"{name} of a decay is {errors.shown(value)}", "Give a number of 0 or more")
     if not decay.half_life_days:
         raise errors.InputError("half_life_days of a decay is 0", "Give a time in days above 0")
     if not decay.hot >= decay.warm >= decay.cold:
-        raise errors.InputError("A tier of a decay begins above the one before it", "Give hot >= warm >= cold")
+        raise errors.InputError("A tier of a decay begins above the tier before it", "Give hot >= warm >= cold")
     if decay.weight > 1:
         raise errors.InputError(f"weight of a decay is {decay.weight}", "Give a share from 0 to 1")
     return decay

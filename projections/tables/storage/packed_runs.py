@@ -421,7 +421,7 @@ def put_runs(txn: lmdb.Transaction, runs: dict[str, list[Run]]) -> None:
 
 
 def _damaged_error(what: str) -> DamagedStore:
-    return DamagedStore(f"Of the tables, {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+    return DamagedStore(f"In the tables, {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
 
 
 class PackedTable(write_buffer.Table):

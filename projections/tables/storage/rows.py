@@ -575,7 +575,7 @@ class Tables(transaction.WholeTables):
         row = self.edge(place)
         if row.home != home:
             raise errors.DamagedStore(
-                f"The edge {ids.short(row.edge)} is in the interior of node {home}, and its row says node {row.home}",
+                f"The edge {ids.short(row.edge)} is in the interior of node {home}, but its row names node {row.home}",
                 "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
             )
         return row

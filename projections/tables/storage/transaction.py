@@ -704,7 +704,7 @@ def _notes_in(stored: bytes) -> dict[bytes, Noted]:
         return _NOTES.decode(stored)
     except msgspec.DecodeError as error:
         remedy = "Run `worlddb verify --deep`, then `worlddb rebuild tables`"
-        raise DamagedStore("Of the tables, noted changes of tries cannot be read", remedy) from error
+        raise DamagedStore("In the tables, noted changes of tries cannot be read", remedy) from error
 
 
 def _stretch_of(key: bytes) -> int:
@@ -1096,8 +1096,8 @@ class WholeTables:
         if layout != schema.LAYOUT:
             _refuse_newer(layout)
             raise OlderTables(
-                f"The store's tables have layout {layout}; this release writes and reads {schema.LAYOUT}",
-                "Run `worlddb upgrade`: it makes a backup, then derives them from the log again",
+                f"The store's tables have layout {layout}; this release reads and writes layout {schema.LAYOUT}",
+                "Run `worlddb upgrade`: it makes a backup, then derives the tables from the log again",
             )
         return schema.Progress(*schema.PROGRESS.unpack(stored))
 
