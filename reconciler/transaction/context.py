@@ -923,8 +923,7 @@ class Context(Reading):
             text = key if isinstance(key, str) else key.text
             self.refuse(
                 "key_taken",
-                f"The key {text[:80]!r} names the edge {ids.short(edge)}, and these of its fields differ: "
-                f"{', '.join(differing)}{'is' if len(differing) == 1 else 'are'}",
+                f"The key {text[:80]!r} names the edge {ids.short(edge)}, which differs in {', '.join(differing)}",
                 "Give another key, or first unlink that edge",
             )
 
