@@ -304,7 +304,7 @@ def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(
         remarked = [each for each in worlddb.diagnose(then).symptoms if each.code == "erasure_unproven"]
         assert [(each.what, each.wrong, "commit 4" in each.where) for each in remarked] == [(remark, False, True)]
     told = LocalRunner(capsys, then)("show", ref)
-    assert "request 7" in told.out and "nothing proves" in told.out
+    assert "request 7" in told.out and "without proof" in told.out
     # What somebody adds afterwards is damage, however well it fits.
     lineage, place = missing_text(then)
     forge.rewrite(then, record(lineage, [place], seq=place[0] + 1, at=FUTURE // 2, through=place[0]).items())

@@ -44,7 +44,7 @@ def test_both_servers_take_an_address_in_both_forms(words: str, host: str, port:
         given = build_parser(commands).parse_args([name, *words.split()])
         assert mcp_command.chosen_address(given, DEFAULT_ADDRESS) == (host, port)
         given = build_parser(commands).parse_args([name, "--http", "127.0.0.1:80", "--port", "81"])
-        with pytest.raises(worlddb.InputError, match="names host and port"):
+        with pytest.raises(worlddb.InputError, match="has a host and a port"):
             mcp_command.chosen_address(given, DEFAULT_ADDRESS)
 
 

@@ -289,4 +289,4 @@ def test_what_rests_on_what_ended_says_so_everywhere(tmp_path: Path, capsys: pyt
     (world,) = json.loads(capsys.readouterr().out)["stale"]
     assert world["stale"][0]["since"] == "2023-01-01T00:00:00Z" and world["stale"][0]["path"] == [base]
     assert main(["--store", str(store), "stale", "--valid", "2022-01-01"]) == 0
-    assert "Nothing rests on what holds no more." in capsys.readouterr().out
+    assert "Nothing depends on a world that has ended." in capsys.readouterr().out

@@ -268,7 +268,7 @@ class Session(Scopes):
 
         ``account`` returns the current grant of an account's key, under its plan.
 
-        ``user`` is the user whose memory a call means if it names no scope.
+        ``user`` is the user of calls that name no scope.
 
         Raises:
             InputError: there can be no such user.

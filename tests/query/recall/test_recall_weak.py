@@ -249,4 +249,4 @@ def test_the_command_line_and_the_server_say_both(db: Database, capsys: pytest.C
     assert "note: perhaps nothing here is about that" in run("recall", UNRELATED[0]).out.replace("\n", " ")
     assert run.json("recall", UNRELATED[0])["weak"] is True
     empty = run("recall", "")
-    assert (empty.code, empty.out.splitlines()[0]) == (0, "Nothing was asked.")
+    assert (empty.code, empty.out.splitlines()[0]) == (0, "The question has no words, so nothing was searched.")

@@ -81,7 +81,7 @@ def test_a_query_for_people_shows_worlds_edges_facets_and_on_request_the_stages(
     assert "by world  Search team 1" in shown and "stage" not in shown
     explained = run("query", "--text", "Porto", "--traverse", "any:2:both", "--explain").out
     assert "traverse every edge but contains both ways, up to 2 edges" in explained and "ms" in explained
-    assert "Nothing in this view fits." in run("query", "--text", "zeppelin").out
+    assert "Nothing in this view matches." in run("query", "--text", "zeppelin").out
 
 
 def test_a_query_follows_both_time_axes_and_a_confined_view(run, small):

@@ -289,9 +289,9 @@ def test_a_lane_that_was_not_asked_is_told_with_the_reason(tmp_path: Path, capsy
     run = LocalRunner(capsys, tmp_path / "store")
     silent = run("recall", "vegetables", "--lanes", "vector")
     assert "Nothing in this view answers that." in silent.out
-    assert "note: the lane vector was not asked: no text has been embedded yet" in silent.out
+    assert "note: the lane vector was not searched: no text has been embedded yet" in silent.out
     assert run("embed").code == 0
-    assert "was not asked" not in run("recall", "vegetables").out
+    assert "was not searched" not in run("recall", "vegetables").out
 
 
 def test_a_world_is_named_by_the_key_that_it_was_written_under(

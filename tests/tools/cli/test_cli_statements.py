@@ -33,7 +33,7 @@ def test_a_file_goes_in_and_comes_out_as_of_any_moment(writing: LocalRunner, mon
     assert "tea" in writing("statements", "cafes").out
     assert writing("unstate", "cafes", "--all").code == 0
     assert "no statements" in writing("statements", "cafes").out
-    assert "nothing was to be changed" in writing("unstate", "cafes", "--all").out
+    assert "there was nothing to change" in writing("unstate", "cafes", "--all").out
 
 
 def test_a_wrong_line_is_named_and_writes_nothing(writing: LocalRunner) -> None:

@@ -197,7 +197,7 @@ def test_what_held_in_a_part_of_a_span_is_told(run, small):
     ]
     assert small.sarah in run.json("recall", "Sarah engineering", "--during", around)["left_out"]
     told = run("recall", "Sarah engineering", "--during", around).out
-    assert "note: left out, since valid for only a part of the span: Sarah Chen" in told
+    assert "note: left out, since valid in only a part of the span: Sarah Chen" in told
     assert "left out" not in run("recall", "Sarah engineering", "--during", "2024-02-01..2025-01-01").out
     members = run("children", small.team, "--during", around)
     assert "note: one more was a member for a part of the span" in members.out

@@ -30,22 +30,22 @@ class _AppendOperator(Action):
 
 
 def _arguments(parser: base.Parser) -> None:
-    start = parser.add_argument_group("start (seeds come before a text; default: every world)")
-    start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; may be given several times")
+    start = parser.add_argument_group("start (seeds win over a text; default: every world)")
+    start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; repeatable")
     start.add_argument("--text", metavar="TEXT", help="from the worlds that answer a text best")
     start.add_argument("--world", metavar="WORLD", help="only inside this world; only refers_to leads out of it")
     start.add_argument(
         "-k", metavar="N", type=arguments.count, default=10, help="number of worlds for a text (default: 10)"
     )
     start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="lanes that search for a text")
-    start.add_argument("--about", choices=POOLS, help="rank worlds with members by what all their members are about")
+    start.add_argument("--about", choices=POOLS, help="rank worlds with members by the meaning of all their members")
     start.add_argument("--exact", action="store_true", help="rank by exactly what the view sees")
     start.add_argument(
-        "--min-trust", choices=TRUST_LEVELS, help="start from nothing that is trusted less: `worlddb trust`"
+        "--min-trust", choices=TRUST_LEVELS, help="start only from worlds with this trust or more: `worlddb trust`"
     )
-    start.add_argument("--file", metavar="FILE", help="the whole query, as --print wrote it (- for standard input)")
+    start.add_argument("--file", metavar="FILE", help="a whole query that --print wrote (- for standard input)")
     _add_operators(parser)
-    parser.add_argument("--explain", action="store_true", help="what each stage did, and how long it took")
+    parser.add_argument("--explain", action="store_true", help="show what each stage did, and how long it took")
     parser.add_argument("--print", action="store_true", help="print the query as JSON, and do not run it")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -61,14 +61,14 @@ def _add_operators(parser: base.Parser) -> None:
 
     edges = "TYPES[:DEPTH[:WAY]]"
     then("--traverse", edges, "along edges, such as causes:2 or any:1:both; WAY is out, in or both", type=_walk)
-    then("--type", "TYPE", "keep these types, with their subtypes and instances", nargs="+")
-    then("--properties", "JSON", "keep what has these properties: a JSON object", type=arguments.json_object)
-    then("--connected", "TYPE[:WAY[:WORLD]]", "keep what has such an edge, to or from a world if it is named")
-    then("--not-connected", "TYPE[:WAY[:WORLD]]", "keep what has no such edge")
-    then("--in-world", "WORLD", "keep what lies inside, and continue inside")
-    then("--during", "A..B", "keep what is valid throughout this span", type=arguments.span)
-    then("--overlaps", "A..B", "keep what is valid at some time in this span", type=arguments.span)
-    then("--period", "HOW:A..B", "keep what is valid in a period that precedes, contains, ... this span", type=_period)
+    then("--type", "TYPE", "keep worlds of these types, with their subtypes and instances", nargs="+")
+    then("--properties", "JSON", "keep worlds with these properties: a JSON object", type=arguments.json_object)
+    then("--connected", "TYPE[:WAY[:WORLD]]", "keep worlds with such an edge, if given to or from a world")
+    then("--not-connected", "TYPE[:WAY[:WORLD]]", "keep worlds without such an edge")
+    then("--in-world", "WORLD", "keep worlds inside this one, and continue inside")
+    then("--during", "A..B", "keep worlds that are valid throughout this span", type=arguments.span)
+    then("--overlaps", "A..B", "keep worlds that are valid at some time in this span", type=arguments.span)
+    then("--period", "HOW:A..B", "keep worlds whose period precedes, contains, ... this span", type=_period)
     then("--between", "A..B", "keep worlds that were learned or changed in this span", type=arguments.span)
     then("--summaries", None, "show summaries instead of the worlds that they summarise", nargs=0)
     then("--unify", None, "read worlds of one accepted identity as one world", nargs=0)
@@ -136,7 +136,7 @@ def _query_from_file(args: base.Namespace) -> Query:
     """
     if args.steps or args.seed or args.text is not None or args.world is not None or args.include_superseded:
         raise arguments.UsageError(
-            "--file holds all of a query, and more was given", "Leave out the start and the operators"
+            "--file was given with other parts of a query", "Leave the start and the operators out"
         )
     if args.file == "-":
         if sys.stdin is None:
@@ -203,7 +203,7 @@ def _write(page: base.Page, view: View, answer: Subgraph, *, explain: bool) -> N
     for world in answer.nodes:
         _write_world(page, world, answer)
     if not answer.nodes:
-        page.line("Nothing in this view fits.")
+        page.line("Nothing in this view matches.")
     if answer.edges:
         page.line((f"by {wire.counted(len(answer.edges), 'edge')}:", "dim"))
     for edge in answer.edges[:_SHOWN_EDGES]:
@@ -241,10 +241,10 @@ COMMANDS = (
         _query,
         (
             ('query --text "engineering" --traverse refers_to:1:in --type Fact', "what refers to the best hits"),
-            ("query --text boats --about attention -k 3", "the three worlds most about it as a whole"),
-            ("query --traverse causes:2 --explain --json", "what causes lead to, and what each stage did"),
+            ("query --text boats --about attention -k 3", "the three worlds whose members are most about it"),
+            ("query --traverse causes:2 --explain --json", "what the hits cause, and what each stage did"),
             ("query --type Fact --facets author month --order learned:desc --limit 5", "counts, and the newest five"),
-            ("query --text office --connected supersedes:in --include-superseded", "what was superseded"),
+            ("query --text office --connected supersedes:in --include-superseded", "what other worlds superseded"),
             ("query --text office --unify --print", "the query as JSON, for --file or for a program"),
         ),
     ),

@@ -14,13 +14,13 @@ from worlddb.tools.cli.base import arguments, output, stores, wire
 _MAX_NAMED: Final = 5
 """The most left-out worlds to name."""
 _FILTERS: Final = (
-    ("about", "only what refers to this person or thing (name or reference); several: to each of them"),
-    ("speaker", "only turns of this person; several: of each of them"),
+    ("about", "only worlds about this person or thing (name or reference); several: about each of them"),
+    ("speaker", "only turns of this person; several: of any of them"),
     ("type", "only worlds of this type; several: of one of them"),
-    ("author", "only what this author wrote; several: one of them"),
-    ("label", "only what has this label; several: all of them"),
+    ("author", "only worlds of this author; several: of one of them"),
+    ("label", "only worlds with this label; several: with all of them"),
 )
-_TAG: Final = "only what has this tag, in the version that it stands for, whether that holds or not"
+_TAG: Final = "only worlds with this tag, each in its tagged version, valid or not"
 
 
 def _arguments(parser: base.Parser) -> None:
@@ -50,14 +50,14 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument(
         "--min-trust",
         choices=TRUST_LEVELS,
-        help="only what is trusted at least so far, with everything it depends on: `worlddb trust`",
+        help="only worlds with this trust or more, including all that they depend on: `worlddb trust`",
     )
     parser.add_argument(
         "--trust-weight",
         metavar="X",
         type=arguments.number,
         default=0.0,
-        help="the share of its score that a hit without any trust loses, 0 to 1 (default: 0)",
+        help="the share of its score that a hit without trust loses, 0 to 1 (default: 0)",
     )
     parser.add_argument(
         "--min-confidence",
@@ -67,16 +67,16 @@ def _arguments(parser: base.Parser) -> None:
     )
     _add_kinds(parser)
     add_text_filters(parser)
-    parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
-    parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
-    parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
+    parser.add_argument("--since", metavar="TIME", help="only worlds that became valid at this time or later")
+    parser.add_argument("--until", metavar="TIME", help="only worlds that became valid before this time")
+    parser.add_argument("--explain", action="store_true", help="show the reason and the source of each hit")
     parser.add_argument(
         "--why-not", metavar="REF", help="also explain why this world (reference or name) is not among the hits"
     )
     parser.add_argument(
         "--asked",
         metavar="TIME",
-        help='when the question is asked, which dates its "last week" (default: --valid)',
+        help='the time of the question, from which "last week" counts (default: --valid)',
     )
     _add_receipt(parser)
     arguments.add_moment(parser)
@@ -91,44 +91,46 @@ def _arguments(parser: base.Parser) -> None:
 def _add_kinds(parser: base.Parser) -> None:
     """Add options on summaries, paths, weights and spelling."""
     parser.add_argument(
-        "--prefer-summaries", action="store_true", help="return fresh summaries instead of what they summarize"
+        "--prefer-summaries",
+        action="store_true",
+        help="return fresh summaries instead of the worlds that they summarize",
     )
     parser.add_argument(
         "--paths",
         metavar="N",
         type=arguments.count_from_zero,
         default=0,
-        help="also N paths of edges from what the question names, as texts (default: 0)",
+        help="also N paths of edges from entities in the question, as texts (default: 0)",
     )
     parser.add_argument(
         "--hit-paths",
         metavar="N",
         type=arguments.count_from_zero,
         default=0,
-        help="also N paths from what each hit refers to (default: 0)",
+        help="also N paths from the entities of each hit (default: 0)",
     )
     parser.add_argument(
         "--field",
         metavar="NAME=WEIGHT",
         action="append",
-        help="add up what content, inferred and words say, each by its weight (default 1); repeatable",
+        help="score by the weighted sum of content, inferred and words (default weight 1); repeatable",
     )
     parser.add_argument(
         "--type-weight",
         metavar="TYPE=WEIGHT",
         action="append",
-        help="multiply the score of what is of this type, 0 to 10 (default 1); repeatable",
+        help="multiply the score of worlds of this type, 0 to 10 (default 1); repeatable",
     )
     parser.add_argument(
         "--siblings",
         metavar="X",
         type=arguments.number,
-        help="of each session or document the best hit, and others only with at least this cosine, such as 0.3",
+        help="of each session or document keep the best hit, and others with at least this cosine, such as 0.3",
     )
     parser.add_argument(
         "--fuzzy",
         action="store_true",
-        help="correct a question word that no text has to one that is one letter off, and say so",
+        help="correct a word of the question that no text has, by one letter, and say so",
     )
 
 
@@ -138,7 +140,7 @@ def _add_place(parser: base.Parser) -> None:
         "--scope",
         metavar="WORLD",
         action="append",
-        help="in place of --world: first inside this world, and inside the next one only while the answer is weak",
+        help="instead of --world, repeatable: search this world, and the next one only if the answer is weak",
     )
 
 
@@ -148,7 +150,7 @@ def _add_receipt(parser: base.Parser) -> None:
         metavar="FILE",
         help="rank exactly, and write a receipt into this new file; `worlddb check-recall FILE` checks it",
     )
-    parser.add_argument("--keep-receipt", action="store_true", help="with --receipt: keep it in the log, too")
+    parser.add_argument("--keep-receipt", action="store_true", help="with --receipt: also keep the receipt in the log")
 
 
 def add_text_filters(parser: base.Parser) -> None:
@@ -157,9 +159,12 @@ def add_text_filters(parser: base.Parser) -> None:
         parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
     parser.add_argument("--tag", metavar="TAG", help=_TAG)
     parser.add_argument(
-        "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
+        "--source",
+        metavar="FIELD=VALUE",
+        action="append",
+        help="only worlds with this field in their source; repeatable",
     )
-    arguments.add_properties(parser, 'only what has these properties; {"priority": {"$gte": 2}} compares')
+    arguments.add_properties(parser, 'only worlds with these properties; {"priority": {"$gte": 2}} compares')
 
 
 def text_filters(args: base.Namespace) -> dict[str, Any]:
@@ -170,10 +175,10 @@ def text_filters(args: base.Namespace) -> dict[str, Any]:
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     for lane, why in found.unavailable.items():
-        out.hint(f"note: the lane {lane} was not asked: {output.translate_remedy(why)}")
+        out.hint(f"note: the lane {lane} was not searched: {output.translate_remedy(why)}")
     if found.pending:
         waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
-        out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.command_prefix(args)} embed")
+        out.hint(f"note: {waiting} no vector yet, so only words find them: {stores.command_prefix(args)} embed")
     if found.note:
         out.hint(f"note: {output.translate_remedy(found.note)}")
 
@@ -250,9 +255,9 @@ def _ask_views(db: Database, args: base.Namespace, question: str) -> _Answer:
         **stores.spans_of(args),
     )
     if args.receipt is not None and len(views) > 1:
-        raise InputError("A receipt is of one view, and the user has several worlds", "Name one of them with --world")
+        raise InputError("A receipt needs one world, and the user has several", "Choose one with --world")
     if args.why_not is not None and len(views) > 1:
-        raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
+        raise InputError("--why-not needs one world, and the user has several", "Choose one with --world")
     answers, named = [], list[Hit]()
     for each in views:
         # A receipt covers all hits, and a filter by type wants every match.
@@ -283,7 +288,7 @@ def _ask(view: View, question: str, asked: dict[str, Any], k: int) -> Recall:
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
     if args.keep_receipt and args.receipt is None:
-        raise arguments.UsageError("--keep-receipt goes with --receipt", "Name the file, too")
+        raise arguments.UsageError("--keep-receipt needs --receipt", "Also give the file of the receipt")
     if args.receipt is not None:
         arguments.check_writable_path(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
@@ -296,7 +301,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 db.keep_receipt(found.receipt)
                 db.write_receipts()
             Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
-            out.hint(f"Its receipt is in {args.receipt}: check-recall holds it against the store")
+            out.hint(f"The receipt is in {args.receipt}: check-recall checks it against the store")
 
         def write(page: base.Page) -> None:
             for number, group in enumerate(found.groups, 1):
@@ -310,7 +315,9 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
                 page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
-                page.line(_nothing_found(view, worlds) if is_asked else "Nothing was asked.")
+                page.line(
+                    _nothing_found(view, worlds) if is_asked else "The question has no words, so nothing was searched."
+                )
                 for hint in stores.hints_if_empty(view) if is_asked else ():
                     out.hint(hint)
             for hit in named[:_MAX_NAMED] if args.explain or not found.hits else ():
@@ -364,7 +371,7 @@ def _left_out_note(view: View, refs: tuple[str, ...]) -> str:
     names = [stores.name_of(view, ref) for ref in refs[:_MAX_NAMED]]
     more = [f"{len(refs) - _MAX_NAMED:,} more"] if len(refs) > _MAX_NAMED else []
     which = ", ".join([*names, *more])
-    return f"note: left out, since valid for only a part of the span: {which}. --overlaps shows it"
+    return f"note: left out, since valid in only a part of the span: {which}. --overlaps shows it"
 
 
 def _group_record(group: Group) -> dict[str, object]:
@@ -435,11 +442,11 @@ def _world_text(view: View, ref: str) -> str:
 COMMANDS = (
     base.Command(
         "recall",
-        "ask the memory: the best answers to a text, when they were true and where they came from",
+        "search the memory: the best answers to a text, with their time and source",
         _arguments,
         _recall,
         (
-            ('recall "where does Mara live?"', "the ten best hits of what is valid now"),
+            ('recall "where does Mara live?"', "the ten best hits that are valid now"),
             ('recall "where does Mara live?" --valid 2024-05-01', "what was true then"),
             ("recall lease --overlaps 2024-01-01..2025-01-01", "what was true at some time in 2024"),
             ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
@@ -447,7 +454,7 @@ COMMANDS = (
             ('recall deposit --world "The new job" --limit 3 --explain', "inside one world, with reasons"),
             (
                 'recall "what is said of tea?" --receipt tea.recall',
-                "with a receipt, for `worlddb check-recall`",
+                "with a receipt for `worlddb check-recall`",
             ),
         ),
     ),

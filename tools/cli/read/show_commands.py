@@ -117,13 +117,13 @@ def _valid_world(ref: str, view: View, args: Namespace) -> World:
         if hidden is not None and hidden.deprecated:
             raise UnknownReference(
                 f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is deprecated",
-                "See it all the same with --include-deprecated",
+                "Show it with --include-deprecated",
             )
         if hidden is not None and hidden.expires_at is not None:
             raise UnknownReference(
-                f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is hidden since its deadline,"
+                f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) has been hidden since its deadline,"
                 f" {wire.moment(hidden.expires_at)}",
-                "See it all the same with --include-expired",
+                "Show it with --include-expired",
             )
         held = (_spans(version) for version in view.history(ref))
         spans = sorted((span for each in held for span in each if span.start < span.end), key=lambda span: span.start)
@@ -133,7 +133,7 @@ def _valid_world(ref: str, view: View, args: Namespace) -> World:
         raise UnknownReference(
             f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid {_span_words(view, args)},"
             f" {when}{because}",
-            "See it all the same with --include-superseded" + (", or ask for that time with --valid" if spans else ""),
+            "Show it with --include-superseded" + (", or give that time with --valid" if spans else ""),
         )
     return world
 
@@ -212,7 +212,7 @@ def _is_partial_membership(world: World, edge: Edge) -> bool:
 
 def _erasure_text(erasure: Erasure) -> str:
     told = f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
-    return told + " (found beside the log by an upgrade: nothing proves it)" * erasure.listed
+    return told + " (found beside the log by an upgrade, without proof)" * erasure.listed
 
 
 def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
@@ -312,13 +312,13 @@ def mark_text(mark: Mark) -> str:
         "expires": f"hidden from {wire.moment(mark.expires_at or 0)} on{lasts}",
         "unexpires": "deadline lifted",
         "labelled": f"labelled {label}",
-        "unlabelled": f"label {label} taken off",
+        "unlabelled": f"label {label} removed",
         "pinned": "pinned",
-        "unpinned": "pin taken off",
+        "unpinned": "pin removed",
         "deprecated": "deprecated",
-        "undeprecated": "deprecation taken back",
+        "undeprecated": "deprecation removed",
         "tagged": f"tagged {label}: version {mark.version}",
-        "untagged": f"tag {label} taken off",
+        "untagged": f"tag {label} removed",
     }[mark.kind]
     why = f", because {wire.one_line(mark.why, 400)}" if mark.why else ""
     return f"{what}: commit {mark.seq}, {wire.moment(mark.ingested_at)}, by {mark.author}{why}"
@@ -348,7 +348,7 @@ def _conflicts(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not pairs:
-                page.line("nothing contradicts anything that holds at this time")
+                page.line("no valid worlds contradict each other at this time")
             for one, other in pairs:
                 for side, mark in ((one, "  "), (other, "≠ " if out.utf8 else "! ")):
                     text = wire.one_line(side.content or side.name)
@@ -410,7 +410,7 @@ def _stale(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not found:
-                page.line("Nothing rests on what holds no more.")
+                page.line("Nothing depends on a world that has ended.")
             for world in found:
                 page.line((wire.short(world.ref), "ref"), "  ", (wire.one_line(_member_name(world), 100), "name"))
                 for line in wire.why_stale(world):
@@ -463,13 +463,13 @@ def _hash(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "show",
-        "show one world: its text, validity, provenance, edges, and what contradicts it",
+        "show one world: its text, validity, provenance, edges and contradictions",
         _show_arguments,
         _show,
         (
             ("show 3fa9c2d1", "by the first digits of its reference"),
             ('show "Jon Okafor"', "by its exact name or an alias"),
-            ("show 3fa9c2d1 --ingested 12 --include-superseded", "as the store saw it after commit 12"),
+            ("show 3fa9c2d1 --ingested 12 --include-superseded", "as known after commit 12"),
         ),
     ),
     Command(
@@ -481,7 +481,7 @@ COMMANDS = (
             ("history 3fa9c2d1", "oldest version first"),
             ("history 3fa9c2d1 --timeline", "drawn: when each version is valid, and when that was learned"),
             ("history 3fa9c2d1 --between 2025-06-01..2025-07-01", "what was learned about it in June"),
-            ("history 3fa9c2d1 --ingested 2025-06-01", "what its history was known to be then"),
+            ("history 3fa9c2d1 --ingested 2025-06-01", "its history as known then"),
         ),
     ),
     Command(
@@ -490,7 +490,7 @@ COMMANDS = (
         _children_arguments,
         _children,
         (
-            ("children", "what the store holds at the top"),
+            ("children", "the members of the root world"),
             ('children "Spring in Lisbon" --limit 5', "the first members of a world"),
             ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
             ("children 3fa9c2d1 --during 2024-01-01..2025-01-01", "its members throughout 2024"),

@@ -9,7 +9,7 @@ _MODES: Final = ("off", "warn", "enforce", "inherit")
 
 def _guard_arguments(parser: Parser) -> None:
     parser.add_argument("--credentials", choices=_MODES, help="for keys and tokens: enforce refuses the write")
-    parser.add_argument("--personal", choices=_MODES, help="for personal data: enforce takes it out of the text")
+    parser.add_argument("--personal", choices=_MODES, help="for personal data: enforce removes it from the text")
     parser.add_argument("--world", metavar="WORLD", help="a reference or a name (default: the whole store)")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     arguments.add_author(parser)
@@ -49,9 +49,9 @@ COMMANDS = (
         _guard_arguments,
         _guard,
         (
-            ("guard", "what is said, and what holds for the store"),
+            ("guard", "the settings, and those in force for the store"),
             ("guard --personal enforce", "take e-mail addresses, phones, cards, IBANs and addresses out of every text"),
-            ('guard --credentials warn --world "Search team"', "write credentials there, and say so in a note"),
+            ('guard --credentials warn --world "Search team"', "allow credentials there, with a note"),
         ),
     ),
 )

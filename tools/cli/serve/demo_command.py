@@ -23,7 +23,7 @@ _WIDEST: Final = 100
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--keep", metavar="DIR", help="leave the stores of the story in this new or empty directory")
+    parser.add_argument("--keep", metavar="DIR", help="keep the stores of the demo in this new or empty directory")
 
 
 def _demo(args: Namespace, out: Output) -> int:
@@ -58,7 +58,7 @@ def _place(keep: str | None) -> Iterator[Path]:
         return
     folder = Path(keep)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlaceTaken(f"{folder} is there already and is not an empty directory", "Name a new one")
+        raise PlaceTaken(f"{folder} exists already and is not an empty directory", "Give a new directory")
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
 
@@ -109,7 +109,7 @@ COMMANDS = (
         _demo,
         (
             ("demo", "in a temporary directory"),
-            ("demo --keep my-demo", "and leave its stores there, to look around in"),
+            ("demo --keep my-demo", "and keep its stores there, to look around in"),
         ),
     ),
 )

@@ -45,7 +45,7 @@ def _key_arguments(parser: Parser) -> None:
     right = parser.add_mutually_exclusive_group()
     right.add_argument("--read", action="store_true", help="the key may read")
     right.add_argument("--write", action="store_true", help="the key may read and write")
-    parser.add_argument("--user", metavar="NAME", help="the user whose memory a call means if it names no scope")
+    parser.add_argument("--user", metavar="NAME", help="the user of calls that name no scope")
     add_key_file(parser)
 
 
@@ -121,12 +121,12 @@ _NO_CLIENT: Final = (
     " command themselves; --http listens at an address instead"
 )
 OPEN: Final = (
-    "this address can be reached from other machines, and what is sent is not encrypted: put a server that"
-    " speaks TLS in front of it, and name what clients call it with --allow-host"
+    "other machines can reach this address, and the traffic is not encrypted: put a TLS proxy in front of it, and"
+    " give its host name with --allow-host"
 )
 _WHY_KEYS: Final = (
-    "Make one: `worlddb key add NAME --world REF --write`. Every program and every user of this machine can reach a"
-    " port, also one of the loopback interface; to let them all in, say so: --no-keys"
+    "Make one: `worlddb key add NAME --world REF --write`. Every program and user of this machine can reach a port,"
+    " even one of the loopback interface; --no-keys admits them all"
 )
 
 
@@ -144,13 +144,13 @@ def _arguments(parser: Parser) -> None:
         "--tools",
         metavar="SET,...",
         default="all",
-        help="the tools that a model is shown: core, time, identity, joined by commas, or all (default); operator adds"
-        " the one that erases a user for good; kumiho is a catalogue of its own",
+        help="the sets of tools to show: core, time, identity, joined by commas, or all (default);"
+        " operator adds the tools that erase; kumiho is a catalogue of its own",
     )
     parser.add_argument(
         "--user",
         metavar="NAME",
-        help="the user whose memory a call means if it names no scope; unlike --world, this restricts nothing",
+        help="the user of calls that name no scope; unlike --world, this restricts nothing",
     )
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -158,7 +158,7 @@ def _arguments(parser: Parser) -> None:
     add_address(
         http,
         listening.DEFAULT_ADDRESS,
-        f"listen there (default: {listening.DEFAULT_ADDRESS}) instead of on standard input",
+        f"listen at this address (default: {listening.DEFAULT_ADDRESS}) instead of on standard input",
     )
     who = http.add_mutually_exclusive_group()
     add_key_file(who)
@@ -182,7 +182,8 @@ def chosen_address(args: Namespace, default: str) -> listening.Address:
     """
     if args.http and (args.host, args.port) != (None, None):
         raise arguments.UsageError(
-            f"--http {args.http:.80} names host and port, and so does another option", "Leave out --host and --port"
+            f"--http {args.http:.80} has a host and a port, and another option sets one too",
+            "Leave out --host and --port",
         )
     if args.http:
         return listening.parse_address(args.http)
@@ -209,7 +210,7 @@ def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER
         metavar="ADDRESS",
         action="append",
         default=[],
-        help="believe X-Forwarded-For of a proxy at this address or network, for the log (default: of none)",
+        help="log the address in X-Forwarded-For if a proxy at this address or network sent it (default: never)",
     )
     parser.add_argument(
         "--rate",
@@ -224,9 +225,7 @@ def _serve(args: Namespace, out: Output) -> int:
         return _serve_http(args, out)
     given = [name for name in _HTTP_ONLY if getattr(args, name)]
     if given:
-        raise arguments.UsageError(
-            f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out"
-        )
+        raise arguments.UsageError(f"--{given[0].replace('_', '-')} needs --http", "Add --http, or leave it out")
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with import_extra("mcp"):
@@ -256,7 +255,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
     proxies = [listening.parse_proxy(text) for text in args.trust_proxy]
     require_keys_off_loopback(args.no_keys, address)
     if args.world is not None and not args.no_keys:
-        raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
+        raise arguments.UsageError("--world needs --no-keys", "With keys, each key has its own world")
     with import_extra("mcp"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
@@ -295,7 +294,7 @@ def require_keys_off_loopback(is_open: bool, address: listening.Address) -> None
     """
     if is_open and not address.is_loopback:
         raise arguments.UsageError(
-            f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
+            f"--no-keys at {address.shown}:{address.port} would admit everybody who can reach this machine",
             "Make keys with `worlddb key add`, or listen at 127.0.0.1",
         )
 
@@ -353,12 +352,12 @@ COMMANDS = (
         _arguments,
         _serve,
         (
-            ("mcp", "what a client starts; it ends when the client closes the pipe"),
+            ("mcp", "for a client, which starts it and ends it by closing the pipe"),
             ("mcp --tools core --user ana", "the nine everyday tools, which need no user_id"),
-            ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
+            ('mcp --world "Search team" --author assistant', "one world of the store, and the author of its writes"),
             (
                 "mcp --http",
-                f"at http://{listening.DEFAULT_ADDRESS}{listening.PATH}, for whoever has a key (see `worlddb key`)",
+                f"at http://{listening.DEFAULT_ADDRESS}{listening.PATH}, for clients with a key (see `worlddb key`)",
             ),
             ("mcp --http 8767 --no-keys", "at another port, for every program of this machine"),
         ),

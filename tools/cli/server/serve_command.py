@@ -18,7 +18,7 @@ FIRST_KEY: Final = "owner"
 
 
 def _arguments(parser: Parser) -> None:
-    mcp_command.add_address(parser, DEFAULT_ADDRESS, "the same as --host and --port, as `worlddb mcp` has it")
+    mcp_command.add_address(parser, DEFAULT_ADDRESS, "the same as --host and --port, as in `worlddb mcp`")
     who = parser.add_mutually_exclusive_group()
     mcp_command.add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
@@ -28,7 +28,7 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         type=arguments.count,
         default=DAYS,
-        help=f"how many days of usage are kept (default: {DAYS})",
+        help=f"keep the usage of N days (default: {DAYS})",
     )
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -76,8 +76,8 @@ def _print_ready(out: Output, url: str, secret: str | None, at: listening.Addres
     if not at.is_loopback:
         out.warn(mcp_command.OPEN)
     if secret is not None:
-        out.warn(f"worlddb serve: made the key {FIRST_KEY!r}, which opens everything and is shown this once: {secret}")
-    out.warn(f"worlddb serve: REST at {url}/v1, its page at {url}/openapi.json, MCP at {url}{listening.PATH}")
+        out.warn(f"worlddb serve: made the key {FIRST_KEY!r}, which opens everything and is shown only now: {secret}")
+    out.warn(f"worlddb serve: REST at {url}/v1, its description at {url}/openapi.json, MCP at {url}{listening.PATH}")
 
 
 def _make_first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
@@ -106,7 +106,7 @@ COMMANDS = (
         _arguments,
         _serve,
         (
-            ("serve", f"at http://{DEFAULT_ADDRESS}; the first time it makes a key, and shows it"),
+            ("serve", f"at http://{DEFAULT_ADDRESS}; the first start makes and shows a key"),
             ("serve --port 9000 --no-keys", "at another port, for every program of this machine"),
         ),
     ),

@@ -20,8 +20,8 @@ def _state_arguments(parser: Parser) -> None:
     parser.add_argument("world", metavar="WORLD", help="a reference or a name")
     parser.add_argument("file", metavar="FILE", help="a file of RDF (-: standard input)")
     _add_format(parser, "the format of the file (default: by its name)")
-    parser.add_argument("--base", metavar="IRI", help="what relative IRIs are taken from")
-    parser.add_argument("--graph", metavar="TERM", help=f"the graph for what the file puts into none, {_TERM}")
+    parser.add_argument("--base", metavar="IRI", help="the base of relative IRIs")
+    parser.add_argument("--graph", metavar="TERM", help=f"the graph for statements without one in the file, {_TERM}")
     parser.add_argument("--valid-from", metavar="TIME", help="they hold from this time on (default: from now on)")
     parser.add_argument("--valid-to", metavar="TIME", help="they hold until this time")
     _add_writing(parser)
@@ -38,7 +38,7 @@ def _add_writing(parser: Parser) -> None:
 
 def _state(args: Namespace, out: Output) -> int:
     if args.file == "-" and args.format is None:
-        raise InputError("Standard input has no name that says its format", "Give --format")
+        raise InputError("Standard input has no name to tell the format", "Give --format")
     source: Any = sys.stdin.buffer if args.file == "-" else args.file
     with stores.open_existing(args, author=args.author) as db:
         world = stores.resolve_place(db.view(), args.world)
@@ -51,7 +51,7 @@ def _state(args: Namespace, out: Output) -> int:
 
 def _answer_receipt(receipt: Any, out: Output, done: str) -> int:
     receipt.raise_if_refused()
-    said = f"{done} by commit {receipt.seq}" if receipt.events else "nothing was to be changed"
+    said = f"{done} by commit {receipt.seq}" if receipt.events else "there was nothing to change"
     out.answer(wire.receipt(receipt), lambda page: page.line(said))
     return DONE
 
@@ -67,7 +67,7 @@ def _unstate_arguments(parser: Parser) -> None:
 def _unstate(args: Namespace, out: Output) -> int:
     given = (args.subject, args.predicate, args.object)
     if given == (None, None, None) and args.graph == "any" and not args.all:
-        raise InputError("Nothing says which statements", "Give a pattern, or --all")
+        raise InputError("Neither a pattern nor --all was given", "Give a pattern, or --all")
     with stores.open_existing(args, author=args.author) as db:
         world = stores.resolve_place(db.view(), args.world)
         receipt = db.unstate(
@@ -79,21 +79,21 @@ def _unstate(args: Namespace, out: Output) -> int:
             at=args.at,
             idempotency_key=args.idempotency_key,
         )
-    return _answer_receipt(receipt, out, f"taken back in {args.world}")
+    return _answer_receipt(receipt, out, f"retracted in {args.world}")
 
 
 def _statements_arguments(parser: Parser) -> None:
-    parser.add_argument("world", metavar="WORLD", nargs="?", help="of this world alone (default: of all that are seen)")
+    parser.add_argument("world", metavar="WORLD", nargs="?", help="only of this world (default: of all visible worlds)")
     _add_pattern(parser)
-    _add_format(parser, "write all of a world in it, and nothing else")
-    parser.add_argument("--limit", type=arguments.count, metavar="N", default=100, help="how many at most (100)")
+    _add_format(parser, "write only all statements of a world, in this format")
+    parser.add_argument("--limit", type=arguments.count, metavar="N", default=100, help="list at most N (100)")
     parser.add_argument(
-        "--erased", action="store_true", help="of a world: what is left where a text was erased, and who erased it"
+        "--erased", action="store_true", help="of a world: the remains of erased statements, and who erased them"
     )
     parser.add_argument(
         "--reifiers",
         action="store_true",
-        help="with --format: say of each when it holds, who stated it, and its source",
+        help="with --format: add when each holds, who stated it, and its source",
     )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -105,14 +105,14 @@ def _statements(args: Namespace, out: Output) -> int:
         world = None if args.world is None else stores.resolve_place(view, args.world)
         if args.format is not None:
             if world is None:
-                raise InputError("A file has the statements of one world", "Name the world")
+                raise InputError("--format writes the statements of one world", "Give the world")
             text = view.write_rdf(world, args.format, reifiers=args.reifiers).decode()
             out.verbatim({"world": world, "format": args.format, "text": text}, text)
             return DONE
         pattern = (args.subject, args.predicate, args.object, args.graph)
         if args.erased:
             if world is None or pattern != (None, None, None, "any"):
-                raise InputError("What was erased is listed of one world, and of all patterns", "Name the world alone")
+                raise InputError("--erased lists one world, without a pattern", "Give only the world")
             return _answer_erased(view.erased_statements(world), args, out)
         found = view.statements(world, *pattern, limit=args.limit + 1)
     shown = found[: args.limit]
@@ -144,7 +144,7 @@ def _answer_erased(found: Sequence[ErasedStatement], args: Namespace, out: Outpu
         if len(found) > len(shown):
             page.line(f"and more: --limit shows more than {args.limit}")
         if not shown:
-            page.line("nothing was erased of them")
+            page.line("none of its statements were erased")
 
     out.answer({"statements": [_document(each) for each in shown], "more": len(found) > len(shown)}, write)
     return DONE
@@ -159,17 +159,17 @@ def _document(found: Statement | ErasedStatement) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "state",
-        "state in a world what a file of RDF says",
+        "state the contents of an RDF file in a world",
         _state_arguments,
         _state,
         (
             ("state 'Search team' cafes.ttl --valid-from 2026-01-01", "one commit; a bad line writes nothing"),
-            ("state 'Search team' cafes.ttl --base https://a.example/", "relative IRIs are taken from that one"),
+            ("state 'Search team' cafes.ttl --base https://a.example/", "with the base of relative IRIs"),
         ),
     ),
     Command(
         "unstate",
-        "take statements of a world back, or end them",
+        "retract statements of a world, or end them",
         _unstate_arguments,
         _unstate,
         (
@@ -179,7 +179,7 @@ COMMANDS = (
     ),
     Command(
         "statements",
-        "list the statements of worlds as of any moment, or write those of one as RDF",
+        "list the statements of worlds as of any moment, or write those of one world as RDF",
         _statements_arguments,
         _statements,
         (
