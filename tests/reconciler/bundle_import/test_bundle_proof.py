@@ -217,7 +217,7 @@ def test_the_commands_make_and_check_the_proof(made: Made, capsys: pytest.Captur
     assert run.json("export", made.told.team, "--out", bundle)["proof_size"] == seq
     told = run("import", bundle, "--check", "--head", head)
     assert (told.code, "proved  the head stands for this world hash" in told.out) == (0, True)
-    assert "checked against none" in run("import", bundle, "--check").out
+    assert "not checked against a head" in run("import", bundle, "--check").out
     assert run.json("import", bundle, "--check", "--head", head)["proved"] is True
     there = LocalRunner(capsys, tmp_path / "there")
     wrong = tmp_path / "wrong.head"

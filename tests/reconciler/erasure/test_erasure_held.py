@@ -155,7 +155,7 @@ def test_an_erasure_whose_bytes_cannot_be_removed_now_says_so_and_why(
             assert note.code == "bytes_remain" and "No space left" in str(note) and "verify" in str(note)
             assert db.create("Note", "n").notes == (), "only who erased is told"
             assert main(["--store", str(store), "erase", also, "--reason", "r", "--yes"]) == 5
-            assert "not out of the files yet" in (told := capsys.readouterr().out) and "No space left" in told
+            assert "still in the files" in (told := capsys.readouterr().out) and "No space left" in told
             assert b"zqxtwo" in (store / "data.mdb").read_bytes()
         assert db.finish_erasures() and b"zqxtwo" not in (store / "data.mdb").read_bytes()
         assert db.check_erasure(db.erasure_receipt(receipt)).ok

@@ -125,7 +125,7 @@ def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(
 def test_an_erasure_whose_bytes_are_still_there_says_so(run: LocalRunner, small: SmallRefs) -> None:
     (run.store / ".scrub").write_text("in the way")
     done = run("erase", small.yes, "--reason", "request 7", "--yes")
-    assert done.code == 5 and "not out of the files" in done.out
+    assert done.code == 5 and "still in the files" in done.out
     assert run.json("verify", code=1)["first_bad_seq"] == 12
     (run.store / ".scrub").unlink()
     assert run.json("verify")["ok"] is True
@@ -206,7 +206,7 @@ def test_what_may_not_be_written_again_is_said_before_and_after(run: LocalRunner
         told = db.create("Fact", "the key", content="The key lies under the mat.").ref
     plan = run("erase", bare, told, "--forbid", "--dry-run").out
     assert "1 content; the names of these worlds may" in plan
-    assert "no content: the name Zoltan Fekete, whoever else has it" in plan
+    assert "for lack of content: the name Zoltan Fekete, even of other worlds" in plan
     assert "may not be written again" not in run("erase", bare, told, "--dry-run").out
     done = run.json("erase", bare, told, "--forbid", "--reason", "request 9", "--yes")
     assert (done["contents_forbidden"], done["names_forbidden"]) == (1, ["Zoltan Fekete"])
@@ -242,10 +242,10 @@ def test_erase_tells_what_was_made_of_the_texts_and_leaves_it_if_that_is_said(
         digest = db.create("Summary", "Digest", content="where the office is").ref
         db.link(digest, "derived_from", small.lisbon)
     told = run("erase", small.lisbon, "--dry-run").out
-    assert "of 2 worlds:" in told and "and 1 world with what was made of these texts:" in told and "Digest" in told
+    assert "of 2 worlds:" in told and "and 1 world derived from these texts:" in told and "Digest" in told
     assert run.json("erase", small.lisbon, "--dry-run")["derived"] == [digest]
     assert run.json("erase", small.lisbon, "--dry-run", "--keep-derived")["worlds"] == [small.lisbon]
     kept = run.json("erase", small.lisbon, "--keep-derived", "--reason", "request 7", "--yes")
     assert [world["ref"] for world in kept["receipt"]["worlds"]] == [small.lisbon]
     done = run("erase", small.lisbon, "--reason", "request 8", "--yes").out
-    assert "of 1 world, 1 world of these with what was made of the others' texts" in done
+    assert "of 1 world, 1 world of these were derived from the others' texts" in done

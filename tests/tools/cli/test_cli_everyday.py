@@ -20,7 +20,7 @@ def test_a_command_makes_an_empty_store_and_leaves_one_that_is_there(run: LocalR
     assert (made["seq"], made["empty"]) == (1, True) and run.json("head")["root"] == made["root"]
     run("create", "Topic", "Tea")
     again = run.json("init")
-    assert (again["seq"], again["empty"]) == (2, False) and "a store already" in run("init").out
+    assert (again["seq"], again["empty"]) == (2, False) and "an existing store" in run("init").out
 
 
 def test_a_path_of_names_leads_to_what_is_inside(run: LocalRunner) -> None:

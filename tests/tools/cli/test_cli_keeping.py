@@ -77,7 +77,7 @@ def test_an_export_that_grew_undoes_no_correction_and_says_so(tmp_path, capsys, 
     since = () if not own else ("--valid-from", own["at"])
     run.json("revise", gate["ref"], "--content", "The gate is blue.", *since)
     grown = run("ingest", written(tmp_path / "chat.jsonl", [*turns, {"text": "Bye."}]))
-    assert "left 1 text as corrected since it was taken in" in grown.out and "revised" not in grown.out
+    assert "left 1 text as corrected after its import" in grown.out and "revised" not in grown.out
     assert run.json("ingest", tmp_path / "chat.jsonl")["notes"] == {"stays_corrected": 1}
     assert run.json("recall", "gate")["hits"][0]["content"] == "The gate is blue."
     edited = run.json("ingest", written(tmp_path / "chat.jsonl", [{**turns[0], "text": "The gate is green."}]))
@@ -92,7 +92,7 @@ def test_an_import_after_an_erasure_says_what_it_left_out(tmp_path, capsys):
     (hit, *_) = run.json("recall", "tea")["hits"]
     run.json("erase", hit["ref"], "--reason", "request 7", "--yes")
     told = run("ingest", talk)
-    assert "nothing was written" in told.out and "all of it was there" not in told.out
+    assert "nothing was written" in told.out and "everything was there" not in told.out
     assert "left out 1 text" in told.out and "--restore-erased" in told.out
     assert run.json("ingest", talk)["notes"] == {"not_restored": 1}
     assert "revised or restored 1 text" in run("ingest", talk, "--restore-erased").out

@@ -51,7 +51,7 @@ def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: LocalRunner, t
     writing("state", "cafes", str(tmp_path / "told.ttl"))
     asked = ("erase", "cafes", "--literal", '"cake"')
     assert writing(*asked, "--dry-run").out.startswith("would erase a literal of 1 statement of 1 world:")
-    assert writing(*asked, "--reason", "request 7").code == 2, "nobody is there to be asked"
+    assert writing(*asked, "--reason", "request 7").code == 2, "there is no terminal to confirm it"
     assert writing(*asked, "--reason", "request 7", "--turns", "--yes").code == 2
     done = writing.json(*asked, "--reason", "request 7", "--yes", "--receipt", str(tmp_path / "receipt"))
     assert done["statements"] == 1 and done["receipt"]["worlds"][0]["literals"]

@@ -169,7 +169,7 @@ def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, 
     [
         ("proposals --review", 0, b"1 pending."),
         ("replay --step --until 2", 0, b"Search team"),
-        ("erase Sarah --reason r", 2, b"nobody is there to be asked"),
+        ("erase Sarah --reason r", 2, b"there is no terminal to confirm it"),
         ("mcp", 2, b"Standard input is closed"),
         ("ingest - --conversation c", 2, b"Standard input is closed"),
     ],

@@ -78,7 +78,7 @@ LONG = {
     "ingest talk.jsonl": "Reading",
     "export --out all.bundle": "Writing worlds",
     "export --out all.jsonl --format jsonl": "Writing worlds",
-    "import all.bundle --store other": "Taking it in",
+    "import all.bundle --store other": "Importing",
     "embed": "Embedding texts",
     "backup kept": "Copying commits",
     "restore kept --into again": "Restoring commits",

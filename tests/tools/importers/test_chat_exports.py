@@ -392,7 +392,7 @@ def test_the_command_takes_an_account_and_says_what_it_left_out(
         zipped(tmp_path / "export.zip", {"conversations.json": [chatgpt()]}),
     )
     told = run("ingest", path).out
-    assert "4 turns in 2 worlds" in told and "left out 2 messages of branches that were edited away" in told
+    assert "4 turns in 2 worlds" in told and "left out 2 messages of branches that were edited" in told
     again = run.json("ingest", path)
     assert (again["events"], again["notes"]) == (0, {"other_branches": 2, "instructions": 1})
     assert run.json("import", path)["turns"] == 4

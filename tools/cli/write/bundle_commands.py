@@ -20,18 +20,21 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def _export_arguments(parser: Parser) -> None:
-    parser.add_argument("ref", metavar="WORLD", nargs="?", help="a reference or a name (default: all of the store)")
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="a reference or a name (default: the whole store)")
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="the file to write; compressed if its name ends in .zst (as --out)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="the output file; compressed if its name ends in .zst (the same as --out)",
     )
-    parser.add_argument("--user", metavar="NAME", help="export the world that holds what is this user's")
-    parser.add_argument("--out", metavar="FILE", help="the same, where all of the store is exported")
+    parser.add_argument("--user", metavar="NAME", help="export the world of this user")
+    parser.add_argument("--out", metavar="FILE", help="the output file, if the whole store is exported")
     parser.add_argument(
         "--format",
         choices=(_BUNDLE, _JSONL, _GRAPH),
         default=_BUNDLE,
-        help="a bundle, which `worlddb import` takes in, JSON Lines for other programs, or, to standard output,"
-        " what holds as entities and relations for the reference server `memory` of MCP (default: bundle)",
+        help="a bundle for `worlddb import`, JSON Lines for other programs, or, to standard output, valid entities"
+        " and relations for the reference server `memory` of MCP (default: bundle)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     proof = parser.add_mutually_exclusive_group()
@@ -42,7 +45,9 @@ def _export_arguments(parser: Parser) -> None:
         " itself)",
     )
     proof.add_argument(
-        "--no-proof", action="store_true", help="leave the proof out; it names worlds around this one by ids and hashes"
+        "--no-proof",
+        action="store_true",
+        help="leave the proof out, which has ids and hashes of worlds around this one",
     )
     arguments.add_moment(parser, valid=False)
 
@@ -51,17 +56,19 @@ def _export(args: Namespace, out: Output) -> int:
     if args.user is not None and args.ref is not None and args.file is None and args.out is None:
         args.ref, args.file = None, args.ref
     if args.user is not None and args.ref is not None:
-        raise arguments.UsageError("Both a world and a user were named", "Give WORLD FILE, or --user NAME FILE")
+        raise arguments.UsageError("Both a world and a user were given", "Give WORLD FILE, or --user NAME FILE")
     if args.file is not None:
         if args.out is not None:
-            raise arguments.UsageError("The file was named twice", "Give WORLD FILE, or WORLD --out FILE")
+            raise arguments.UsageError("The file was given twice", "Give WORLD FILE, or WORLD --out FILE")
         args.out = args.file
     if args.out is None and args.format == _BUNDLE:
         raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
     if args.format == _GRAPH and args.out is not None:
-        raise arguments.UsageError("This format goes to standard output", "Write it as: --format mcp-memory > FILE")
+        raise arguments.UsageError(
+            "The format mcp-memory goes to standard output", "Write it as: --format mcp-memory > FILE"
+        )
     if args.format != _BUNDLE and (args.no_proof or args.head is not None):
-        raise arguments.UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
+        raise arguments.UsageError("JSON Lines have no proof", "Leave --head and --no-proof out, or export a bundle")
     moment = stores.parse_moment(args.ingested)
     with stores.open_existing(args) as db:
         view = db.view(**moment)
@@ -97,20 +104,19 @@ def _export(args: Namespace, out: Output) -> int:
 
 def _import_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a bundle, or an export of chats, compressed or not")
-    parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
+    parser.add_argument("--into", metavar="WORLD", help="import its world into this one (default: the root)")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check the bundle and, if there is a store, list what it would do to worlds outside of it there;"
-        " nothing is changed",
+        help="only check the bundle and, if there is a store, list the changes to worlds outside of it; change nothing",
     )
     parser.add_argument(
-        "--allow-outside", action="store_true", help="let it change worlds of the store that are not in the bundle"
+        "--allow-outside", action="store_true", help="allow changes to worlds of the store that are not in the bundle"
     )
+    parser.add_argument("--join", action="store_true", help="keep both sides where the store and the bundle diverged")
     parser.add_argument(
-        "--join", action="store_true", help="keep both sides where the store and the bundle went different ways"
+        "--head", metavar="FILE", help="refuse the bundle unless its proof leads from this head to its hash"
     )
-    parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
     arguments.add_keys(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
     arguments.add_author(parser)
@@ -143,7 +149,7 @@ def _import(args: Namespace, out: Output) -> int:
         return DONE
     with stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.resolve_place(db.view(), args.into)
-        with out.progress("Taking it in"):
+        with out.progress("Importing"):
             how: Any = {"allow_outside": args.allow_outside, "join": args.join}
             receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, **how)
         receipt.raise_if_refused()
@@ -158,7 +164,7 @@ def _import(args: Namespace, out: Output) -> int:
         if receipt.events:
             page.line(f"{wire.counted(receipt.events, 'event')} in commit {receipt.seq}, root {receipt.root}")
         else:
-            page.line("all of it was there already, nothing was written")
+            page.line("everything was there already, so nothing was written")
         for note in receipt.notes:
             page.line((wire.note_text(note), "dim"))
         start = stores.command_prefix(args)
@@ -193,7 +199,8 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     elif bundle.proof_size:
         page.line(
             (
-                f"its proof is for a head of {wire.counted(bundle.proof_size, 'commit')}, and was checked against none",
+                f"its proof is for a head of {wire.counted(bundle.proof_size, 'commit')}, and was not checked"
+                " against a head",
                 "dim",
             )
         )
@@ -215,11 +222,9 @@ def _write_plan(page: Page, plan: ImportPlan) -> None:
         return
     come = wire.counted(plan.events, "event")
     if not plan.outside:
-        page.line(("here", "dim"), f"  it comes to {come}, and does nothing to worlds outside of it")
+        page.line(("here", "dim"), f"  it adds {come}, and changes no worlds outside of it")
         return
-    page.line(
-        ("here", "bad"), f"  it comes to {come}, and is refused unless --allow-outside allows what it does outside:"
-    )
+    page.line(("here", "bad"), f"  it adds {come}, and needs --allow-outside for its changes to other worlds:")
     for effect in plan.outside:
         page.line(f"  {effect}")
 
@@ -229,7 +234,7 @@ def _hint_unchecked(out: Output, bundle: Bundle, head: bytes | None, keys: list[
     if head is not None and not keys:
         out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
     elif head is None and bundle.proof_size:
-        out.hint("Check it against a head of the store that it comes from with --head FILE.")
+        out.hint("Check it against a head of the exporting store with --head FILE.")
 
 
 def _answer_receipt(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
@@ -251,10 +256,10 @@ COMMANDS = (
         _export,
         (
             ('export "Search team" --out team.bundle.zst', "with its history, to import it into another store"),
-            ("export --user bo --out bo.bundle", "all that is one user's"),
+            ("export --user bo --out bo.bundle", "everything of one user"),
             ("export --format jsonl > all.jsonl", "everything, for other programs: one object a line"),
             ("export --out then.bundle --ingested 12", "as it was after commit 12"),
-            ("export --format mcp-memory > memory.jsonl", "what holds, for the reference server `memory` of MCP"),
+            ("export --format mcp-memory > memory.jsonl", "what is valid, for the reference server `memory` of MCP"),
         ),
     ),
     Command(
@@ -264,13 +269,13 @@ COMMANDS = (
         _import,
         (
             ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
-            ("import claude-export.zip", "chats and other conversations, as `ingest` takes them in"),
-            ('import team.bundle --into "Archive"', "below a world that exists"),
+            ("import claude-export.zip", "chats and other conversations, as with `ingest`"),
+            ('import team.bundle --into "Archive"', "into an existing world"),
             (
                 "import team.bundle --check --json",
-                "does it hold, and what would it change outside of it? For a program",
+                "whether it verifies, and its changes to other worlds; for a program",
             ),
-            ("import team.bundle --head now.head --key ada.pub", "only if that head stands for its world"),
+            ("import team.bundle --head now.head --key ada.pub", "only if that head proves its world"),
         ),
     ),
 )

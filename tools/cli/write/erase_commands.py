@@ -31,57 +31,55 @@ def _erase_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="a reference, its first digits, or a name")
     parser.add_argument(
         "--reason",
-        help="reference of the erasure, such as a request's number; it is kept (optional with --dry-run)",
+        help="reference of the erasure, such as a request's number; stored for good (optional with --dry-run)",
     )
     parser.add_argument("--all", action="store_true", help="erase every world of an ambiguous name, valid or not")
     parser.add_argument(
         "--literal",
         metavar="TERM",
-        help="erase this literal of the statements of the one world REF alone, such as '\"tea\"@en', and nothing else",
+        help="erase only this literal of the statements of the one world REF, such as '\"tea\"@en', and nothing else",
     )
-    parser.add_argument("--turns", action="store_true", help="also erase the turns that it spoke")
+    parser.add_argument("--turns", action="store_true", help="also erase the turns of this speaker")
     parser.add_argument(
         "--everywhere",
         action="store_true",
-        help="also erase every world that ever had the same text; of a literal, in every world that ever stated it",
+        help="also erase every world that ever had the same text; with --literal, in every world that ever stated it",
     )
     members = parser.add_mutually_exclusive_group()
     members.add_argument(
         "--members",
         action="store_const",
         const=True,
-        help="also erase what it contains and others have no part in (default for scopes, users and tenants)",
+        help="also erase the members that no other world contains or uses (default for scopes, users and tenants)",
     )
     members.add_argument(
-        "--no-members", action="store_const", const=False, dest="members", help="leave what it contains as it is"
+        "--no-members", action="store_const", const=False, dest="members", help="do not erase its members"
     )
     parser.add_argument(
         "--keep-derived",
         action="store_true",
-        help="keep what was made of the texts: worlds derived from them, summaries, what an extractor found in them",
+        help="keep what was derived from the texts: worlds, summaries, extracted entities",
     )
     parser.add_argument(
         "--forbid",
         action="store_true",
-        help="forbid writing it again: its contents, and its name where it had no content",
+        help="forbid writing it again: its contents, and its name if it had no content",
     )
     _add_common(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; required without a terminal")
 
 
 def _add_common(parser: Parser) -> None:
     parser.add_argument(
         "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be erased")
     arguments.add_author(parser)
 
 
 def _check_reason(args: Namespace) -> None:
     if args.reason is None and not args.dry_run:
-        raise arguments.UsageError(
-            "The following argument is required: --reason", "Give the reference under which it is done"
-        )
+        raise arguments.UsageError("The following argument is required: --reason", "Give the reference of the request")
 
 
 def _erase(args: Namespace, out: Output) -> int:
@@ -137,8 +135,8 @@ def _erase_literal(args: Namespace, out: Output) -> int:
     others = (args.turns, args.members is not None, args.keep_derived, args.forbid, args.all)
     if len(args.refs) > 1 or any(others):
         raise arguments.UsageError(
-            "A literal is erased alone, of one world or everywhere",
-            "Give one REF and --literal, and nothing but --everywhere beside it",
+            "--literal takes one REF, and no option but --everywhere",
+            "Give one REF and --literal, and leave the other options out",
         )
     with stores.open_existing(args, author=args.author) as db:
         [ref] = _resolve_named(db.view(), args.refs[0], args)
@@ -191,7 +189,7 @@ def _write_literal_plan(page: Page, db: Database, plan: LiteralErasurePlan) -> N
 def _write_elsewhere(page: Page, db: Database, plan: LiteralErasurePlan) -> None:
     """List the other worlds that state a literal."""
     if plan.elsewhere:
-        page.line((f"{wire.counted(len(plan.elsewhere), 'other world')} that state it keep it:", "warn"))
+        page.line((f"{wire.counted(len(plan.elsewhere), 'other world')} also state it and keep it:", "warn"))
         _write_list(page, db.view(), plan.elsewhere)
 
 
@@ -218,10 +216,12 @@ class _ErasureAnswer:
     def write_unfinished(self, page: Page, out: Output) -> None:
         if not self.finished:
             why = next((each.refs[0] for each in self._receipt.notes if each.code == "bytes_remain"), "others write")
-            page.line((f"the bytes are not out of the files yet: {why}", "bad"))
+            page.line((f"the bytes are still in the files: {why}", "bad"))
             store = shlex.quote(str(self._db.path))
-            out.hint(f"To finish it, close what else has the store open, and run `worlddb --store {store} stats`.")
-            out.hint("Any other opening of the store, or write to it, does the same; verify says when it is done.")
+            out.hint(
+                f"To finish it, close other programs that have the store open, and run `worlddb --store {store} stats`."
+            )
+            out.hint("Any later opening or write does the same; verify says when it is done.")
 
 
 _PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain", "copies_remain")
@@ -235,13 +235,13 @@ def _forget_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the user's name as it was written, or a reference")
     parser.add_argument(
         "--reason",
-        help="reference of the request, such as its number; it is kept (optional with --dry-run)",
+        help="reference of the request, such as its number; stored for good (optional with --dry-run)",
     )
-    parser.add_argument("--world", metavar="REF", help="the tenant whose user it is, if several have one")
+    parser.add_argument("--world", metavar="REF", help="the tenant of the user, if several have one")
     parser.add_argument(
         "--everywhere",
         action="store_true",
-        help="also erase every world that ever had one of the same texts, whosever it is, and bookmarks and levels of"
+        help="also erase every world of anybody that ever had one of the same texts, and bookmarks and levels of"
         " trust that name the user",
     )
     _add_common(parser)
@@ -295,7 +295,9 @@ def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -
     if not args.dry_run:
         document = wire.receipt(db.forget_user(args.name, reason=args.reason)) | document
     removed = "to be removed" if args.dry_run else "removed"
-    told = f"nothing was ever written of {args.name}; {removed}: {wire.counted(messages, 'message')} of working memory"
+    told = (
+        f"nothing was ever written about {args.name}; {removed}: {wire.counted(messages, 'message')} of working memory"
+    )
     out.answer(document, lambda page: page.line(told))
     return DONE
 
@@ -327,9 +329,9 @@ def _resolve_named(view: View, text: str, args: Namespace) -> list[str]:
     listed = "".join(f"\n    {again} {stores.describe(view, world)}{_roles(view, world)}" for world in found[:_SHOWN])
     listed += f"\n    and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     raise AmbiguousReference(
-        f"{text!r} fits several worlds, and none was erased. Each by itself:{listed}",
+        f"{text!r} is the name of several worlds, and none was erased. One at a time:{listed}",
         f"Give one of these references, or all with: {again} {shlex.quote(text)} --all"
-        " (and --dry-run first, to see what would go)",
+        " (first with --dry-run, to see what would be erased)",
         candidates=[world.ref for world in found],
     )
 
@@ -370,19 +372,19 @@ def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
 def _write_erased(page: Page, erasure: dict[str, Any], derived: int) -> None:
     texts = sum(len(world["texts"]) for world in erasure["worlds"])
     of = f"{wire.counted(texts, 'text')} of {wire.counted(len(erasure['worlds']), 'world')}"
-    also = f", {wire.counted(derived, 'world')} of these with what was made of the others' texts" if derived else ""
+    also = f", {wire.counted(derived, 'world')} of these were derived from the others' texts" if derived else ""
     page.line(f"erased {of}{also}", (f"  commit {erasure['seq']}", "dim"))
     for copy in erasure["not_reached"]:
         page.line((f"not reached: {copy}", "dim"), indent=2)
     authors = erasure.get("authors", [])
-    page.line((f"not erased: who wrote it, {', '.join(wire.one_line(name, 60) for name in authors)}", "dim"), indent=2)
+    page.line((f"not erased: the authors, {', '.join(wire.one_line(name, 60) for name in authors)}", "dim"), indent=2)
 
 
 def _hint_proof(out: Output, args: Namespace, seq: int) -> None:
     """Hint at how to prove the erasure later."""
     if args.receipt is None:
         out.hint(
-            "With --receipt FILE it keeps a receipt, which `worlddb check-receipt` holds against the log;"
+            "--receipt FILE writes a receipt, which `worlddb check-receipt` checks against the log;"
             f" a program gets this one with db.erasure_receipt({seq})."
         )
     else:
@@ -418,10 +420,10 @@ def _find_equivalent(view: View, refs: list[str], plan: ErasurePlan) -> dict[str
 def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
     view = db.view()
     for ref, status in others.items():
-        relation = "known to be the same" if status == "accepted" else "may be the same, as is proposed"
+        relation = "known to be the same" if status == "accepted" else "proposed to be the same"
         name = wire.one_line(stores.name_of(view, ref))
         page.line(
-            (f"{relation}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; name it too if it has to go"
+            (f"{relation}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; erase it too if necessary"
         )
 
 
@@ -434,7 +436,7 @@ def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, s
         page.line((f"with {wire.counted(len(members), 'world')} inside:", "warn"))
         _write_list(page, view, plan.members)
     if derived:
-        page.line((f"and {wire.counted(len(derived), 'world')} with what was made of these texts:", "warn"))
+        page.line((f"and {wire.counted(len(derived), 'world')} derived from these texts:", "warn"))
         _write_list(page, view, plan.derived)
     _write_kept(page, db, plan)
     _write_forbidden(page, plan)
@@ -445,8 +447,8 @@ def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, s
 _WHY_KEPT: Final = {
     "contained": "others contain them too",
     "referred_to": "others refer to them",
-    "left": "they lie inside, and were not asked for",
-    "outside": "they are mentioned, lie elsewhere and say more than a name",
+    "left": "they lie inside, and were not selected",
+    "outside": "they are mentioned, lie elsewhere and have content",
 }
 
 
@@ -457,7 +459,7 @@ def _write_kept(page: Page, db: Database, plan: ErasurePlan) -> None:
         if refs:
             page.line(
                 (f"kept {wire.counted(len(refs), 'world')}: ", "warn"),
-                f"{words}; erase them by reference to be rid of them",
+                f"{words}; erase them by reference if necessary",
             )
             _write_list(page, db.view(), refs)
 
@@ -471,8 +473,8 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
         names = ", ".join(wire.one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
         more = f" and {len(plan.names_forbidden) - _SHOWN:,} more" if len(plan.names_forbidden) > _SHOWN else ""
         page.line(
-            ("may not be written again, since there was no content: ", "warn"),
-            f"the name {names}{more}, whoever else has it",
+            ("may not be written again, for lack of content: ", "warn"),
+            f"the name {names}{more}, even of other worlds",
         )
 
 
@@ -481,7 +483,7 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
     for what, named in (("bookmarks", plan.bookmarks), ("levels of trust", plan.trusts)):
         if named:
             names = ", ".join(wire.one_line(name, 60) for name in named[:_SHOWN])
-            page.line((f"the name also occurs in {what}, which go with --everywhere alone: ", "warn"), names)
+            page.line((f"the name also occurs in {what}, which only --everywhere erases: ", "warn"), names)
     if not plan.mentions:
         return
     page.line(
@@ -514,8 +516,8 @@ def _is_agreed(args: Namespace, out: Output, write_plan: Callable[[Page], object
         return True
     if not out.can_ask:
         raise arguments.UsageError(
-            "An erasure cannot be undone, and nobody is there to be asked",
-            "Give --yes to erase, or --dry-run to see what would go",
+            "An erasure cannot be undone, and there is no terminal to confirm it",
+            "Give --yes to erase, or --dry-run to see what would be erased",
         )
     write_plan(out.page)
     sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
@@ -534,11 +536,11 @@ def _check(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         if found.ok and not found.kept:
-            page.line(("holds", "good"), "  the log says what the receipt says, and the texts are gone")
+            page.line(("holds", "good"), "  the log agrees with the receipt, and the texts are gone")
         elif found.ok:
             worlds = wire.counted(found.kept, "world")
-            page.line(("holds", "good"), "  the log says what the receipt says, and the texts that it lists are gone")
-            page.line((f"{worlds} inside of what was erased, which it left, still have their texts", "warn"))
+            page.line(("holds", "good"), "  the log agrees with the receipt, and the listed texts are gone")
+            page.line((f"{worlds} inside the erased ones were kept, with their texts", "warn"))
         for problem in found.problems:
             page.line(("does not hold: ", "bad"), problem)
 
@@ -559,7 +561,7 @@ def _read(file: Path) -> dict[str, Any]:
     stored = stores.read_file(str(file), MAX_PROOF_BYTES)
     if len(stored) > MAX_PROOF_BYTES:
         raise LimitExceeded(
-            f"{file} has more than {MAX_PROOF_BYTES} bytes, which no receipt has",
+            f"{file} has more than {MAX_PROOF_BYTES} bytes, more than any receipt",
             "Give what `worlddb erase --receipt` wrote",
         )
     try:
@@ -569,26 +571,26 @@ def _read(file: Path) -> dict[str, Any]:
     if isinstance(document, dict) and "receipt" in document:
         document = document["receipt"]
     if not isinstance(document, dict):
-        raise InputError(f"{file} holds no receipt", "Give what `worlddb erase --receipt` wrote")
+        raise InputError(f"{file} has no receipt", "Give what `worlddb erase --receipt` wrote")
     return document
 
 
 COMMANDS = (
     Command(
         "erase",
-        "remove a world's texts for good; its hashes stay, and when, by whom and why they were erased",
+        "remove a world's texts for good; its hashes stay, with the time, author and reason of the erasure",
         _erase_arguments,
         _erase,
         (
             (
                 'erase "Tom Okafor" --turns --dry-run',
-                "what would go, and who still mentions him",
+                "what would be erased, and who still mentions him",
             ),
-            ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
-            ('erase "Tom Okafor" --all --dry-run', "where several worlds have the name: who speaks, who is mentioned"),
+            ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; him, and every turn that he spoke"),
+            ('erase "Tom Okafor" --all --dry-run', "if several worlds have the name: which one speaks or is mentioned"),
             (
                 'erase "The new job" --literal \'"12 Elm Street"\' --dry-run',
-                "one literal of its statements, and nothing else",
+                "only one literal of its statements",
             ),
             ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --receipt 114.json', "keep the receipt"),
         ),
@@ -599,7 +601,7 @@ COMMANDS = (
         _forget_arguments,
         _forget,
         (
-            ("forget-user ana --dry-run", "what would go, and what stays because others have a part in it"),
+            ("forget-user ana --dry-run", "what would be erased, and what stays because others use it"),
             ('forget-user ana --reason "request 17" --receipt 17.json', "for good, with a receipt"),
         ),
     ),

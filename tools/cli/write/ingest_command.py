@@ -76,23 +76,23 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--ignore-unknown",
         action="store_true",
-        help="keep fields of JSON Lines that are not known as provenance (default: they are an error)",
+        help="keep unknown fields of JSON Lines as provenance (default: they are an error)",
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
-    where.add_argument("--user", metavar="NAME", help="put them into what is this user's, as `remember --user` does")
+    where.add_argument("--into", metavar="WORLD", help="import the conversations into this world (default: the root)")
+    where.add_argument("--user", metavar="NAME", help="import them into the user's scope, as with `remember --user`")
     parser.add_argument(
         "--entities",
         action="store_true",
-        help="also make worlds of names, dates, amounts and addresses that turns and paragraphs mention",
+        help="also create worlds for names, dates, amounts and addresses in turns and paragraphs",
     )
     parser.add_argument(
         "--extract",
         metavar="MODEL@URL",
-        help="also ask a model behind an endpoint that speaks OpenAI's protocol what facts turns and documents state,"
-        " once they are written; a key is in $WORLDDB_EXTRACTOR_KEY",
+        help="after the import, let a model extract facts from turns and documents, behind an endpoint with OpenAI's"
+        " protocol; its key is in $WORLDDB_EXTRACTOR_KEY",
     )
-    parser.add_argument("--restore-erased", action="store_true", help="write texts again that were erased")
+    parser.add_argument("--restore-erased", action="store_true", help="also write texts that were erased before")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
 
@@ -166,9 +166,12 @@ def _ingest(args: Namespace, out: Output) -> int:
         page.line(f"commit {head.seq}, root {head.root}")
         start = stores.command_prefix(args)
         if done.gone:
-            out.hint(f"To end what is no longer in the file: {start} retire {done.gone[0][:12]}   (--json lists all)")
+            out.hint(
+                f"To end passages that are no longer in the file: {start} retire {done.gone[0][:12]}   (--json lists"
+                " all)"
+            )
         if looked.proposals:
-            out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
+            out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of identities: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
     out.answer(document, write)
@@ -197,7 +200,7 @@ def _make_extractor(args: Namespace) -> Extractor | None:
         return worlddb.EntityExtractor() if args.entities else None
     if args.entities:
         raise arguments.UsageError(
-            "--entities and --extract were both given", "Take the files in twice, once with each"
+            "--entities and --extract were both given", "Import the files twice, once with each option"
         )
     named = arguments.parse_endpoint(args.extract, "--extract")
     return worlddb.EndpointExtractor(**named, key=os.environ.get("WORLDDB_EXTRACTOR_KEY"))
@@ -216,7 +219,9 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
         yield args.files
         return
     if len(args.files) > 1:
-        raise arguments.UsageError("Standard input is read alone", "Take other files in by a command of their own")
+        raise arguments.UsageError(
+            "Standard input was given with other files", "Import other files with a separate command"
+        )
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Name a file")
     with worlddb.scratch_folder(stores.folder_of(args)) as folder:
@@ -226,7 +231,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
         try:
             if args.conversation is None and format_of(path, args.format).load_as is not None:
                 raise arguments.UsageError(
-                    "Standard input has no name that its conversation could be known by",
+                    "Standard input has no file name to name its conversation",
                     "Give one with --conversation NAME",
                 )
             yield [path]
@@ -244,21 +249,21 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
     elif left_out:
         page.line(f"{read}: nothing was written")
     else:
-        page.line(f"{read}: all of it was there already, nothing was written")
+        page.line(f"{read}: everything was there already, so nothing was written")
     if done.revised and restored:
         page.line((f"revised or restored {wire.counted(done.revised, 'text')}", "warn"))
     elif done.revised:
         verb = "was" if done.revised == 1 else "were"
         page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
-        out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+        out.hint("If it is a different conversation, give it another name: --conversation NAME")
     if done.gone:
         verb, stays = ("is", "stays") if len(done.gone) == 1 else ("are", "stay")
         passages = wire.counted(len(done.gone), "passage")
         page.line((f"{passages} {verb} no longer in the file and {stays} current", "warn"))
     if kept := done.notes.get("stays_corrected", 0):
-        page.line((f"left {wire.counted(kept, 'text')} as corrected since it was taken in", "warn"))
+        page.line((f"left {wire.counted(kept, 'text')} as corrected after its import", "warn"))
     chats = {
-        "other_branches": "of branches that were edited away or answered anew",
+        "other_branches": "of branches that were edited or regenerated",
         "instructions": "of instructions to a model",
         "without_text": "without a text",
     }
@@ -266,10 +271,10 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         if done.notes.get(code):
             page.line((f"left out {wire.counted(done.notes[code], 'message')} {which}", "dim"))
     if done.notes.get("not_extracted"):
-        page.line(("the model failed, and nothing was extracted from some of it; again, and it is asked again", "warn"))
+        page.line(("the model failed for a part; repeat the command to ask it again", "warn"))
     if left_out:
         page.line(
-            (f"left out {wire.counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn")
+            (f"left out {wire.counted(left_out, 'text')} erased before; --restore-erased writes them again", "warn")
         )
 
 
@@ -283,15 +288,15 @@ COMMANDS = (
             ("ingest talks.jsonl", 'lines of {"speaker": ..., "text": ..., "at": ..., "session": ...}'),
             (
                 "ingest march/talks.jsonl --conversation march",
-                "of that name; else both files would be one conversation",
+                "with a name of its own, since both files would be one conversation",
             ),
-            ("ingest - --conversation march", "what another program writes; it has no name of its own"),
-            ("ingest claude-export.zip", "all chats of an account; a newer export adds what is new"),
-            ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
+            ("ingest - --conversation march", "the output of another program, which has no file name"),
+            ("ingest claude-export.zip", "all chats of an account; a newer export adds new ones"),
+            ("ingest notes.md", "headings become nested worlds; repeat it to add what is new at the end"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
-            ("ingest talks.jsonl --entities", "whom and what the turns name becomes worlds, which they refer to"),
-            ("ingest talks.jsonl --user ana", "what is ana's: `recall --user ana` finds it"),
-            ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
+            ("ingest talks.jsonl --entities", "names in the turns become worlds, to which they refer"),
+            ("ingest talks.jsonl --user ana", "for the user ana: `recall --user ana` finds them"),
+            ('ingest talks.jsonl --into "Search team"', "into an existing world; a repetition writes only what is new"),
         ),
     ),
 )

@@ -19,14 +19,14 @@ def _write(args: Namespace, out: Output, mark: Callable[[Database, str], Receipt
 def _expire_arguments(parser: Parser) -> None:
     _ref_arguments(parser)
     add_deadline(parser)
-    parser.add_argument("--never", action="store_true", help="lift its deadline, also one that has passed")
+    parser.add_argument("--never", action="store_true", help="remove its deadline, even one that has passed")
     add_common(parser)
 
 
 def _expire(args: Namespace, out: Output) -> int:
     given = [name for name in ("expires_at", "ttl") if getattr(args, name) is not None]
     if len(given) + args.never != 1:
-        raise arguments.UsageError("There is not one deadline", "Give --expires-at, --ttl or --never")
+        raise arguments.UsageError("Give exactly one deadline", "Give --expires-at, --ttl or --never")
     deadline, told = parse_deadline(args), {"why": args.why, "idempotency_key": args.idempotency_key}
     return _write(
         args, out, lambda db, ref: db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
@@ -57,7 +57,7 @@ def _sweep(args: Namespace, out: Output) -> int:
             receipt.raise_if_refused()
 
         def write(page: Page) -> None:
-            page.line(f"{wire.counted(len(over), 'world')} retired, whose deadline had passed")
+            page.line(f"{wire.counted(len(over), 'world')} retired after their deadline")
 
         out.answer({"swept": [world.ref for world in over], "seq": db.head().seq}, write)
     return DONE
@@ -66,7 +66,7 @@ def _sweep(args: Namespace, out: Output) -> int:
 def _label_arguments(parser: Parser) -> None:
     _ref_arguments(parser)
     parser.add_argument("labels", metavar="LABEL", nargs="+", help="the labels; case does not matter")
-    parser.add_argument("--remove", action="store_true", help="take them off")
+    parser.add_argument("--remove", action="store_true", help="remove them")
     add_common(parser)
 
 
@@ -77,7 +77,7 @@ def _label(args: Namespace, out: Output) -> int:
 
 def _pin_arguments(parser: Parser) -> None:
     _ref_arguments(parser)
-    parser.add_argument("--remove", action="store_true", help="take the pin off")
+    parser.add_argument("--remove", action="store_true", help="remove the pin")
     add_common(parser)
 
 
@@ -90,8 +90,8 @@ def _tag_arguments(parser: Parser) -> None:
     _ref_arguments(parser)
     parser.add_argument("tag", metavar="TAG", help="the tag; case does not matter")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--version", metavar="N", type=int, help="the number of a version (default: what holds now)")
-    which.add_argument("--remove", action="store_true", help="let it stand for nothing any more")
+    which.add_argument("--version", metavar="N", type=int, help="the number of a version (default: the current one)")
+    which.add_argument("--remove", action="store_true", help="remove the tag")
     add_common(parser)
 
 
@@ -104,7 +104,7 @@ def _tag(args: Namespace, out: Output) -> int:
 
 def _deprecate_arguments(parser: Parser) -> None:
     _ref_arguments(parser)
-    parser.add_argument("--remove", action="store_true", help="take that back")
+    parser.add_argument("--remove", action="store_true", help="remove the deprecation")
     add_common(parser)
 
 
@@ -116,11 +116,13 @@ def _deprecate(args: Namespace, out: Output) -> int:
 def _marked_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (reference or name)")
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--pinned", action="store_true", help="what is pinned")
-    which.add_argument("--expired", action="store_true", help="what a deadline hides, and holds all the same")
-    which.add_argument("--label", metavar="LABEL", action="append", help="what has this label; several: all of them")
-    which.add_argument("--tag", metavar="TAG", help="what this tag stands for, in the version that it stands for")
-    which.add_argument("--deprecated", action="store_true", help="what is deprecated, and holds all the same")
+    which.add_argument("--pinned", action="store_true", help="pinned worlds")
+    which.add_argument("--expired", action="store_true", help="worlds that a deadline hides, but that are still valid")
+    which.add_argument(
+        "--label", metavar="LABEL", action="append", help="worlds with this label; several: with all of them"
+    )
+    which.add_argument("--tag", metavar="TAG", help="worlds with this tag, each in its tagged version")
+    which.add_argument("--deprecated", action="store_true", help="deprecated worlds, which are still valid")
     arguments.add_limit(parser, "list at most N")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -134,7 +136,7 @@ def _marked(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             if not found:
-                page.line("Nothing is marked so at this time.")
+                page.line("No worlds have this mark at this time.")
             for world in found:
                 text = wire.one_line(world.content or world.name, 100)
                 page.line((wire.short(world.ref), "ref"), "  ", (text, "name"))
@@ -159,12 +161,12 @@ def _find_marked(view: View, args: Namespace) -> list[World]:
 COMMANDS = (
     Command(
         "expire",
-        "hide a world from a time on; it stays true, and nothing is deleted",
+        "hide a world from a time on; it stays valid, and nothing is deleted",
         _expire_arguments,
         _expire,
         (
-            ("expire 3fa9c2d1 --expires-at 2026-01-01", "not found from then on"),
-            ("expire 3fa9c2d1 --ttl 86400", "for a day, which `refresh` begins anew"),
+            ("expire 3fa9c2d1 --expires-at 2026-01-01", "hidden from then on"),
+            ("expire 3fa9c2d1 --ttl 86400", "for a day, which `refresh` restarts"),
             ("expire 3fa9c2d1 --never", "found again"),
         ),
     ),
@@ -177,7 +179,7 @@ COMMANDS = (
     ),
     Command(
         "sweep",
-        "retire what a deadline hides: it no longer holds from now on",
+        "retire worlds that a deadline hides: they are no longer valid from now on",
         _sweep_arguments,
         _sweep,
         (("sweep", "everything that has expired"), ('sweep "The new job"', "inside of one world")),
@@ -187,7 +189,7 @@ COMMANDS = (
         "add labels to a world, or remove them; recall and marked filter by them",
         _label_arguments,
         _label,
-        (("label 3fa9c2d1 home urgent", "two labels"), ("label 3fa9c2d1 urgent --remove", "takes one off")),
+        (("label 3fa9c2d1 home urgent", "two labels"), ("label 3fa9c2d1 urgent --remove", "removes one")),
     ),
     Command(
         "pin",
@@ -201,20 +203,26 @@ COMMANDS = (
         "put a tag on a version of a world, or move it there",
         _tag_arguments,
         _tag,
-        (("tag 3fa9c2d1 published", "what holds now"), ("tag 3fa9c2d1 published --version 2", "an earlier version")),
+        (
+            ("tag 3fa9c2d1 published", "the current version"),
+            ("tag 3fa9c2d1 published --version 2", "an earlier version"),
+        ),
     ),
     Command(
         "deprecate",
-        "leave a world out of recalls and lists; it stays as true as it was",
+        "leave a world out of recalls and lists; it stays valid",
         _deprecate_arguments,
         _deprecate,
-        (("deprecate 3fa9c2d1 --why outdated", "found no more"), ("deprecate 3fa9c2d1 --remove", "found again")),
+        (("deprecate 3fa9c2d1 --why outdated", "no longer found"), ("deprecate 3fa9c2d1 --remove", "found again")),
     ),
     Command(
         "marked",
         "list what is pinned, hidden by a deadline, deprecated, labelled or tagged",
         _marked_arguments,
         _marked,
-        (("marked --pinned", "what comes first"), ("marked --expired", "what is hidden, and holds all the same")),
+        (
+            ("marked --pinned", "pinned worlds"),
+            ("marked --expired", "worlds that a deadline hides, but that are still valid"),
+        ),
     ),
 )

@@ -9,37 +9,35 @@ from worlddb.tools.cli.write.write_commands import add_common, add_deadline, par
 
 _STATED = (
     ("about", "NAME", "a person or thing that it is about"),
-    ("replaces", "REF", "a memory that it takes the place of from then on"),
+    ("replaces", "REF", "a memory that it replaces from then on"),
     ("contradicts", "REF", "a memory that cannot be true beside it"),
-    ("derived-from", "REF", "a memory that it was concluded from"),
+    ("derived-from", "REF", "a memory that it was derived from"),
 )
 
 
 def _add_user(parser: Parser) -> None:
-    parser.add_argument("--user", metavar="NAME", help="whose memory it is (default: the whole store's)")
+    parser.add_argument("--user", metavar="NAME", help="the user of the memory (default: the whole store)")
 
 
 def _remember_arguments(parser: Parser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="one statement; - reads it from standard input")
     _add_user(parser)
     for name, what, meaning in _STATED:
-        parser.add_argument(
-            f"--{name}", metavar=what, action="append", default=[], help=f"{meaning}; may be given several times"
-        )
+        parser.add_argument(f"--{name}", metavar=what, action="append", default=[], help=f"{meaning}; repeatable")
     parser.add_argument("--since", metavar="TIME", help="since when it is true (default: now)")
     parser.add_argument("--until", metavar="TIME", help="until when it is true, if that is known")
-    parser.add_argument("--type", metavar="TYPE", default="Fact", help="what it is (default: Fact)")
-    parser.add_argument("--name", metavar="NAME", default="", help="a name for it, by which it can be looked up")
+    parser.add_argument("--type", metavar="TYPE", default="Fact", help="its type (default: Fact)")
+    parser.add_argument("--name", metavar="NAME", default="", help="a name to look it up by")
     parser.add_argument("--session", metavar="NAME", help="the conversation that it comes from")
     parser.add_argument(
-        "--source", metavar="FIELD=VALUE", action="append", help="where else it comes from; may be given several times"
+        "--source", metavar="FIELD=VALUE", action="append", help="a further field of its source; repeatable"
     )
     parser.add_argument(
         "--on-near",
         choices=worlddb.ON_NEAR,
         default=worlddb.ON_NEAR[0],
-        help="what to do with what it may replace or contradict: say so (default), link what contradicts it, or also"
-        " replace what is about the same subject",
+        help="what to do with memories that it may replace or contradict: report them (default), link"
+        " contradictions, or also replace memories about the same subject",
     )
     add_deadline(parser)
     arguments.add_properties(parser, "its properties, as a JSON object")
@@ -79,7 +77,7 @@ def _remember(args: Namespace, out: Output) -> int:
         )
 
         def write(page: Page) -> None:
-            done = "said again: one memory, one more source" if added.repeated else "remembered"
+            done = "repeated: the memory has one more source" if added.repeated else "remembered"
             page.line((added.id, "ref"), f"  {done}", (f"  commit {added.seq}", "dim"))
             for near in added.near:
                 page.line(("near: ", "warn"), f"{wire.short(near.ref)}  {near.reason}", indent=2)
@@ -135,7 +133,7 @@ def _note(db: worlddb.Database, args: Namespace) -> str:
 
 
 def _context_arguments(parser: Parser) -> None:
-    parser.add_argument("question", metavar="QUESTION", nargs="+", help="what the model is about to answer")
+    parser.add_argument("question", metavar="QUESTION", nargs="+", help="the question for the model")
     parser.add_argument(
         "--max-tokens", metavar="N", type=arguments.count, default=800, help="the budget (default: 800)"
     )
@@ -154,7 +152,7 @@ def _context(args: Namespace, out: Output) -> int:
             for line in text.splitlines():
                 page.line(line)
             if not text:
-                page.line("Nothing is known for that.")
+                page.line("Nothing is known about that.")
             if note:
                 out.hint(f"note: {note}")
 
@@ -188,13 +186,13 @@ def _profile(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "remember",
-        "remember one statement, and show what it may repeat, replace or contradict",
+        "remember one statement, and show memories that it may repeat, replace or contradict",
         _remember_arguments,
         _remember,
         (
             (
                 'remember "Ana lives in Porto." --user ana --about Ana --since 2025-03-01',
-                "the first makes the store",
+                "the first one creates the store",
             ),
             ("remember - --user ana --session today", "from standard input"),
         ),
@@ -211,6 +209,9 @@ COMMANDS = (
         "list what currently holds about a user, by type",
         _profile_arguments,
         _profile,
-        (("profile --user ana", "the newest first"), ("profile --valid 2024-05-01", "what held then, for all")),
+        (
+            ("profile --user ana", "the newest first"),
+            ("profile --valid 2024-05-01", "what was true then, of everybody"),
+        ),
     ),
 )

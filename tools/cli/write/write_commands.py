@@ -25,7 +25,7 @@ class _Validity(TypedDict):
 
 
 def _add_text(parser: Parser) -> None:
-    parser.add_argument("--content", metavar="TEXT", help="what it says; - reads it from standard input")
+    parser.add_argument("--content", metavar="TEXT", help="the text; - reads it from standard input")
     _add_validity(parser)
 
 
@@ -36,9 +36,12 @@ def _add_validity(parser: Parser, since: str = "now") -> None:
 
 def add_deadline(parser: Parser) -> None:
     """Add ``--expires-at`` and ``--ttl``."""
-    parser.add_argument("--expires-at", metavar="TIME", help="hide it from then on; it stays as true as it was")
+    parser.add_argument("--expires-at", metavar="TIME", help="hide it from then on; it stays valid")
     parser.add_argument(
-        "--ttl", metavar="SECONDS", type=arguments.seconds, help="hide it so long after now, or a later refresh"
+        "--ttl",
+        metavar="SECONDS",
+        type=arguments.seconds,
+        help="hide it so many seconds from now, or from a later refresh",
     )
 
 
@@ -56,11 +59,13 @@ def add_common(parser: Parser) -> None:
 
 
 def _create_arguments(parser: Parser) -> None:
-    parser.add_argument("type", metavar="TYPE", help="what it is, such as Entity, Fact, Note or Topic")
-    parser.add_argument("name", metavar="NAME", help="what it is called; may be empty")
+    parser.add_argument("type", metavar="TYPE", help="its type, such as Entity, Fact, Note or Topic")
+    parser.add_argument("name", metavar="NAME", help="its name; may be empty")
     parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
     parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
-    parser.add_argument("--key", metavar="KEY", help="a key that finds the same world again; a changed text revises it")
+    parser.add_argument(
+        "--key", metavar="KEY", help="a key of the same world in later commands; a changed text revises it"
+    )
     add_deadline(parser)
     arguments.add_properties(parser, "its properties, as a JSON object")
     parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
@@ -69,7 +74,7 @@ def _create_arguments(parser: Parser) -> None:
         "--resolve",
         choices=tuple(_RESOLVING),
         default="exact",
-        help="propose identities by equal names (default), by any likeness, or not at all",
+        help="propose identities by equal names (default), by any similarity, or not at all",
     )
     _add_text(parser)
     add_common(parser)
@@ -104,9 +109,9 @@ def _revise_arguments(parser: Parser) -> None:
     parser.add_argument("--name", metavar="NAME", help="its new name (default: unchanged)")
     parser.add_argument("--type", metavar="TYPE", help="its new type (default: unchanged)")
     parser.add_argument(
-        "--replace-later", action="store_true", help="take all that follows too, also what was stated to begin later"
+        "--replace-later", action="store_true", help="also replace everything later, even with a stated start"
     )
-    arguments.add_properties(parser, "its new properties, in the place of all that it has (default: unchanged)")
+    arguments.add_properties(parser, "its new properties, which replace all of them (default: unchanged)")
     _add_text(parser)
     add_common(parser)
 
@@ -134,11 +139,13 @@ def _revise(args: Namespace, out: Output) -> int:
 
 def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
-    parser.add_argument("--at", "--valid-from", metavar="TIME", help="from when on it does not hold (default: now)")
     parser.add_argument(
-        "--until", "--valid-to", metavar="TIME", help="it holds again from then on: a hole (default: for good)"
+        "--at", "--valid-from", metavar="TIME", help="the time from which it is not valid (default: now)"
     )
-    parser.add_argument("--members", action="store_true", help="and what it contains, if nothing else does")
+    parser.add_argument(
+        "--until", "--valid-to", metavar="TIME", help="the time from which it is valid again (default: never)"
+    )
+    parser.add_argument("--members", action="store_true", help="also retire its members that nothing else contains")
     add_common(parser)
 
 
@@ -157,7 +164,7 @@ def _retire(args: Namespace, out: Output) -> int:
 
 
 def _reassert_arguments(parser: Parser) -> None:
-    parser.add_argument("ref", metavar="REF", help="what was retired or superseded: a reference, or its first digits")
+    parser.add_argument("ref", metavar="REF", help="the retired or superseded world: a reference, or its first digits")
     _add_text(parser)
     add_common(parser)
 
@@ -173,12 +180,12 @@ def _reassert(args: Namespace, out: Output) -> int:
 
 def _move_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
-    parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
-    parser.add_argument("--out-of", metavar="WORLD", help="the world to leave, if they are in several")
+    parser.add_argument("--to", metavar="WORLD", required=True, help="their new container")
+    parser.add_argument("--out-of", metavar="WORLD", help="the container to leave, if they have several")
+    parser.add_argument("--valid-from", metavar="TIME", help="the start of the membership (default: their own start)")
     parser.add_argument(
-        "--valid-from", metavar="TIME", help="from when on they are there (default: ever since they hold)"
+        "--valid-to", metavar="TIME", help="the end of the membership; after it they are back in the old container"
     )
-    parser.add_argument("--valid-to", metavar="TIME", help="until when; from then on they are where they were")
     add_common(parser)
 
 
@@ -202,10 +209,10 @@ def _link_arguments(parser: Parser) -> None:
     parser.add_argument("target", metavar="TARGET", help="as SOURCE")
     parser.add_argument("--home", metavar="WORLD", help="the world that holds the edge (default: the source's)")
     parser.add_argument(
-        "--key", metavar="KEY", help="a key that finds the same edge again: linked twice, it is one edge"
+        "--key", metavar="KEY", help="a key of the same edge in later commands: linked twice, it is one edge"
     )
     arguments.add_properties(parser, "further properties, as a JSON object")
-    _add_validity(parser, "where its source's newest version begins; of contains, where its member first holds")
+    _add_validity(parser, "the start of its source's newest version; of contains, of its member")
     add_common(parser)
 
 
@@ -248,7 +255,7 @@ def _init(args: Namespace, out: Output) -> int:
         is_new = head.seq == 1
 
     def write(page: Page) -> None:
-        what = "an empty store" if is_new else f"a store already, of {wire.counted(head.seq, 'commit')}"
+        what = "an empty store" if is_new else f"an existing store of {wire.counted(head.seq, 'commit')}"
         page.line((str(folder), "ref"), f"  {what}", (f"  root {wire.short(root)}", "dim"))
         out.hint(f"Next: {stores.command_prefix(args)} create Topic NAME, or ingest FILE")
 
@@ -336,7 +343,7 @@ COMMANDS = (
         "give a world a new version in a window of time, in place of what held there",
         _revise_arguments,
         _revise,
-        (('revise "Sarah Chen" --content "VP of engineering" --why announced', "exit code 3 if it has ended"),),
+        (('revise "Sarah Chen" --content "VP of engineering" --why announced', "exit code 3 if the world has ended"),),
     ),
     Command(
         "retire",
@@ -344,8 +351,8 @@ COMMANDS = (
         _retire_arguments,
         _retire,
         (
-            ("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),
-            ("retire 3fa9c2d1 --at 2025-06-01 --until 2025-07-01", "not true in June"),
+            ("retire 3fa9c2d1 --at 2025-06-01", "not valid from then on"),
+            ("retire 3fa9c2d1 --at 2025-06-01 --until 2025-07-01", "not valid in June"),
         ),
     ),
     Command(
@@ -353,14 +360,14 @@ COMMANDS = (
         "resume what was retired or superseded: the same world, with its key, members and edges",
         _reassert_arguments,
         _reassert,
-        (('reassert 3fa9c2d1 --why "it was true after all"', "it holds again from now on"),),
+        (('reassert 3fa9c2d1 --why "it was true after all"', "valid again from now on"),),
     ),
     Command(
         "move",
         "move worlds with everything inside them from one world to another",
         _move_arguments,
         _move,
-        (('move "On call" --to "Search team"', "the edges between those that move go along"),),
+        (('move "On call" --to "Search team"', "with the edges between them"),),
     ),
     Command(
         "link",
@@ -371,7 +378,7 @@ COMMANDS = (
             ('link "Sarah Chen" refers_to "Search team"', "prints the edge's reference"),
             (
                 "link 3fa9c2d1 supersedes 77ab01cd --valid-from 2025-02-01",
-                "the second ends there",
+                "the second one ends then",
             ),
             ('link "S. Chen" same_as "Sarah Chen"', "is proposed, and waits for a decision"),
         ),
@@ -381,6 +388,6 @@ COMMANDS = (
         "retract an edge; views of earlier commits still see it",
         _unlink_arguments,
         _unlink,
-        (('unlink 3fa9c2d1 --why "a slip"', "what it closed stays closed"),),
+        (('unlink 3fa9c2d1 --why "a slip"', "what it ended stays ended"),),
     ),
 )
