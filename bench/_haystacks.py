@@ -168,7 +168,7 @@ def _sessions(
         if name in held:
             if [(turn.role, turn.content) for turn in held[name]] != [(turn.role, turn.content) for turn in turns]:
                 inside = place.at(f"{place.path}.haystack_sessions[{position}]")
-                raise malformed_error(inside, f"the session {name[:80]!r} is there twice, with other turns")
+                raise malformed_error(inside, f"the session {name[:80]!r} occurs twice, with different turns")
             continue
         held[name] = turns
         inside = place.at(f"{place.path}.haystack_dates[{position}]")

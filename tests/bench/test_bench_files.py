@@ -131,7 +131,7 @@ def test_a_question_that_nothing_answers_is_left_out_and_counted_and_abstentions
         ),
         ([changed(question_date="some day")], "$[0].question_date"),
         ([changed(answer_session_ids=[])], "none has a turn that answers it"),
-        ([changed(haystack_sessions=[[], [{"role": "user", "content": "a"}], []])], "with other turns"),
+        ([changed(haystack_sessions=[[], [{"role": "user", "content": "a"}], []])], "with different turns"),
     ],
 )
 def test_what_is_no_file_of_longmemeval_is_told_in_a_line(

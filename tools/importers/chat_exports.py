@@ -147,9 +147,7 @@ class Export(msgspec.Struct, frozen=True):
                 raise input_files.malformed_error(place, f"it has no field {fields.messages!r}")
             label = _text(place, found, fields.id) or str(place.record)
             if label in seen:
-                raise input_files.malformed_error(
-                    place, f"the chat {label[:80]!r} is there twice", "Keep the newer one"
-                )
+                raise input_files.malformed_error(place, f"the chat {label[:80]!r} occurs twice", "Keep the newer one")
             seen.add(label)
             if len(seen) > conversation.MAX_SESSIONS:
                 raise input_files.too_large_error(path, f"more than {conversation.MAX_SESSIONS:,} chats")
@@ -200,7 +198,7 @@ def _records(path: Path, data: bytearray) -> Iterator[tuple[input_files.Place, j
         nonlocal count
         place = input_files.Place(path, "record", count, f"$[{count}]")
         if cursor.peek() != ord("{"):
-            raise input_files.malformed_error(place, "it is no JSON object")
+            raise input_files.malformed_error(place, "it is not a JSON object")
         count += 1
         return place, cursor.value()
 
@@ -273,7 +271,7 @@ def _text(place: input_files.Place, found: dict[str, json_pieces.Data], names: t
         return ""
     inside = place.at(f"{place.path}.{name}")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise input_files.malformed_error(inside, f"it is {value!r:.40}, no text")
+        raise input_files.malformed_error(inside, f"it is {value!r:.40}, not a text")
     return input_files.with_place(
         inside, lambda: checked_text(" ".join(str(value).split()), name, conversation.MAX_LABEL_BYTES)
     )
@@ -300,7 +298,7 @@ def _messages(
     if fields.messages == "mapping":
         return _tree_messages(place, held, leaf, left_out)
     if held[0] != ord("["):
-        raise input_files.malformed_error(place, "it is no list of messages")
+        raise input_files.malformed_error(place, "it is not a list of messages")
     return _list_messages(place, held, leaf, left_out) if fields.messages == "chat_messages" else _listed(place, held)
 
 
@@ -315,7 +313,7 @@ def _tree_messages(
     place: input_files.Place, held: json_pieces.Data, leaf: object, left_out: Counter[str]
 ) -> Iterator[_RawMessage]:
     if held[0] != ord("{"):
-        raise input_files.malformed_error(place, "it is no object of nodes")
+        raise input_files.malformed_error(place, "it is not an object of nodes")
     nodes: dict[str, _Place] = {}
     cursor = json_pieces.Cursor(held)
     with _error_place(place):
@@ -342,7 +340,7 @@ def _list_messages(
         link = input_files.decode_at(place.at(written.path), _LINK.decode, written.data)
         key = link.uuid or f"#{len(nodes)}"
         if key in nodes:
-            raise input_files.malformed_error(place.at(written.path), f"the message {key[:80]!r} is there twice")
+            raise input_files.malformed_error(place.at(written.path), f"the message {key[:80]!r} occurs twice")
         nodes[key] = _Place(link.parent_message_uuid, 0, 0, len(nodes), True)
         _refuse_many(place, nodes)
     linked = any(each.parent in nodes for each in nodes.values())
@@ -368,11 +366,11 @@ def _branch(place: input_files.Place, nodes: dict[str, _Place], leaf: object, le
         else next((k for k in reversed(nodes) if k not in parents), None)
     )
     if here is None and nodes:
-        raise input_files.malformed_error(place, "its messages follow one another in a circle")
+        raise input_files.malformed_error(place, "its messages form a cycle")
     path: dict[str, None] = {}
     while isinstance(here, str) and here in nodes:
         if here in path:
-            raise input_files.malformed_error(place, "its messages follow one another in a circle")
+            raise input_files.malformed_error(place, "its messages form a cycle")
         path[here] = None
         here = nodes[here].parent
     left_out["other_branches"] += sum(each.is_message for key, each in nodes.items() if key not in path)
@@ -402,7 +400,7 @@ def _turns(
             continue
         if message.id:
             if message.id in seen:
-                raise input_files.malformed_error(inside, f"the message {message.id[:80]!r} is there twice")
+                raise input_files.malformed_error(inside, f"the message {message.id[:80]!r} occurs twice")
             seen.add(message.id)
             if len(seen) > MAX_MESSAGES:
                 raise input_files.too_large_error(place.file, f"a chat of more than {MAX_MESSAGES:,} messages with ids")
@@ -427,4 +425,4 @@ def _refuse_values(place: input_files.Place, written: json_pieces.Data) -> None:
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= MAX_VALUES:
         return
     if sum(len(found[0]) == 1 for found in _VALUE.finditer(data)) > MAX_VALUES:
-        raise input_files.malformed_error(place, f"it has more than {MAX_VALUES:,} values", "Divide it into messages")
+        raise input_files.malformed_error(place, f"it has more than {MAX_VALUES:,} values", "Split it into messages")

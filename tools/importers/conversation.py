@@ -145,8 +145,8 @@ class RereadableSource(msgspec.Struct, frozen=True):
         if sha256(data).digest() != self.digest:
             raise input_files.malformed_error(
                 input_files.Place(self.path),
-                "it is another file than when it was checked",
-                "Import it again when nobody writes to it: what is already there is not written twice",
+                "it was replaced after the check",
+                "Import it again when nobody writes to it: nothing is written twice",
             )
         yield from self.parts(self.path, data)
 

@@ -102,9 +102,9 @@ def format_of(path: Path, name: str = AUTO) -> Format:
             return each
     if not head:
         raise input_files.malformed_error(input_files.Place(path), "it is empty", "Leave it out")
-    problem = f"it is in none of the known formats, but holds {_describe_content(head, is_whole)}"
+    problem = f"it has none of the known formats; it contains {_describe_content(head, is_whole)}"
     raise input_files.malformed_error(
-        input_files.Place(path), problem, f"Known formats are {_listed()}; name its format if it is one of them"
+        input_files.Place(path), problem, f"Known formats are {_listed()}; give its format if it has one of them"
     )
 
 
@@ -121,14 +121,14 @@ def _refuse_export(path: Path, head: bytes) -> None:
     if head.startswith(_BUNDLE):
         raise input_files.malformed_error(
             input_files.Place(path),
-            "it is a bundle, which holds worlds of a store and no conversation",
-            "Take it in with `worlddb import FILE`, which keeps identifiers, versions and edges",
+            "it is a bundle, which has worlds of a store, not a conversation",
+            "Import it with `worlddb import FILE`, which keeps identifiers, versions and edges",
         )
     if head.startswith(_EXPORTED_LINES):
         raise input_files.malformed_error(
             input_files.Place(path),
             "it is an export of a store in JSON Lines, which are for other programs",
-            "Export a bundle (`worlddb export --out FILE`) and take that in with `worlddb import FILE`, which keeps"
+            "Export a bundle (`worlddb export --out FILE`) and import it with `worlddb import FILE`, which keeps"
             " identifiers, versions and edges",
         )
 
@@ -140,9 +140,9 @@ def _describe_content(head: bytes, is_whole: bool) -> str:
         if is_whole and (found := _decode_json(head)):
             return f"JSON: {_value(found[0])}"
         if goes_on and (found := _decode_json(line)):
-            return f"lines of which the first is JSON: {_value(found[0])}"
+            return f"lines, the first one JSON: {_value(found[0])}"
     except RecursionError:
-        return "what begins like JSON and is nested too deeply to be read"
+        return "something like JSON that is nested too deeply"
     try:
         text = head[:_SHOWN_BYTES].decode("utf-8", "strict" if len(head) <= _SHOWN_BYTES else "ignore")
     except UnicodeError:
@@ -150,7 +150,7 @@ def _describe_content(head: bytes, is_whole: bool) -> str:
     if "\0" in text or not text.strip():
         return "bytes that are not text"
     shown_line = " ".join(text.split("\n", 1)[0].split())
-    what = ("what begins like JSON" + (" and is none" if is_whole else "")) if head[:1] in b"{[" else "text"
+    what = ("something like JSON" + (" that is not valid" if is_whole else "")) if head[:1] in b"{[" else "text"
     return f"{what}, beginning with {shown_line!r:.60}"
 
 
@@ -173,7 +173,7 @@ def _value(found: object) -> str:
             return text
         return f"{text}, the first of them {'a list' if isinstance(found[0], list) else _value(found[0])}"
     if not isinstance(found, dict):
-        return f"no object, but {found!r:.40}"
+        return f"{found!r:.40}, not an object"
     names = ", ".join(f"{name!r:.40}" for name in [*found][:_SHOWN_FIELDS])
     return f"an object with the fields {names}" if names else "an object without fields"
 
@@ -197,8 +197,8 @@ def load(
         return found, found.load_as(path, turns_read, reading)
     if reading.conversation is not None:
         raise InputError(
-            f"{input_files.printable(path)} is {found.title}, whose conversations have names of their own",
-            "Take it in without naming the conversation",
+            f"{input_files.printable(path)} is {found.title}, whose conversations have their own names",
+            "Import it without naming the conversation",
         )
     return found, found.load(path, turns_read)
 

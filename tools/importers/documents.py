@@ -349,7 +349,7 @@ def _paragraphs(path: Path, pieces: Iterable[str]) -> Iterator[tuple[int, str]]:
             if size > MAX_CONTENT_BYTES + PIECE_BYTES:
                 place = input_files.Place(path, "line", line)
                 problem = f"the paragraph has more than {MAX_CONTENT_BYTES:,} bytes"
-                raise input_files.malformed_error(place, problem, "Divide it by an empty line")
+                raise input_files.malformed_error(place, problem, "Split it with an empty line")
     yield from _paragraph(line, whole)
 
 

@@ -126,10 +126,8 @@ def refuse_repeated(place: Place, key: str | None) -> None:
         MalformedFile: it has.
     """
     if key is not None:
-        problem = f"the field {key[:80]!r} is there twice"
-        raise malformed_error(
-            place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them: nobody can say which counts"
-        )
+        problem = f"the field {key[:80]!r} occurs twice"
+        raise malformed_error(place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them")
 
 
 SAVE_AS_UTF8: Final = "Save the file as UTF-8; nothing was written from it"
@@ -208,13 +206,13 @@ class _ZipFile(io.RawIOBase):
         if begin < 0 or len(last) < begin + 16:
             raise EOFError
         if int.from_bytes(last[begin + 12 : begin + 16], "little") > MAX_ZIP_LISTING_BYTES:
-            raise zipfile.BadZipFile("it lists more files than are read")
+            raise zipfile.BadZipFile("it lists too many files")
         self._zip = zipfile.ZipFile(stored)
         found = [each for each in self._zip.infolist() if _ZIPPED.fullmatch(each.filename)]
         if not found:
-            raise zipfile.BadZipFile("no conversations.json is in it")
+            raise zipfile.BadZipFile("it has no conversations.json")
         if any(each.flag_bits & 1 or each.compress_type not in _ZIP_PACKED for each in found):
-            raise zipfile.BadZipFile("it needs a password, or is packed in a way of its own")
+            raise zipfile.BadZipFile("it needs a password, or its compression is not supported")
         self._remaining = sorted(found, key=lambda each: each.filename)
         self._current: zipfile.ZipExtFile | None = None
 
@@ -262,10 +260,10 @@ class _TypedErrorReader(io.RawIOBase):
 
 def _damage_error(path: Path, packed: str, error: Exception) -> MalformedFile:
     cut = isinstance(error, EOFError)
-    problem = "ends in the middle: it is cut short" if cut else f"cannot be read: {error}"
+    problem = "ends too early" if cut else f"cannot be read: {error}"
     if packed != "zip" and not cut:
         problem = f"is damaged: {error}"
-    remedy = "Unpack it and name the files in it" if packed == "zip" else "Fetch or copy the file again"
+    remedy = "Unpack it and give the files in it" if packed == "zip" else "Fetch or copy the file again"
     return malformed_error(Place(path), f"its {packed} data {problem}", remedy)
 
 
@@ -335,7 +333,7 @@ def check_turn_size(place: Place, written: Written) -> Written:
     """
     if len(written) > MAX_TURN_BYTES:
         raise malformed_error(
-            place, f"it has {len(written):,} bytes, above the limit of {MAX_TURN_BYTES:,}", "Divide it into turns"
+            place, f"it has {len(written):,} bytes, above the limit of {MAX_TURN_BYTES:,}", "Split it into turns"
         )
     return written
 

@@ -60,7 +60,7 @@ class Cursor:
         Raises:
             BrokenJson: there is no list, or no comma where one must be.
         """
-        self._take(b"[", "a list must begin")
+        self._take(b"[", "expected the start of a list")
         if self.peek() == ord("]"):
             self.position += 1
             return
@@ -77,7 +77,7 @@ class Cursor:
         Raises:
             BrokenJson: there is no object, or no key, colon or comma where one must be.
         """
-        self._take(b"{", "an object must begin")
+        self._take(b"{", "expected the start of an object")
         if self.peek() == ord("}"):
             self.position += 1
             return
@@ -98,7 +98,7 @@ class Cursor:
         else:
             found = (_STRING if first == ord('"') else _SCALAR).match(self.data, begin)
             if found is None:
-                raise BrokenJson("a value must stand", begin)
+                raise BrokenJson("expected a value", begin)
             self.position = found.end()
         return memoryview(self.data)[begin : self.position]
 
@@ -118,7 +118,7 @@ class Cursor:
             seen: set[str] = set()
             for key in self.members():
                 if key in seen:
-                    raise BrokenJson(f"the key {key!r} is there twice", self.position, key)
+                    raise BrokenJson(f"the key {key!r} occurs twice", self.position, key)
                 seen.add(key)
                 if len(seen) > MAX_MEMBERS:
                     raise BrokenJson(f"an object has more than {MAX_MEMBERS:,} members", self.position)
@@ -143,13 +143,13 @@ class Cursor:
         self.peek()
         found = _STRING.match(self.data, self.position)
         if found is None:
-            raise BrokenJson("a key must stand", self.position)
+            raise BrokenJson("expected a key", self.position)
         try:
             key = _TEXT.decode(found[0])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BrokenJson(str(error), self.position) from None
         self.position = found.end()
-        self._take(b":", "a colon must stand")
+        self._take(b":", "expected a colon")
         self.peek()
         return key
 
@@ -157,7 +157,7 @@ class Cursor:
         """Skip a comma, or the end of a list or object; return whether it was a comma."""
         found = self.peek()
         if found != ord(",") and found != ord(close):
-            raise BrokenJson(f"a comma or {close.decode()} must stand", self.position)
+            raise BrokenJson(f"expected a comma or {close.decode()}", self.position)
         self.position += 1
         return found == ord(",")
 
@@ -173,7 +173,7 @@ class Cursor:
             mark = self.data[found.start()]
             if mark == ord('"'):
                 if found.end() == found.start() + 1:
-                    raise BrokenJson("a text must end", found.start())
+                    raise BrokenJson("a text does not end", found.start())
             elif mark in _OPEN:
                 depth += 1
                 if depth > MAX_DEPTH:
@@ -182,7 +182,7 @@ class Cursor:
                 depth -= 1
                 if not depth:
                     return found.end()
-        raise BrokenJson("a list or an object must end", len(self.data))
+        raise BrokenJson("a list or an object does not end", len(self.data))
 
 
 def repeated_key(data: Data) -> str | None:

@@ -116,7 +116,7 @@ class StreamedSource(msgspec.Struct, frozen=True):
             raise input_files.malformed_error(
                 input_files.Place(self.path),
                 f"it had {self.turns:,} turns when it was checked, now {turns:,}",
-                "Import it again when nobody writes to it: what is already there is not written twice",
+                "Import it again when nobody writes to it: nothing is written twice",
             )
         yield from self._hand_on(waiting, starts)
 
@@ -191,7 +191,7 @@ def _turns(path: Path, reading: ReadOptions) -> Generator[tuple[_Session, Turn]]
             place = input_files.Place(path, "line", number)
             if len(line) > MAX_LINE_BYTES:
                 raise input_files.malformed_error(
-                    place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn a line"
+                    place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn per line"
                 )
             _check_unicode(place, line, offset)
             offset += len(line)
@@ -259,13 +259,13 @@ def _unknown(place: input_files.Place, written: bytes, reading: ReadOptions) -> 
         if key in _KNOWN:
             continue
         if not reading.ignore_unknown:
-            problem = f"there is no field {key[:80]!r}; known are {', '.join(FIELDS)}"
-            remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
+            problem = f"the field {key[:80]!r} is unknown; known fields are {', '.join(FIELDS)}"
+            remedy = "Rename or remove it, or keep unknown fields as provenance: --ignore-unknown"
             raise input_files.malformed_error(place.at(f"$.{key[:80]}"), problem, remedy)
         size += len(key) + len(value)
         if size > _MAX_WRITTEN_BYTES:
             problem = f"{_listed(found)} and {key[:80]} take more than {_MAX_WRITTEN_BYTES:,} bytes"
-            raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
+            raise input_files.malformed_error(place, problem, "Leave out fields that are not about the turn")
         found[key] = _provenance(place.at(f"$.{key[:80]}"), _VALUE, value)
     return found
 
@@ -274,7 +274,7 @@ def _provenance(place: input_files.Place, decoder: msgspec.json.Decoder[Any], wr
     """Decode what is kept as provenance, unless it is longer than can be kept."""
     if len(written) > _MAX_WRITTEN_BYTES:
         problem = f"it takes {len(written):,} bytes, above {_MAX_WRITTEN_BYTES:,}"
-        raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
+        raise input_files.malformed_error(place, problem, "Leave out fields that are not about the turn")
     return input_files.decode_at(place, decoder.decode, written)
 
 
@@ -291,10 +291,10 @@ def _bounded_provenance(place: input_files.Place, extra: dict[str, Any]) -> dict
     try:
         size = len(msgspec.msgpack.encode(extra))
     except OverflowError:
-        raise input_files.malformed_error(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
+        raise input_files.malformed_error(place, f"{_listed(extra)} has an integer of more than 64 bits") from None
     if size > MAX_EXTRA_BYTES:
         problem = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
-        raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
+        raise input_files.malformed_error(place, problem, "Leave out fields that are not about the turn")
     return extra
 
 

@@ -130,7 +130,7 @@ def _parts(path: Path, data: bytearray) -> Iterator[Part]:
         part = _conversation(at_record, cursor.value())
         yield part
         if part.name in seen:
-            problem = f"conversation {part.name!r} is already record {seen[part.name]}"
+            problem = f"the conversation {part.name!r} is already record {seen[part.name]}"
             raise input_files.malformed_error(at_record.at(f"{at_record.path}.sample_id"), problem)
         seen[part.name] = index
 
@@ -216,7 +216,7 @@ def parse_date_time(text: str) -> int:
     remedy = 'Write it as "1:56 pm on 8 May, 2023"'
     found = _DATE.fullmatch(text.strip())
     if found is None or found[5].lower() not in _MONTHS or not 1 <= int(found[1]) <= 12:
-        raise InvalidTime(f"the date {text[:80]!r} is not of LoCoMo's form", remedy)
+        raise InvalidTime(f"the date {text[:80]!r} does not have LoCoMo's form", remedy)
     hour = int(found[1]) % 12 + (12 if found[3] == "pm" else 0)
     month = _MONTHS.index(found[5].lower()) + 1
     try:

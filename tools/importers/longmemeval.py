@@ -76,7 +76,7 @@ def load(path: Path, turns_read: TurnsRead | None = None) -> RereadableSource:
 def _parts(path: Path, data: bytearray) -> Iterator[Part]:
     cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
     if cursor.peek() != ord("["):
-        raise input_files.malformed_error(input_files.Place(path), "it is no JSON list of questions")
+        raise input_files.malformed_error(input_files.Place(path), "it is not a JSON list of questions")
     seen: set[str] = set()
     current = 0
     try:
@@ -86,7 +86,7 @@ def _parts(path: Path, data: bytearray) -> Iterator[Part]:
             part = _conversation(inside, cursor.value())
             yield part
             if part.name in seen:
-                raise input_files.malformed_error(inside, f"the question {part.name[:80]!r} is there twice")
+                raise input_files.malformed_error(inside, f"the question {part.name[:80]!r} occurs twice")
             seen.add(part.name)
             current = index + 1
         cursor.end()
@@ -112,7 +112,7 @@ def parse_date(text: str) -> int:
         try:
             return parse_time(text, "the date")
         except InvalidTime:
-            raise InvalidTime(f"the date {text[:80]!r} is not of LongMemEval's form", remedy) from None
+            raise InvalidTime(f"the date {text[:80]!r} does not have LongMemEval's form", remedy) from None
     try:
         moment = datetime(*(int(part or 0) for part in found.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
     except ValueError as error:
@@ -178,7 +178,7 @@ def _portions(
                 pass
             if contents[session] != turns.digest.digest():
                 raise input_files.malformed_error(
-                    inside, f"the session {session[:80]!r} is there twice, with other turns"
+                    inside, f"the session {session[:80]!r} occurs twice, with different turns"
                 )
             continue
         at = (

@@ -184,9 +184,8 @@ def _pieces(path: Path, lines: Iterator[str], skipped: int) -> Iterator[_Piece]:
             most *= 2
             if most > MAX_BLOCK_WEIGHT:
                 raise LimitExceeded(
-                    f"{input_files.printable(path)}, line {skipped + 1}: a block has more than {len(window):,} lines,"
-                    " more than can be taken apart",
-                    "Divide it by a heading",
+                    f"{input_files.printable(path)}, line {skipped + 1}: a block has more than {len(window):,} lines",
+                    "Split it with a heading",
                 )
             continue
         yield from _of_tokens(tokens, window, cut, skipped)

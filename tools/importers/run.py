@@ -145,7 +145,7 @@ def ingest_files(
     files = _distinct_paths(paths)
     if conversation is not None and len(files) != 1:
         raise InputError(
-            f"The conversation is to be named {conversation[:80]!r}, and there are {len(files):,} files",
+            f"One conversation name, {conversation[:80]!r}, was given for {len(files):,} files",
             "Name the conversation of one file at a time",
         )
     loaded = _load_all(files, format, ReadOptions(conversation, ignore_unknown), progress)
@@ -247,9 +247,9 @@ def _load_all(
             if other != path and not found.shared:
                 raise InputError(
                     f"{input_files.printable(other)} and {input_files.printable(path)}"
-                    f" both hold a conversation named {conversation!r}",
-                    "Rename one of them, or take them in one by one and name the conversation of one: else the second"
-                    " would be taken for a changed copy of the first",
+                    f" both have a conversation named {conversation!r}",
+                    "Rename one of them, or import them one by one and name the conversation of one; otherwise the"
+                    " second would revise the first",
                 )
         loaded.append((path, found.name, source))
     return loaded
@@ -281,6 +281,6 @@ def _ingest(
     if not receipt:
         raise RefusedError(
             f"Session {portion.session!r} of {portion.conversation!r} was refused: {receipt.outcome}",
-            "What was committed before it stays; import again when the reason is gone",
+            "What was committed before stays; remove the reason and import again",
         )
     return receipt

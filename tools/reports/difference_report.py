@@ -135,8 +135,8 @@ def record_problem(record: AlteredRecord) -> str:
     where = f"what is stored for commit {record.seq} ({record.where})" if record.seq else f"a row ({record.where})"
     if record.side in ("a", "b"):
         return (
-            f"In {record.side.upper()}, {where} no longer has the fingerprint that its own log recorded for it:"
-            f" the file was changed, and not by the engine."
+            f"In {record.side.upper()}, {where} no longer has the fingerprint in its own log: something other than the"
+            " engine changed the file."
         )
     return f"{where[0].upper()}{where[1:]} is not the same in A and B: {record.problem}."
 

@@ -38,7 +38,7 @@ def write_page(page: str, file: Path) -> None:
         file.write_text(page, "utf-8")
     except OSError as error:
         raise InputError(
-            f"The page {str(file)!r:.200} cannot be written: {error.strerror}", "Check its directory and the space"
+            f"The page {str(file)!r:.200} cannot be written: {error.strerror}", "Check its directory and the free space"
         ) from error
 
 

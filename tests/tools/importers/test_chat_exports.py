@@ -273,7 +273,7 @@ def test_a_zip_file_is_read_with_all_its_parts(tmp_path: Path) -> None:
     found, source = detect.load(zipped(tmp_path / "export.zip", {**files, "chat.html": "<p>"}))
     assert found.name == "chatgpt" and {title for title, *_ in said(source)} == {"Trip to Porto", "Other"}
     for content, why in (
-        ({"user.json": {}}, "no conversations.json is in it"),
+        ({"user.json": {}}, "it has no conversations.json"),
         ({"conversations.json": "{}"}, "missing required field `text`"),
     ):
         with pytest.raises(worlddb.MalformedFile, match=why):
@@ -296,7 +296,7 @@ def test_a_damaged_zip_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(worlddb.LimitExceeded, match="after decompression"):
         detect.load(path, "chatgpt")
     monkeypatch.setattr(input_files, "MAX_ZIP_LISTING_BYTES", 10)
-    with pytest.raises(worlddb.MalformedFile, match="more files than are read"):
+    with pytest.raises(worlddb.MalformedFile, match="too many files"):
         detect.load(path)
 
 
@@ -328,15 +328,15 @@ def broken(change: str) -> object:
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ("circle", r"\$\[0\]\.mapping`: its messages follow one another in a circle"),
+        ("circle", r"\$\[0\]\.mapping`: its messages form a cycle"),
         ("time", r"record 0, at `\$\[0\]\.mapping\.u\.message`: the message\.create_time"),
         ("role", r"\$\[0\]\.mapping\.u\.message`: the message\.role"),
         ("content", r"\$\[0\]\.mapping\.u\.message`: the message\.content"),
-        ("mapping", r"\$\[0\]\.mapping`: it is no object of nodes"),
+        ("mapping", r"\$\[0\]\.mapping`: it is not an object of nodes"),
         ("title", r"\$\[0\]\.title"),
-        ("twice", r"record 1, at `\$\[1\]`: the chat 'chat-1' is there twice"),
+        ("twice", r"record 1, at `\$\[1\]`: the chat 'chat-1' occurs twice"),
         ("other", r"record 1.* no field 'mapping'"),
-        ("number", r"record 1.* no JSON object"),
+        ("number", r"record 1.* not a JSON object"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_and_nothing_is_written(tmp_path: Path, change: str, place: str) -> None:
@@ -349,7 +349,7 @@ def test_what_is_wrong_is_told_with_its_place_and_nothing_is_written(tmp_path: P
 
 def test_a_message_that_is_there_twice_is_refused_in_one_file_and_in_one_call(tmp_path: Path) -> None:
     twice = [{"role": "user", "content": "a", "id": "m"}, {"role": "user", "content": "b", "id": "m"}]
-    with pytest.raises(worlddb.MalformedFile, match="record 0, at `\\$\\[1\\]`: the message 'm' is there twice"):
+    with pytest.raises(worlddb.MalformedFile, match="record 0, at `\\$\\[1\\]`: the message 'm' occurs twice"):
         detect.load(written(tmp_path / "m.json", twice))
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         with pytest.raises(worlddb.InputError, match="2 turns of one session have the key 'm'"):

@@ -333,7 +333,7 @@ def test_lines_of_dashes_that_hold_no_fields_are_text(db: Database, tmp_path: Pa
 
 def test_two_files_of_one_name_are_refused(db: Database, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    with pytest.raises(InputError, match="both hold"):
+    with pytest.raises(InputError, match="both have"):
         ingest_files(db, [written(tmp_path, "a.md", "one\n"), written(tmp_path / "x", "a.md", "two\n")])
 
 

@@ -81,7 +81,7 @@ def test_a_stream_gives_lines(write, suffix):
 def test_a_file_that_is_cut_short_is_malformed_wherever_it_is_cut(write, suffix, kept):
     packed = PACK[suffix](TEXT)
     path = write(f"a{suffix}", packed[: int(len(packed) * kept)])
-    with pytest.raises(MalformedFile, match="cut short") as caught:
+    with pytest.raises(MalformedFile, match="ends too early") as caught:
         input_files.read_whole(path)
     assert str(path) in str(caught.value)
     assert caught.value.details["file"] == str(path)
@@ -183,11 +183,11 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
         (b'[{"role": "user"}, 2]', "JSON: a list of 2, the first of them an object with the fields 'role'"),
         (b"[]", "JSON: a list of 0"),
         (b"[" * 500 + b"]" * 500, "JSON: a list of 1, the first of them a list"),
-        (b"[" * 20_000 + b"]" * 20_000, "what begins like JSON and is nested too deeply to be read"),
+        (b"[" * 20_000 + b"]" * 20_000, "something like JSON that is nested too deeply"),
         (b"{\n}", "JSON: an object without fields"),
-        (b'["a"]\n["b"]\n', "lines of which the first is JSON: a list of 1, the first of them no object, but 'a'"),
-        (b"7", "JSON: no object, but 7"),
-        (b'{"letters": ', "what begins like JSON and is none, beginning with '{\"letters\":'"),
+        (b'["a"]\n["b"]\n', "lines, the first one JSON: a list of 1, the first of them 'a', not an object"),
+        (b"7", "JSON: 7, not an object"),
+        (b'{"letters": ', "something like JSON that is not valid, beginning with '{\"letters\":'"),
         (b"\x00\x01\x02", "bytes that are not text"),
         (b"\xff\xfe\xfa" * 400, "bytes that are not text"),
         (b"Dear diary,\nhello", "text, beginning with 'Dear diary,'"),
@@ -215,7 +215,7 @@ def test_of_a_file_longer_than_what_is_looked_at_nothing_is_said_that_was_not_se
     with pytest.raises(MalformedFile) as error:
         format_of(path)
     assert "and is none" not in error.value.message
-    told = "what begins like JSON, beginning with '['" if begins == "cut" else "JSON: a list of 1, the first of them an"
+    told = "something like JSON, beginning with '['" if begins == "cut" else "JSON: a list of 1, the first of them an"
     assert told in error.value.message
 
 

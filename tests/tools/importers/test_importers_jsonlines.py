@@ -72,7 +72,9 @@ def test_an_unknown_field_is_refused_with_its_line_and_the_known_ones(write):
         jsonlines.load(path)
     assert caught.value.details == {"file": str(path), "record": 2, "path": "$.when"}
     told = str(caught.value)
-    assert "no field 'when'; known are speaker, text, at, session, name, source, conversation" in told
+    assert (
+        "the field 'when' is unknown; known fields are speaker, text, at, session, name, source, conversation" in told
+    )
     assert "--ignore-unknown" in told
 
 
@@ -237,7 +239,7 @@ BAD: list[tuple[bytes, str, str]] = [
     (b'{"text": "a", "deep": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "$", "nested too deeply"),
     (b'{"text": "a", "big": 99999999999999999999}', "$", "64 bits"),
     (b'{"text": "a", "large": "' + b"x" * 70_000 + b'"}', "$", "large"),
-    (b'{"text": "a", "source": {"big": 99999999999999999999}}', "$", "64 bits is in source"),
+    (b'{"text": "a", "source": {"big": 99999999999999999999}}', "$", "source has an integer of more than 64 bits"),
     (b'{"text": "a", "source": "a.txt"}', "$.source", "Expected `object | null`, got `str`"),
     (b'{"text": "a", "conversation": {"id": 1}}', "$.conversation", "got `object`"),
     (b'{"text": "a", "conversation": "' + b"s" * 1025 + b'"}', "$.conversation", "1,025 bytes"),
@@ -288,7 +290,7 @@ def test_a_check_tells_how_far_it_is(write, monkeypatch):
 )
 def test_a_field_that_is_there_twice_is_an_error_and_not_the_last_of_them(write, line, key):
     """Decoders keep the last and drop the first without a word: half of what a line says was gone."""
-    with pytest.raises(MalformedFile, match=f"the field '{key}' is there twice") as broken:
+    with pytest.raises(MalformedFile, match=f"the field '{key}' occurs twice") as broken:
         jsonlines.read(write({"text": "before"}, line), ReadOptions(ignore_unknown=True))
     assert (broken.value.details["record"], broken.value.details["path"]) == (2, f"$..{key}")
 

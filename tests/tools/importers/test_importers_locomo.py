@@ -145,7 +145,7 @@ BAD: list[tuple[Any, str, str]] = [
     ),
     (record(session_3=[turn(1), "words"]), "$[2].conversation.session_3[1]", "got `str`"),
     (record(session_3={}), "$[2].conversation.session_3", "Expected `array`, got `object`"),
-    (record(session_1_date_time="8 May"), "$[2].conversation.session_1_date_time", "not of LoCoMo's form"),
+    (record(session_1_date_time="8 May"), "$[2].conversation.session_1_date_time", "not have LoCoMo's form"),
     (record(session_1_date_time=8), "$[2].conversation.session_1_date_time", "got `int`"),
     (record(speaker_b=8), "$[2].conversation.speaker_b", "got `int`"),
     ({"sample_id": "c", "conversation": []}, "$[2].conversation", "Expected `object`, got `array`"),
@@ -170,7 +170,7 @@ def test_an_error_names_file_record_and_path(write, bad, path, told):
 
 def test_a_session_that_is_there_twice_is_an_error_and_not_a_loss(write):
     text = json.dumps(record()).replace('"session_1": [', '"session_1": [], "session_1": [')
-    with pytest.raises(MalformedFile, match="'session_1' is there twice") as caught:
+    with pytest.raises(MalformedFile, match="'session_1' occurs twice") as caught:
         locomo.read(write(f"[{text}]".encode()))
     assert caught.value.details["record"] == 0
 

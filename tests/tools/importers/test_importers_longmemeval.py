@@ -64,12 +64,12 @@ def test_a_session_that_is_listed_twice_is_taken_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "place", "told"),
     [
-        ([record(haystack_dates=["yesterday"] * 3)], "$[0].haystack_dates[0]", "not of LongMemEval's form"),
+        ([record(haystack_dates=["yesterday"] * 3)], "$[0].haystack_dates[0]", "not have LongMemEval's form"),
         ([record(haystack_dates=["2023/02/31 (Fri) 10:00"] * 3)], "$[0].haystack_dates[0]", "does not exist"),
         ([record(haystack_dates=[])], "$[0]", "numbers must be equal"),
-        ([record(), record()], "$[1]", "is there twice"),
+        ([record(), record()], "$[1]", "occurs twice"),
         ([record(question_id="")], "$[0]", "question_id"),
-        ([record(haystack_session_ids=["s1", "s1", "s2"])], "$[0].haystack_sessions[1]", "with other turns"),
+        ([record(haystack_session_ids=["s1", "s1", "s2"])], "$[0].haystack_sessions[1]", "with different turns"),
         ([record(), {"question_id": "q2"}], "$[1]", "missing required field"),
         (
             [record(haystack_sessions=[[{"role": 7, "content": ""}], [], []])],
@@ -100,5 +100,5 @@ def test_a_field_that_is_there_twice_is_an_error_and_not_the_last_of_them(tmp_pa
     assert field in said
     path = tmp_path / "longmemeval.json"
     path.write_text(said.replace(field, f'"{key}": "another", {field}'), "utf-8")
-    with worlddb.open(tmp_path / "store") as db, pytest.raises(MalformedFile, match=f"'{key}' is there twice"):
+    with worlddb.open(tmp_path / "store") as db, pytest.raises(MalformedFile, match=f"'{key}' occurs twice"):
         ingest_files(db, path)

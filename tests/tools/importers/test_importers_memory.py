@@ -344,5 +344,5 @@ def test_a_file_that_changes_between_the_check_and_the_import_is_not_imported_un
     path.write_text('[{"sample_id":"c","conversation":{"session_1":[{"speaker":"a","dia_id":"1","text":"b"}]}}]')
     source = detect.load(path)[1]
     path.write_text(path.read_text().replace('"b"', '"c"'))
-    with pytest.raises(worlddb.MalformedFile, match="another file than when it was checked"):
+    with pytest.raises(worlddb.MalformedFile, match="was replaced after the check"):
         list(source.portions())

@@ -150,9 +150,9 @@ def test_a_conversation_that_is_named_is_not_the_one_of_the_files_stem(write, tm
     for name in ("", "x" * 1025):
         with pytest.raises(InputError, match="name of the conversation"):
             ingest_files(db, second, conversation=name)
-    with pytest.raises(InputError, match="there are 2 files"):
+    with pytest.raises(InputError, match="for 2 files"):
         ingest_files(db, [second, write("chat.jsonl", [("s", "a")])], conversation="other")
-    with pytest.raises(InputError, match="names of their own"):
+    with pytest.raises(InputError, match="their own names"):
         ingest_files(db, locomo_file(tmp_path / "talks.json", session_1=["a"]), conversation="other")
 
 
@@ -184,7 +184,7 @@ def test_a_malformed_file_anywhere_leaves_nothing_written(write):
 def test_two_files_with_one_name_are_not_taken_for_one_conversation(write):
     db = Memory()
     paths = [write("a/chat.jsonl", [("s", "a")]), write("b/chat.jsonl", [("s", "b")])]
-    with pytest.raises(InputError, match="both hold a conversation named 'chat'"):
+    with pytest.raises(InputError, match="both have a conversation named 'chat'"):
         ingest_files(db, paths)
     assert db.calls == []
 
