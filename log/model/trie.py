@@ -38,6 +38,8 @@ _BUCKET: Final = b"\x00"
 _BRANCH: Final = b"\x01"
 _HEADER = struct.Struct(">BH")
 _CHILD = struct.Struct(">I32s")
+NOTED_CHILD_BYTES: Final = 1 + _CHILD.size
+"""A child of a branch behind its digit, see :func:`with_changes`."""
 _U32 = struct.Struct(">I")
 _DIGITS: Final = tuple(bytes([digit]) for digit in range(FANOUT))
 
@@ -154,17 +156,21 @@ class Trie:
             if entries is None:
                 entries = list(self._entries(node or _BUCKET))
             return self._update_bucket(path, entries, changes, kept is not None)
-        branch, growth, shrunk = bytearray(node), 0, False
-        known = {} if before is None else children(node)
+        branch, growth, shrunk, lost, told = bytearray(node), 0, False, False, list[Change]()
         for digit, below in _split_by_digit(changes, len(path)).items():
-            child = None if before is None else known.get(digit, _NO_CHILD)[1]
+            child = None if before is None else _child_hash(branch, digit)
             grown, child_hash = self._update(path + _DIGITS[digit], below, child)
             growth, shrunk = growth + grown, shrunk or grown < 0
-            _set_child(branch, digit, grown, child_hash)
+            now = _set_child(branch, digit, grown, child_hash)
+            told.append((_DIGITS[digit], now))
+            lost = lost or not now
         node = bytes(branch)
         if shrunk and self._count(node) <= BUCKET_ENTRIES:
             return growth, self._collapse(path)
-        self.nodes.put(path, node)
+        if lost:
+            self.nodes.put(path, node)
+        else:
+            self._put_changed(path, node, told)
         return growth, self._hash_of_written(node, kept is not None)
 
     def _hash_of_written(self, node: bytes, was_kept: bool = False) -> bytes:
@@ -172,9 +178,10 @@ class Trie:
         if written is not None:
             # A large commit writes more nodes than are kept, and the next one many of them in the same order: each
             # would be gone just before it is asked for if those that came last were kept. So of new ones few come in
-            # where there are many, by a digit of the hash, and those that are asked for again stay.
+            # where there are many, by a digit of the hash, and those that are asked for again stay. Branches, which are
+            # on the way to many buckets and small, all come in.
             few = MOST_WRITTEN - MOST_WRITTEN // 8
-            if was_kept or len(written) < few or not found[0] % _KEPT_OF:
+            if was_kept or len(written) < few or not found[0] % _KEPT_OF or node[:1] == _BRANCH:
                 written[found] = node
                 if len(written) > MOST_WRITTEN:
                     for oldest in list(islice(written, len(written) - few)):
@@ -201,7 +208,7 @@ class Trie:
         return growth, self._hash_of_written(node, was_kept)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[Change]) -> None:
-        """Store a changed bucket, given its changes."""
+        """Store a changed node, given its changes: of a branch children by their digits, none of which went."""
         self.nodes.put(path, node)
 
     def _merge_changes(self, before: list[bytes], changes: Sequence[Change]) -> list[bytes]:
@@ -282,9 +289,6 @@ def _layout(size: int, count: int) -> struct.Struct:
     return struct.Struct(f"{size}s" * count)
 
 
-_NO_CHILD: Final = (0, EMPTY_ROOT)
-
-
 def _damaged_error(what: str) -> errors.DamagedStore:
     return errors.DamagedStore(
         f"In the tables, the tree of a world's interior {what}",
@@ -294,6 +298,8 @@ def _damaged_error(what: str) -> errors.DamagedStore:
 
 def _split_by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]]:
     """Changes by the next digit of their keys."""
+    if len(changes) == 1:
+        return {_digit(changes[0][0], depth): changes}
     groups: dict[int, list[Change]] = {}
     for change in changes:
         groups.setdefault(_digit(change[0], depth), []).append(change)
@@ -305,21 +311,23 @@ def _digit(key: bytes, depth: int) -> int:
     return byte & 15 if depth & 1 else byte >> 4
 
 
-def _set_child(branch: bytearray, digit: int, growth: int, child_hash: bytes) -> None:
-    """Replace or add one child of a branch, or drop it because nothing is left of it."""
+def _child_hash(branch: bytearray, digit: int) -> bytes:
     _, bitmap = _HEADER.unpack_from(branch)
     bit = 1 << digit
     at = _HEADER.size + _CHILD.size * (bitmap & (bit - 1)).bit_count()
-    if bitmap & bit:
-        count = _CHILD.unpack_from(branch, at)[0] + growth
-        if count:
-            _CHILD.pack_into(branch, at, count, child_hash)
-        else:
-            del branch[at : at + _CHILD.size]
-            _HEADER.pack_into(branch, 0, 1, bitmap & ~bit)
-    elif growth:
-        branch[at:at] = _CHILD.pack(growth, child_hash)
-        _HEADER.pack_into(branch, 0, 1, bitmap | bit)
+    return _CHILD.unpack_from(branch, at)[1] if bitmap & bit else EMPTY_ROOT
+
+
+def _set_child(branch: bytearray, digit: int, growth: int, child_hash: bytes) -> bytes:
+    """Replace or add one child of a branch, or drop it because nothing is left of it; its bytes."""
+    _, bitmap = _HEADER.unpack_from(branch)
+    bit = 1 << digit
+    at = _HEADER.size + _CHILD.size * (bitmap & (bit - 1)).bit_count()
+    count = growth + (_CHILD.unpack_from(branch, at)[0] if bitmap & bit else 0)
+    child = _CHILD.pack(count, child_hash) if count else b""
+    branch[at : at + (_CHILD.size if bitmap & bit else 0)] = child
+    _HEADER.pack_into(branch, 0, 1, bitmap | bit if child else bitmap & ~bit)
+    return child
 
 
 def children(node: bytes) -> dict[int, tuple[int, bytes]]:
@@ -333,11 +341,14 @@ def children(node: bytes) -> dict[int, tuple[int, bytes]]:
 
 def with_changes(
     bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[bytes | tuple[bytes, bytes]]
-) -> tuple[bytes, list[bytes]]:
-    """A bucket after changes, and its entries.
+) -> tuple[bytes, list[bytes] | None]:
+    """A bucket after changes, and its entries; or a branch.
 
-    A change is the entries that came and the keys that went, each one behind the other, or the entries alone.
+    A change is the entries that came and the keys that went, each one behind the other, or the entries alone. Of a
+    branch it is the children that came or changed, each behind its digit.
     """
+    if bucket[:1] == _BRANCH:
+        return _changed_branch(bucket, noted), None
     entries = changed_entries(bucket, key_bytes, value_bytes, noted)
     odd = (len(bucket) - len(_BUCKET)) % (key_bytes + value_bytes)
     return bucket[: len(_BUCKET)] + b"".join(entries) + bucket[len(bucket) - odd :], entries
@@ -359,6 +370,19 @@ def changed_entries(
         for at in range(0, len(gone), key_bytes):
             _replace(entries, gone[at : at + key_bytes], ())
     return entries
+
+
+def _changed_branch(branch: bytes, noted: Sequence[bytes | tuple[bytes, bytes]]) -> bytes:
+    changed, size, (_, bitmap) = bytearray(branch), _CHILD.size, _HEADER.unpack_from(branch)
+    for note in noted:
+        came = note if isinstance(note, bytes) else note[0]
+        for begins in range(0, len(came), NOTED_CHILD_BYTES):
+            bit = 1 << came[begins] % FANOUT
+            at = _HEADER.size + size * (bitmap & (bit - 1)).bit_count()
+            changed[at : at + (size if bitmap & bit else 0)] = came[begins + 1 : begins + NOTED_CHILD_BYTES]
+            bitmap |= bit
+    _HEADER.pack_into(changed, 0, 1, bitmap)
+    return bytes(changed)
 
 
 def bucket_entries(node: bytes, key_size: int, value_size: int) -> dict[bytes, bytes]:

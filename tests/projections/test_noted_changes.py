@@ -83,10 +83,13 @@ def leave_several(txn: lmdb.Transaction) -> None:
     for row, value in noted_in(txn):
         txn.delete(row)
         page.update(transaction._NOTES.decode(value))
-    bytes_of = {key: sum(transaction.ENTRY_BYTES[key[8:9]]) for key in page}
-    before = {key: (bytes(bytes_of[key]), b"") for key in page}
+    marks = {key: gone if gone == transaction._OF_BRANCH else b"" for key, (_, gone) in page.items()}
+    bytes_of = {
+        key: trie.NOTED_CHILD_BYTES if mark else sum(transaction.ENTRY_BYTES[key[8:9]]) for key, mark in marks.items()
+    }
+    before = {key: (bytes(bytes_of[key]), mark) for key, mark in marks.items()}
     halves = {key: len(came) // bytes_of[key] // 2 * bytes_of[key] for key, (came, _) in page.items()}
-    first = {key: (came[: halves[key]], b"") for key, (came, _) in page.items() if halves[key]}
+    first = {key: (came[: halves[key]], marks[key]) for key, (came, _) in page.items() if halves[key]}
     rest = {key: (came[halves[key] :], gone) for key, (came, gone) in page.items()}
     number = max(1, int.from_bytes(row[1:5], "big"))
     for at, notes in enumerate((before, dict.fromkeys(page, (b"", b"")), first, rest)):
@@ -165,6 +168,7 @@ def put(env: lmdb.Environment, keys: range, value: int) -> None:
 def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_writes_a_part(
     monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
+    monkeypatch.setattr(transaction, "MANY_BUCKETS", 3)
     for name in ("MOST_NOTED", "MOST_OF_ONE"):
         monkeypatch.setattr(transaction, name, 10_000 if kept else 0)
     with environment() as env:
@@ -177,15 +181,16 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
                 found.append({key: value for key, value in txn.cursor() if key[:1] != transaction.TRIE_CHANGES})
         assert not notes[0], "new buckets are written"
         assert max(map(commits_in, notes)) == commits_in(notes[-1]) == transaction.MERGES - (not kept)
-        buckets = {key for key, value in found[-1].items() if not trie.children(value)}
+        written = found[-1].keys()
+        assert any(map(trie.children, found[-1].values())), "the branches too"
         if kept:
-            assert all(one[key] == other[key] for one, other in pairwise(found[4:]) for key in buckets)
+            assert all(one[key] == other[key] for one, other in pairwise(found[4:]) for key in written)
             before, *pages = [[row for row, _ in each if row[:5] == transaction._MERGED] for each in notes[4:]]
-            assert sum(map(len, pages[-1:])) == len(buckets) > len(before), "each has one note of what there was"
+            assert sum(map(len, pages[-1:])) == len(written) > len(before), "each has one note of what there was"
             return
-        parts = [{key for key in buckets if one[key] != other[key]} for one, other in pairwise(found[4:])]
-        assert sum(map(len, parts)) == len(buckets) == len(set().union(*parts)), "in as many commits each once"
-        assert max(map(len, parts)) < len(buckets) / 2
+        parts = [{key for key in written if one[key] != other[key]} for one, other in pairwise(found[4:])]
+        assert sum(map(len, parts)) == len(written) == len(set().union(*parts)), "in as many commits each once"
+        assert max(map(len, parts)) < len(written) / 2
 
 
 @pytest.mark.usefixtures("much_noted")
@@ -199,7 +204,7 @@ def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_
     whole, joined = trie.with_changes, list[bytes]()
 
     def joining(bucket: bytes, *rest: Any) -> Any:
-        joined.append(bucket)
+        joined.extend([bucket] * (not trie.children(bucket)))
         return whole(bucket, *rest)
 
     monkeypatch.setattr(trie, "with_changes", joining)
@@ -222,6 +227,39 @@ def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_
             table_of(tables).take(handed_on)
             with pytest.raises(worlddb.DamagedStore, match="not what was written"):
                 tables.members(NODE).update(dict.fromkeys(keys, bytes(32)), root)
+
+
+@pytest.mark.usefixtures("much_noted")
+def test_what_is_noted_of_a_branch_is_no_larger_than_it_and_found_if_it_was_changed() -> None:
+    with environment() as env:
+        for value in range(3):
+            put(env, range(40), value)
+        with env.begin() as txn:
+            noted = {row: transaction._NOTES.decode(page) for row, page in noted_in(txn)}
+            row, key, came = next(
+                (row, key, came)
+                for row, page in reversed(noted.items())
+                for key, (came, mark) in page.items()
+                if mark == transaction._OF_BRANCH
+            )
+            assert 0 < len(came) <= trie.FANOUT * trie.NOTED_CHILD_BYTES
+            whole = dict(Tables(txn).tries.scan(b""))
+            root = trie.root_of(Tables(txn).members(NODE).nodes)
+        for changed in (
+            (came, b""),
+            (came[:-1], transaction._OF_BRANCH),
+            (came + came[: trie.NOTED_CHILD_BYTES], transaction._OF_BRANCH),
+            (bytes([came[0] + trie.FANOUT]) + came[1:], transaction._OF_BRANCH),
+        ):
+            with env.begin(write=True) as txn:
+                txn.put(row, transaction._ENCODER.encode({**noted[row], key: changed}))
+                assert any("of no bucket" in fault for fault in table_of(Tables(txn)).faults()), changed
+        with env.begin(write=True) as txn:
+            other = came[:-1] + bytes([came[-1] ^ 1])
+            txn.put(row, transaction._ENCODER.encode({**noted[row], key: (other, transaction._OF_BRANCH)}))
+            assert dict(Tables(txn).tries.scan(b"")) != whole
+            with pytest.raises(worlddb.DamagedStore, match="not what was written"):
+                Tables(txn).members(NODE).update({bytes(16): bytes(32)}, root)
 
 
 @pytest.mark.usefixtures("much_noted")

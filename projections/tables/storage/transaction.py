@@ -299,9 +299,9 @@ class RowCache:
 
 
 TRIE_CHANGES: Final = b"\xf2"
-"""What the keys begin with under which commits note what they changed in buckets of tries."""
+"""What the keys begin with under which commits note what they changed in tries."""
 MANY_BUCKETS: Final = 1 << 10
-"""A commit that changes so many buckets notes what it changed in them, and does not write them."""
+"""A commit that changes so many buckets and branches notes what it changed in them, and does not write them."""
 MERGES: Final = 4
 """Of the stretches of its turn, one in so many, a large commit makes one note of all that there are."""
 MOST_NOTED: Final = 160
@@ -328,8 +328,11 @@ _KEYS: Final = {kind: struct.Struct(f"{key}s") for kind, (key, _) in ENTRY_BYTES
 Noted = tuple[bytes, bytes]
 """Entries that came into a bucket or have another value, and keys that went.
 
-Neither: the bucket was written, and what was noted before is in it."""
+Of a branch it is the children that came or changed, each behind its digit, and :data:`_OF_BRANCH`.
+Neither: the node was written, and what was noted before is in it."""
 _WRITTEN: Final[Noted] = (b"", b"")
+_OF_BRANCH: Final = b"\x01"
+"""Shorter than any key. A branch of which a child went is written."""
 Note: TypeAlias = bytes | Noted
 """In memory mostly the entries that came, where no keys went."""
 _UNSEEN: Final = bytes(4)
@@ -418,7 +421,7 @@ class TrieTable(write_buffer.Table):
     A large commit changes an entry or two in each of many buckets, and would write all of their pages for it. So it
     notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. Each such commit writes a
     part of the buckets that are noted, in turn, and of a larger part it makes one note of several, so that a look meets
-    few. A small commit writes its buckets, and takes them out of the notes.
+    few. A small commit writes its buckets, and takes them out of the notes. Of a branch it notes the children likewise.
 
     From the time on that there are so many that they will be noted, it holds none of the buckets, which are megabytes.
     """
@@ -494,16 +497,16 @@ class TrieTable(write_buffer.Table):
         super().put(key, value)
         self._changes.pop(key, None)
 
-    def put_changed(self, key: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
-        """Store a bucket that was one before, given what has changed in it."""
+    def put_changed(self, key: bytes, node: bytes, changes: Sequence[trie.Change]) -> None:
+        """Store a bucket that was one before, or a branch that was, given what has changed in it."""
         noted = self._changes
         if key in noted:
-            noted[key] = _behind(key, noted[key], _note_of(changes))
+            noted[key] = _behind(key, noted[key], _note_of(changes, node))
         elif key not in self._pending:
-            noted[key] = _note_of(changes)
+            noted[key] = _note_of(changes, node)
             if len(noted) == MANY_BUCKETS:
                 self._pending.update(dict.fromkeys(noted, _CHANGED))
-        self._pending[key] = _CHANGED if len(noted) >= MANY_BUCKETS and key in noted else bucket
+        self._pending[key] = _CHANGED if len(noted) >= MANY_BUCKETS and key in noted else node
 
     def flush(self) -> None:
         if len(self._changes) >= MANY_BUCKETS:
@@ -540,11 +543,18 @@ class TrieTable(write_buffer.Table):
         yield from (f"no older noted changes are of the bucket {key.hex()[:40]}" for key in sorted(written))
 
     def _is_of(self, key: bytes, change: Noted) -> bool:
-        """True if there is such a bucket, and what was noted are whole entries and keys."""
+        """True if there is such a bucket or branch, and what was noted are whole entries and keys of it."""
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
         sizes = ENTRY_BYTES.get(key[_KIND_AT : _KIND_AT + 1])
-        if sizes is None or stored is None or trie.children(stored):
+        if sizes is None or stored is None:
             return False
+        if trie.children(stored):
+            digits = change[0][:: trie.NOTED_CHILD_BYTES]
+            return (
+                change[1] == _OF_BRANCH
+                and len(change[0]) == len(set(digits)) * trie.NOTED_CHILD_BYTES
+                and (max(digits) < trie.FANOUT)
+            )
         return not len(change[0]) % sum(sizes) and not len(change[1]) % sizes[0]
 
     def _listed(self) -> list[bytes]:
@@ -716,10 +726,11 @@ def _most_noted(stretch: int) -> int:
     return MOST_NOTED * (8 + stretch // MERGES % 9) // 8
 
 
-def _note_of(changes: Sequence[trie.Change]) -> Note:
-    """Changes of different keys as they are noted."""
+def _note_of(changes: Sequence[trie.Change], node: bytes = b"\x00") -> Note:
+    """Changes of different keys as they are noted; ``node`` has them, if that is not a bucket."""
     try:
-        return b"".join(chain.from_iterable(changes))  # type: ignore[arg-type]
+        came = b"".join(chain.from_iterable(changes))  # type: ignore[arg-type]
+        return (came, _OF_BRANCH) if node[0] else came
     except TypeError:
         gone = b"".join([entry for entry, value in changes if value is None])
         return b"".join([entry + value for entry, value in changes if value is not None]), gone
@@ -729,6 +740,13 @@ def _behind(key: bytes, before: Note, later: Note) -> Note:
     """What was noted of a bucket and what was noted of it later, in one note."""
     if isinstance(before, bytes) and isinstance(later, bytes):
         return before + later
+    if not isinstance(later, bytes) and later[1] == _OF_BRANCH:
+        came, size = before if isinstance(before, bytes) else before[0], trie.NOTED_CHILD_BYTES
+        for digit in later[0][::size]:
+            at = size * came[::size].find(digit)
+            if at >= 0:
+                came = came[:at] + came[at + size :]
+        return came + later[0], _OF_BRANCH
     kind = key[_KIND_AT : _KIND_AT + 1]
     entries, changes = _ENTRIES[kind], dict[bytes, bytes | None]()
     for note in (before, later):
