@@ -525,6 +525,25 @@ def test_runs_that_wait_become_one_with_those_that_came_since(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("small_runs")
+def test_long_rows_of_groups_in_log_order_stay_in_smaller_runs_and_those_in_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packed_runs, "MOST_MERGED_LOGGED", 100)
+    with environment() as env, env.begin(write=True) as txn:
+        table, merged = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), True, []), list[int]()
+        rows = {bytes([number % 7, 1, number >> 8, number & 255]): bytes([number % 251]) for number in range(600)}
+        for number, (key, value) in enumerate(rows.items()):
+            table.put(key, value)
+            if number % 10 == 9:
+                merged.append(table.pack())
+        sizes = [run.rows for run in table.runs]
+        assert max(merged) == max(sizes) == 80 and len(sizes) < 12, sizes
+        assert dict(table.scan(b"")) == rows
+        last = max(key for key in rows if key[0] == 3)
+        assert table.last(last[:2], last) == (last, rows[last])
+
+
+@pytest.mark.usefixtures("small_runs")
 def test_no_table_waits_for_its_merges_without_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 200)
     with load(tmp_path / "store", 5, 200, 800, 20)[0] as db, db.view()._snapshot() as snapshot:

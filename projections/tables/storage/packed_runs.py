@@ -60,6 +60,10 @@ FEW: Final = 1 << 10
 """Fewer rows than these go into a table's own place, where they wait for others."""
 MOST_MERGED: Final = 1 << 20
 """Runs stay apart beyond so many rows, so that no commit has much more to merge."""
+MOST_MERGED_LOGGED: Final = 1 << 19
+"""The same where groups lie in log order: world hashes, whose rows are of a hundred bytes, so that a commit that made
+one run of a million would be the largest of all, and LMDB keeps its memory. A look there ends with the first run that
+has any of a group, so that more runs take it no longer."""
 MOST_MERGED_AT_ONCE: Final = 1 << 18
 """Beside other merges a commit has none that brings it above so many rows: all tables grow at one pace, and would be
 merged together, in a commit that takes long and much memory."""
@@ -1012,19 +1016,24 @@ class PackedTable(write_buffer.Table):
     def _runs_to_merge(self) -> Iterator[list[Run]]:
         """The newest runs that are to become one: the most, and the fewer that could in their place.
 
-        Four or more are of the largest size among them; those that are smaller count as one if they come to it.
+        Four or more are of the largest size among them; those that are smaller count as one if they come to it. Where
+        groups lie in log order, and four such would be too many rows, two are enough.
         """
         found: list[int] = []
-        largest = alike = smaller = rows = 0
+        largest = several = alike = smaller = rows = 0
+        most = MOST_MERGED_LOGGED if self._logged else MOST_MERGED
         for length, run in enumerate(reversed(self.runs), 1):
+            if rows + run.rows > most:
+                if self._logged and 1 < several < _ALIKE and rows * _ALIKE > most * several:
+                    found.append(length - 1)
+                break
             if _size(run.rows) > largest:
                 largest, alike, smaller = _size(run.rows), 0, rows
             rows += run.rows
-            if rows > MOST_MERGED:
-                break
             if _size(run.rows) == largest:
                 alike += 1
-            if alike + (smaller > 0 and _size(smaller) >= largest) >= _ALIKE:
+            several = alike + (smaller > 0 and _size(smaller) >= largest)
+            if several >= _ALIKE:
                 found.append(length)
         return (self.runs[-length:] for length in reversed(found))
 
