@@ -673,10 +673,12 @@ class Memory:
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._empty_note())
-        answers = [self._recall_view(view, question, wanted, asked) for view in views]
+        looked_at = wanted if len(views) == 1 else max(wanted, scope_widening.LOOKED_AT)
+        answers = [self._recall_view(view, question, looked_at, asked) for view in views]
         if len(answers) == 1:
             return answers[0]
-        found = joined(answers, wanted)
+        at = views[0].valid if asked.get("asked") is None else times.parse_time(asked["asked"], "asked")
+        found = joined(answers, wanted, question, at)
         hits = tuple(with_conflicts(self._whole_view(), views, found.hits))
         return msgspec.structs.replace(found, hits=hits, note=_translate_wording(found.note))
 
@@ -1335,6 +1337,8 @@ def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
 
 joined: Final = scope_widening.merge_user_answers
 """Joins the answers of a user's several worlds."""
+LOOKED_AT: Final = scope_widening.LOOKED_AT
+"""The number of hits that each of these answers needs at least."""
 
 
 def prompt_text(

@@ -10,14 +10,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from worlddb.log.model import errors
-from worlddb.query.claims import claim_frame, claim_relation
-from worlddb.query.question.question import Request
+from worlddb.query.claims import claim_frame
+from worlddb.query.question.question import Question, Request
 from worlddb.query.recall import retrieve, scoring
 from worlddb.query.recall.answer import joined as joined_notes
 from worlddb.query.recall.answer import note_of_competing
 from worlddb.query.records.records import Competing, Hit, Recall
 
 _TURN: Final = "Turn"
+LOOKED_AT: Final = retrieve.LOOKED_AT
+"""The number of best hits of a user's worlds among which competing statements are searched."""
 MAX_SCOPES: Final = 16
 """So many scopes may be named: each may cost a recall."""
 _NOTE: Final = "{asked} of {named} scopes were searched, since the hits of nearer ones seldom answer that"
@@ -84,34 +86,46 @@ def joined(answers: Sequence[Recall], wanted: int) -> Recall:
     )
 
 
-def merge_user_answers(answers: Sequence[Recall], wanted: int) -> Recall:
+def merge_user_answers(answers: Sequence[Recall], wanted: int, question: str, asked: int) -> Recall:
     """The answers of a user's several worlds as one, where a statement of one may compete with that of another.
 
-    Of two the later comes first, and the note says so, as in the answer of a single world.
+    Of two the later comes first, and the note says so; what is so now comes before what was, may be or is planned; as
+    in the answer of a single world. ``asked`` is when the question is asked. To see what competes, each answer needs
+    :data:`LOOKED_AT` hits, however few are wanted.
     """
-    found = joined(answers, wanted)
+    found = joined(answers, max(wanted, LOOKED_AT))
     told = {(pair.ref, pair.earlier) for pair in found.competing}
-    pairs = [pair for pair in _find_rivals(found.hits[: retrieve.LOOKED_AT]) if (pair.ref, pair.earlier) not in told]
-    if not pairs:
-        return found
-    hits = list(found.hits)
-    for pair in pairs:
+    hits, pairs = list(found.hits), list[Competing]()
+    for before, behind, pair in _find_rivals(found.hits[:LOOKED_AT], Question(question, asked)):
         at = {hit.ref: place for place, hit in enumerate(hits)}
-        later, earlier = at[pair.ref], at[pair.earlier]
-        if later > earlier:
-            hits.insert(earlier, replace(hits.pop(later), score=hits[earlier].score))
-    note = joined_notes((found.note, note_of_competing(pairs)))
-    return replace(found, hits=tuple(hits), competing=(*found.competing, *pairs), note=note)
+        if at[before] > at[behind]:
+            hits.insert(at[behind], replace(hits.pop(at[before]), score=hits[at[behind]].score))
+        if pair is not None and (pair.ref, pair.earlier) not in told:
+            pairs.append(pair)
+    shown = {hit.ref for hit in hits[:wanted]}
+    pairs = [pair for pair in pairs if pair.ref in shown]
+    competing = (*(pair for pair in found.competing if pair.ref in shown), *pairs)
+    note = joined_notes((found.note, note_of_competing(pairs) if pairs else ""))
+    return replace(found, hits=tuple(hits[:wanted]), competing=competing, note=note)
 
 
-def _find_rivals(hits: Sequence[Hit]) -> Iterator[Competing]:
-    """The pairs of statements that compete, about what they begin with."""
+def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str, str, Competing | None]]:
+    """The pairs of statements about what they begin with, the one that comes first before the other.
+
+    With how they compete, if they do.
+    """
     said = [hit for hit in hits if hit.type != _TURN and hit.content]
-    for one, other in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):
-        before, after = claim_frame.leading_subject(one.content), claim_frame.leading_subject(other.content)
-        if one.valid.start == other.valid.start or not claim_frame.names_agree(before, after):
+    until, asked = retrieve.plan_horizon(question, question.asked), retrieve.words_of_now(question)
+    for old, new in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):
+        before, after = claim_frame.leading_subject(old.content), claim_frame.leading_subject(new.content)
+        if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
             continue
-        earlier, later = (claim_frame.frame(each.content, before | after) for each in (one, other))
-        alike = None if earlier is None or later is None else claim_relation.relate(earlier, later)
-        if alike is not None and alike.relation in claim_relation.COMPETING:
-            yield Competing(ref=other.ref, earlier=one.ref, relation=alike.relation, reason=alike.reason)
+        later = retrieve.Said(new.content, new.valid.start)
+        alike = retrieve.rivalry_of(old.content, later, before | after, until, asked)
+        if alike is None:
+            continue
+        if alike.is_beside or alike.is_plan:
+            yield *((new.ref, old.ref) if alike.is_swapped else (old.ref, new.ref)), None
+        else:
+            pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason)
+            yield new.ref, old.ref, pair

@@ -22,7 +22,7 @@ from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_frame import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
+from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Question, Request
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking, scoring
@@ -375,25 +375,57 @@ def _competing_pairs(
         subject |= mine | theirs if not shared or claim_frame.names_agree(mine, theirs) else frozenset()
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
-        known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
-        alike = None if known is None or given is None else claim_relation.relate(known, given)
-        if known is None or given is None:
+        told = rivalry_of(old.text, Said(new.text, new.seen.row.valid_from), subject, until, asked)
+        if told is None:
             continue
-        if asked and (alike is None or alike.relation not in claim_relation.COMPETING):
-            if claim_relation.tells_less_of_now(known, given, asked):
-                yield Rivals(later, earlier, "compatible", "", is_beside=True)
-                continue
-            if claim_relation.tells_less_of_now(given, known, asked):
-                yield Rivals(earlier, later, "compatible", "", is_beside=True)
-                continue
-        if alike is None:
-            continue
-        is_plan = until < FOREVER and _is_plan(known, given, new.text, new.seen.row.valid_from, until)
-        if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
-            continue
+        if told.is_beside:
+            first, last = (later, earlier) if told.is_swapped else (earlier, later)
+            yield Rivals(last, first, told.relation, told.reason, is_beside=True)
         # What says of something what it was made of does not take its place.
-        if not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
-            yield Rivals(later, earlier, alike.relation, alike.reason, is_plan)
+        elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
+            yield Rivals(later, earlier, told.relation, told.reason, told.is_plan)
+
+
+class Said(NamedTuple):
+    """A text, and since when it holds."""
+
+    text: str
+    since: int
+
+
+class Rivalry(NamedTuple):
+    """How two statements compete; see :class:`Rivals`.
+
+    ``is_swapped``: of two that stand beside each other it is the later one that tells what is so now.
+    """
+
+    relation: str
+    reason: str
+    is_plan: bool = False
+    is_beside: bool = False
+    is_swapped: bool = False
+
+
+def rivalry_of(earlier: str, later: Said, subject: frozenset[str], until: int, asked: str) -> Rivalry | None:
+    """How two statements of a subject compete, or will after ``until``; ``None`` if they do not.
+
+    Of ``asked``, a question of now, also where only one of them tells what is so now.
+    """
+    known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later.text, subject)
+    if known is None or given is None:
+        return None
+    alike = claim_relation.relate(known, given)
+    if asked and (alike is None or alike.relation not in claim_relation.COMPETING):
+        if claim_relation.tells_less_of_now(known, given, asked):
+            return Rivalry("compatible", "", is_beside=True)
+        if claim_relation.tells_less_of_now(given, known, asked):
+            return Rivalry("compatible", "", is_beside=True, is_swapped=True)
+    if alike is None:
+        return None
+    is_plan = until < FOREVER and _is_plan(known, given, later.text, later.since, until)
+    if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
+        return None
+    return Rivalry(alike.relation, alike.reason, is_plan)
 
 
 def _have_single_value(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
@@ -486,11 +518,16 @@ def asks_about_past(request: Request) -> bool:
     return not (question.times or question.is_remark or question.asks_for_present)
 
 
-def plan_horizon(request: Request, now: int) -> int:
+def plan_horizon(question: Question, now: int) -> int:
     """Up to when what is planned answers a question: now, the end of the times to come that it names, or for ever."""
-    if request.question.asks_of == "ahead":
+    if question.asks_of == "ahead":
         return FOREVER
-    return max((now, *(span.end - 1 for span in request.question.times)))
+    return max((now, *(span.end - 1 for span in question.times)))
+
+
+def words_of_now(question: Question) -> str:
+    """The text of a question that may ask for what is so now; empty for others."""
+    return "" if question.asks_of in ("past", "ahead") else question.text
 
 
 def held_then(
@@ -869,8 +906,7 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
         return found._replace(ranked=ranked, rivals=())
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _statement_of(snapshot, hit)) is not None}
     own = _lift_own_statements(snapshot, ranked, said, request.question.text)
-    until = plan_horizon(request, snapshot.place.moment.valid)
-    asked = "" if request.question.asks_of in ("past", "ahead") else request.question.text
+    until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     kept, rivals = lift_later_statements(
         snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.running import LocalRunner
 from tests.tools.mcp import test_mcp_tools
 from worlddb import memory_scopes
 from worlddb.reconciler.ingest import chat_messages
@@ -834,7 +835,9 @@ def test_memories_of_one_user_in_several_worlds_are_one_memory(tmp_path: Path) -
         assert [hit.content for hit in ben.recall("Ann dog tea cat")] == ["Ben has a cat."]
 
 
-def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_first(tmp_path: Path) -> None:
+def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each world was asked by itself, so that who had moved machines was told the home of before, and no word of it."""
     with worlddb.open(tmp_path / "old", embedder=None) as old, worlddb.open(tmp_path / "new", embedder=None) as new:
         ann = worlddb.memory(old, user="ann")
@@ -851,6 +854,27 @@ def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_
         assert "the later one comes first" in found.note and "call correct, forget or contradict" in found.note
         assert "(a later one says: Ann lives in Porto" in ann.context("where does Ann live?")
         assert list(found.hits) == sorted(found.hits, key=lambda hit: -hit.score)
+        (first,) = ann.recall("Ann lives in Lisbon.", k=1)
+        assert first.ref == porto, "what is wanted is cut off behind the comparison"
+        cli = LocalRunner(capsys, tmp_path / "new")
+        assert cli.json("recall", "Ann lives in Lisbon.", "--user", "ann", "--limit", "1")["hits"][0]["ref"] == porto
+
+
+@pytest.mark.parametrize(
+    ("text", "since"), [("Ann used to live in Ghent.", "2025-04-01"), ("Ann will live in Ghent.", "2026-04-01")]
+)
+def test_what_is_so_now_comes_before_what_was_or_will_be_in_another_world_of_the_user(
+    tmp_path: Path, text: str, since: str
+) -> None:
+    """In one world it does; what was or is planned came first, and a plan was told as what holds now."""
+    with worlddb.open(tmp_path / "old", embedder=None) as old, worlddb.open(tmp_path / "new", embedder=None) as new:
+        worlddb.memory(old, user="ann").add("Ann lives in Lisbon.", about="Ann", since="2025-01-01")
+        old.export(old.view().find(name="user:ann", type="Scope")[0], tmp_path / "ann.bundle")
+        ann = worlddb.memory(new, user="ann")
+        ann.add(text, about="Ann", since=since)
+        new.import_bundle(tmp_path / "ann.bundle")
+        found = ann.recall("Where does Ann live?")
+        assert [hit.content for hit in found] == ["Ann lives in Lisbon.", text] and found.competing == ()
 
 
 def test_a_contradiction_between_two_worlds_of_a_user_is_shown_by_what_reads_both(

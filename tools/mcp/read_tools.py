@@ -419,15 +419,18 @@ class _ScopedRecall:
         self._answers = []
         # Scopes are ordered from the widest, the user, to the narrowest, the run.
         scopes: list[Any] = [None] if self._scopes is None else self._scopes
+        is_of_several_worlds = self._is_single_scope and len(scopes) > 1 and not self._is_widening
+        if is_of_several_worlds:
+            from worlddb.agent_memory import LOOKED_AT, joined
+
+            wanted = max(wanted, LOOKED_AT)
         for scope in [scopes[::-1][:_MAX_WIDENED]] if self._is_widening else scopes:
             answer = self._recall_scope(scope, wanted)
             self._answers.append(answer)
             found |= {hit.ref: hit for hit in answer}
-        if self._is_single_scope and len(self._answers) > 1:
-            # Several worlds of one user, as after the import of a bundle: compare their statements.
-            from worlddb.agent_memory import joined
-
-            merged = joined(self._answers, len(found) or 1)
+        if is_of_several_worlds:
+            # As after the import of a bundle: compare their statements.
+            merged = joined(self._answers, len(found) or 1, self._query, self._view.valid)
             self._answers[0] = replace(self._answers[0], note=merged.note)
             moment = self._view
             worlds = [self._session.db.view(seq=moment.seq, valid=moment.valid, world=scope) for scope in scopes]

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View, parse_time
 from worlddb.memory_scopes import recall_statements, with_conflicts
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
@@ -258,19 +258,22 @@ def _ask_views(db: Database, args: base.Namespace, question: str) -> _Answer:
         raise InputError("A receipt needs one world, and the user has several", "Choose one with --world")
     if args.why_not is not None and len(views) > 1:
         raise InputError("--why-not needs one world, and the user has several", "Choose one with --world")
-    answers, named = [], list[Hit]()
+    answers, named, looked_at = [], list[Hit](), args.limit
+    if len(views) > 1:
+        from worlddb.agent_memory import LOOKED_AT, joined
+
+        looked_at = max(args.limit, LOOKED_AT)
     for each in views:
         # A receipt covers all hits, and a filter by type wants every match.
         ask, is_plain = partial(_ask, each, question, options), args.receipt is None and args.type is None
-        one, names = recall_statements(ask, args.limit) if is_plain else (ask(args.limit), [])
+        one, names = recall_statements(ask, looked_at) if is_plain else (ask(looked_at), [])
         answers.append(one)
         named += names
     # For several worlds, a view of the store names what is around the hits.
     found, view = answers[0], views[0]
     if len(answers) > 1:
-        from worlddb.agent_memory import joined
-
-        found, view = joined(answers, args.limit), db.view(seq=view.seq, valid=view.valid)
+        at = view.valid if args.asked is None else parse_time(args.asked, "--asked")
+        found, view = joined(answers, args.limit, question, at), db.view(seq=view.seq, valid=view.valid)
         found = structs.replace(found, hits=tuple(with_conflicts(view, views, found.hits)))
     whole = tuple(filter(None, (each.world for each in views)))
     inside = (options["world"],) if options["world"] else tuple(options["scopes"] or whole)
