@@ -59,6 +59,7 @@ from worlddb.memory_scopes import (
     notes_inside,
     plan_notes,
     recall_statements,
+    replacement_chain,
     replacement_notes,
     restate_memory,
     restatement_notes,
@@ -452,7 +453,7 @@ class Memory:
         since = since if since is not None else self._future_start(found, now)
         begins, ends = now if since is None else times.parse_time(since, "since"), until
         if found.valid.end < times.FOREVER:
-            said = [each for each in self.history(found.ref) if each.spans or each.valid.start < each.valid.end]
+            said = [each for each in self._versions(found.ref) if each.spans or each.valid.start < each.valid.end]
             last = max(said, key=lambda each: each.valid.end, default=found)
             if since is None and last.valid.end <= now:
                 first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
@@ -487,7 +488,7 @@ class Memory:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
         if found.valid.start <= now or found.valid.start >= found.valid.end:
             return None
-        begins = min(each.valid.start for each in self.history(found.ref) if each.valid.start < each.valid.end)
+        begins = min(each.valid.start for each in self._versions(found.ref) if each.valid.start < each.valid.end)
         return begins if begins > now else None
 
     def _holding_instead(self, ref: str) -> records.World | None:
@@ -763,9 +764,17 @@ class Memory:
 
     @_translate_errors
     def history(self, id: Any) -> list[records.Version]:
-        """Return all versions of a memory, oldest first, with author, time of writing and validity."""
+        """Return all versions of a memory and of those that it replaced or was replaced by, oldest first.
+
+        With author, time of writing and validity.
+        """
         view, found = self._find_memory(id)
-        return view.history(found.ref)
+        then = later_view(self.db, view, FAR)
+        with suppress(errors.UnknownReference):  # It leaves the user's world before.
+            then.reference_of(found.ref)
+            view = then
+        versions = [version for ref in replacement_chain(view, found.ref)[0] for version in view.history(ref)]
+        return sorted(versions, key=lambda version: version.seq)
 
     aadd = _async_version(add)
     acorrect = _async_version(correct)
@@ -1212,6 +1221,11 @@ class Memory:
         if found.type in HOLDERS:
             raise errors.InputError(f"{found.ref} contains memories and is none", "Give the id of a memory")
         return view, found
+
+    def _versions(self, ref: str) -> list[records.Version]:
+        """Return the versions of one memory alone, oldest first."""
+        view, found = self._find_memory(ref)
+        return view.history(found.ref)
 
     def _find_world(self, id: Any) -> records.World:
         return self._find_memory(id)[1]

@@ -469,6 +469,22 @@ def later_view(db: Database, view: View, valid: int | None) -> View:
     return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
 
 
+MOST_IN_CHAIN: Final = 50
+"""The number of memories that are looked at for what they replaced or were replaced by."""
+
+
+def replacement_chain(view: View, start: str) -> tuple[list[str], bool]:
+    """Return a memory with those that it replaced or was replaced by, at any remove, and whether these are all."""
+    chain, waiting = [start], [start]
+    while waiting and len(chain) < MOST_IN_CHAIN:
+        for edge in view.edges(waiting.pop(), type="supersedes", include_superseded=True):
+            for ref in (edge.source, edge.target):
+                if ref not in chain:
+                    chain.append(ref)
+                    waiting.append(ref)
+    return chain, not waiting
+
+
 def is_past(at: TimeLike | None, now: int) -> bool:
     """Return whether a deadline has passed."""
     return at is not None and parse_time(at, "expires_at") <= now

@@ -1368,6 +1368,18 @@ def test_what_was_corrected_and_what_was_replaced_are_told_alike(mem: worlddb.Me
     assert lines == ["- 2020-01-01 to 2023-01-01: Ana lives in Lisbon.", "- 2023-01-01: Ana lives in Porto."]
 
 
+def test_the_history_of_a_replaced_memory_goes_on_in_both_directions(mem: worlddb.Memory) -> None:
+    """It ended with the memory that was asked for, and what took its place had to be looked for."""
+    rome = mem.add("Ana lives in Rome.", since="2020-01-01", about="Ana")
+    mem.correct(rome, "Ana lives in Roma.", since="2020-02-01")
+    oslo = mem.add("Ana lives in Oslo.", since="2021-01-01", about="Ana", replaces=rome)
+    plan = mem.add("Ana lives in Bern.", since="2990-01-01", about="Ana", replaces=oslo)
+    told = ["Ana lives in Rome.", "Ana lives in Roma.", "Ana lives in Oslo.", "Ana lives in Bern."]
+    for each in (rome, oslo, plan):
+        assert [version.content for version in mem.history(each)] == told
+    assert len(mem.history(mem.add("Ana sings.", about="Ana"))) == 1
+
+
 def test_a_correction_that_is_called_off_says_that_what_it_replaced_does_not_come_back(mem: worlddb.Memory) -> None:
     """A plan by replaces= had such a note, and one by correct() none; nothing held from then on."""
     home = mem.add("Ana lives in Rome.", since="2020-01-01")

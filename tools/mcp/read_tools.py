@@ -24,7 +24,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import recall_statements, with_conflicts
+from worlddb.memory_scopes import recall_statements, replacement_chain, with_conflicts
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import (
     PAIR_BYTES,
@@ -38,8 +38,6 @@ from worlddb.tools.mcp.session import (
 )
 
 _PROPOSAL_BYTES: Final = 32
-MAX_STEPS: Final = 50
-"""Memories that ``memory_history`` follows along a chain of supersessions."""
 MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
 
@@ -101,16 +99,10 @@ def history(session: Session, given: tool_arguments.History, call: Call) -> tool
 
 def versions(session: Session, view: View, start: str) -> tool_results.Versions:
     """Return the versions of a world and of the worlds that it replaced or was replaced by."""
-    chain, waiting = [start], [start]
-    while waiting and len(chain) < MAX_STEPS:
-        for edge in view.edges(waiting.pop(), type="supersedes", include_superseded=True):
-            for ref in (edge.source, edge.target):
-                if ref not in chain:
-                    chain.append(ref)
-                    waiting.append(ref)
+    chain, is_whole = replacement_chain(view, start)
     found = [(ref, version) for ref in chain for version in view.history(ref)]
     found.sort(key=lambda each: each[1].seq)
-    complete = not waiting and len(found) <= MAX_VERSIONS
+    complete = is_whole and len(found) <= MAX_VERSIONS
     shown = [
         tool_results.version_entry(ref, version, session.commit_number(version.seq))
         for ref, version in found[-MAX_VERSIONS:]
