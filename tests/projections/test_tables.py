@@ -725,6 +725,7 @@ def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypa
 def test_many_rows_at_once_are_written_in_the_order_of_their_bytes(pairs: dict[bytes, bytes]):
     with pytest.MonkeyPatch.context() as patched, environment() as env, env.begin(write=True) as txn:
         patched.setattr(write_buffer, "_MANY_ROWS", 2)
+        patched.setattr(write_buffer, "_SOME_ROWS", 2)
         put: list[bytes] = []
         patched.setattr(log, "put_sorted", lambda txn, room, keys, values: put.extend(keys))
         table = Table(txn, b"\x43", 1)
@@ -733,6 +734,7 @@ def test_many_rows_at_once_are_written_in_the_order_of_their_bytes(pairs: dict[b
         assert put == [b"\x43" + key for key in sorted(pairs)]
         patched.undo()
         patched.setattr(write_buffer, "_MANY_ROWS", 2)
+        patched.setattr(write_buffer, "_SOME_ROWS", 2)
         table.put_new(list(pairs), pairs.values())
         table.flush()
         assert list(table.scan(b"")) == sorted(pairs.items())

@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import merge
-from itertools import accumulate, chain, count, islice, product
-from operator import add, itemgetter, sub
+from itertools import accumulate, chain, islice, product
+from operator import itemgetter, sub
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -992,18 +993,19 @@ class PackedTable(write_buffer.Table):
 
     def _drain_rows(self) -> Iterator[Page]:
         """Take the rows out of the table's own place, in order, some at a time."""
+        first = self._first
         while True:
-            keys: list[bytes] = []
-            values: list[bytes] = []
             with self._txn.cursor() as cursor:
-                found = cursor.set_range(self._first)
-                while found and len(keys) < _DRAINED and (key := bytes(cursor.key()))[:1] == self._first:
-                    keys.append(key[1:])
-                    values.append(bytes(cursor.value()))
-                    found = cursor.delete()
-            if not keys:
-                return
-            yield keys, values
+                if not cursor.set_range(first):
+                    return
+                pairs: list[write_buffer.Pair] = list(islice(cursor.iternext(), _DRAINED))  # type: ignore[arg-type]
+                if not pairs[-1][0].startswith(first):
+                    del pairs[bisect_left(pairs, True, key=lambda pair: not pair[0].startswith(first)) :]
+                if not pairs:
+                    return
+                cursor.set_range(first)
+                deque(islice(iter(cursor.delete, False), len(pairs)), maxlen=0)
+            yield [key[1:] for key, _ in pairs], [value for _, value in pairs]
 
     def _write_merged(self, parts: Sequence[Iterator[Page]]) -> None:
         """Pack the rows of some readers, the oldest first, as the newest run."""
@@ -1395,17 +1397,25 @@ def _pages(parts: Iterable[Page]) -> Iterator[Page]:
     """Rows that come in order, as many together as fill a page."""
     keys: list[bytes] = []
     values: list[bytes] = []
+    guess = _GUESSED
     for more_keys, more_values in parts:
         keys += more_keys
         values += more_values
-        ends = list(map(add, accumulate(map(add, map(len, keys), map(len, values))), count(_ROW_BYTES, _ROW_BYTES)))
-        begin = before = 0
-        while ends and ends[-1] - before > PAGE_ROOM:
-            end = max(bisect_right(ends, before + PAGE_ROOM), begin + 1)
+        begin = 0
+        while True:
+            # A page has about as many rows as the one before: the sizes of these are added up at once.
+            end = min(begin + guess, len(keys))
+            size = sum(map(len, keys[begin:end])) + sum(map(len, values[begin:end])) + _ROW_BYTES * (end - begin)
+            while size <= PAGE_ROOM and end < len(keys):
+                size += len(keys[end]) + len(values[end]) + _ROW_BYTES
+                end += 1
+            while size > PAGE_ROOM and end > begin + 1:
+                end -= 1
+                size -= len(keys[end]) + len(values[end]) + _ROW_BYTES
             if end == len(keys):
                 break
             yield keys[begin:end], values[begin:end]
-            begin, before = end, ends[end - 1]
+            guess, begin = end - begin, end
         keys, values = keys[begin:], values[begin:]
     if keys:
         yield keys, values

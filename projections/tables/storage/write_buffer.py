@@ -4,6 +4,7 @@ LMDB is quickest when a commit's pairs arrive sorted and each page is touched on
 end of the commit.
 """
 
+import sys
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,8 @@ _COUNTED_AT_ONCE: Final = 4_096
 _FEW_GROUPS: Final = 16
 _MANY_ROWS: Final = 1 << 15
 """So many rows at once are sorted by numpy, in half of the time; of fewer it would not make good that it is loaded."""
+_SOME_ROWS: Final = 1 << 11
+"""So many are, too, where it is loaded already."""
 _BEHIND_ALL: Final = b"\xff" * 512
 """Greater than any key."""
 
@@ -416,7 +419,7 @@ class Table:
                 if pending[key] is None:
                     self._txn.delete(first + key)
             keys = [key for key in keys if pending[key] is not None]
-        self._put(list(map(first.__add__, keys)), list(map(pending.__getitem__, keys)))  # type: ignore[arg-type]
+        self._put([first + key for key in keys], [pending[key] for key in keys])  # type: ignore[misc]
         self._forget()
 
     def _write_columns(self) -> None:
@@ -426,12 +429,8 @@ class Table:
         for more_keys, more_values in columns[1:]:
             keys += more_keys
             values += more_values
-        if len(keys) >= _MANY_ROWS and len(set(map(len, keys))) == 1:
-            keys, order = _sorted_alike(self._first, keys)
-        else:
-            order = sorted(range(len(keys)), key=keys.__getitem__)
-            keys = list(map(self._first.__add__, map(keys.__getitem__, order)))
-        self._put(keys, list(map(values.__getitem__, order)))
+        order, first = _order_of(keys), self._first
+        self._put([first + keys[at] for at in order], [values[at] for at in order])
         self._forget()
 
     def _put(self, keys: list[bytes], values: list[bytes]) -> None:
@@ -523,15 +522,14 @@ class Table:
         return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
 
 
-def _sorted_alike(first: bytes, keys: list[bytes]) -> tuple[list[bytes], list[int]]:
-    """Keys of one length in order, with a table's byte before each, and where each of them was."""
-    import numpy as np  # Most processes write few rows at once.
+def _order_of(keys: list[bytes]) -> list[int]:
+    """Where the keys are, in their order."""
+    if len(keys) >= (_SOME_ROWS if "numpy" in sys.modules else _MANY_ROWS) and len(set(map(len, keys))) == 1:
+        import numpy as np  # Most processes write few rows at once.
 
-    width = len(first) + len(keys[0])
-    rows = np.frombuffer(first + first.join(keys), dtype=f"S{width}")
-    order = rows.argsort(kind="stable")
-    stored = rows[order].tobytes()
-    return [stored[at : at + width] for at in range(0, len(stored), width)], order.tolist()
+        order: list[int] = np.frombuffer(b"".join(keys), dtype=f"S{len(keys[0])}").argsort(kind="stable").tolist()
+        return order
+    return sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def scan_nodes(table: Table, prefix: bytes, nodes: Sequence[int]) -> Iterator[Pair]:
