@@ -131,7 +131,7 @@ def catch_up(log: LmdbLog, tables: rows.Tables, last: int, progress: Progress | 
     log.check_format()
     events = unflushed = 0
     first = begun = tables.progress().seq + 1
-    with collector_paused():
+    with collector_paused(is_much=True):
         for seq in range(first, last + 1):
             applied = apply_commit(log, tables, seq).event_count
             events, unflushed = events + applied, unflushed + applied

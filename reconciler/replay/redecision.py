@@ -177,7 +177,7 @@ def _redecide_in_folder(
     keys = recorded_commands.EdgeKeys(decider.secret)
     tables = environment.Environment(folder, author="redecide", timeout_seconds=5.0)
     try:
-        with collector_paused():
+        with collector_paused(is_much=True):
             for begin in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(begin + CHUNK_COMMITS - 1, last)
                 work = partial(_decide_some, source, decider, keys, (begin, upto), max(first, 2))

@@ -88,7 +88,7 @@ def suppose(
     history = hypothetical_history.HypotheticalHistory(source, target, until, first, without, decider)
     same = 0
     found: list[event_comparison.Redecision] = []
-    with runner.collector_paused():
+    with runner.collector_paused(is_much=True):
         for begin in range(first, until + 1, CHUNK_COMMITS):
             upto = min(begin + CHUNK_COMMITS - 1, until)
             unchanged, others = target.write(partial(history.apply_commits, begin, upto))
