@@ -148,15 +148,24 @@ class Table:
 
     def _scan_each_stored(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[Pair]]:
         with self._txn.cursor() as cursor:
-            # Between the last look and what it came to there is nothing, so that groups which lie there need none.
-            looked, at = b"", b""
+            # Between the last row that was read and the one behind it there is nothing: groups there need no look.
+            looked, behind = b"", b""
             for within in map(self._first.__add__, prefixes):
-                if not looked <= within <= at:
-                    looked, is_there = within, cursor.set_range(within)
-                    at = cursor.key() if is_there else _BEHIND_ALL  # type: ignore[assignment]
-                if at.startswith(within):
-                    yield under(within, cursor.iternext())  # type: ignore[arg-type]
-                    looked, at = b"", b""
+                if not looked <= within <= behind:
+                    looked = within
+                    behind = cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
+                if not behind.startswith(within):
+                    continue
+                pairs: list[Pair] = []
+                while behind.startswith(within) and len(pairs) < _FEW:
+                    looked = behind
+                    pairs.append((behind[1:], cursor.value()))  # type: ignore[arg-type]
+                    behind = cursor.key() if cursor.next() else _BEHIND_ALL  # type: ignore[assignment]
+                if behind.startswith(within):
+                    yield chain(pairs, under(within, cursor.iternext()))  # type: ignore[arg-type]
+                    looked, behind = b"", b""
+                else:
+                    yield iter(pairs)
 
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
         """The stored pairs of each of some short groups that has any; of a longer one there are more than ``SHORT``.
