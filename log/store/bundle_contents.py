@@ -420,51 +420,51 @@ class _DivergenceSplit:
             return told.theirs, version - told.common
         return lineage, version
 
-    def _common_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
+    def _common_part(self, world: BundledWorld, divergence: Divergence) -> BundledWorld:
         """The shared versions of a world, and behind them those of this store, if the bundle has them."""
-        at = told.common
-        kept = _keep_versions(world, lambda after: after <= at)._replace(versions=world.versions[:at])
-        back = self._worlds.get(told.ours)
-        if back is None:
-            return kept
+        common = divergence.common
+        shared = _keep_versions(world, lambda after: after <= common)._replace(versions=world.versions[:common])
+        own_world = self._worlds.get(divergence.ours)
+        if own_world is None:
+            return shared
         # The bundle ends versions that this store had already written anew when they got there.
-        windows = [times.Interval(each.valid_from, each.born_to) for each in back.versions]
-        kept = kept._replace(
-            ended=[each for each in kept.ended if not any(window.end > each.at for window in windows)],
+        windows = [times.Interval(each.valid_from, each.born_to) for each in own_world.versions]
+        shared = shared._replace(
+            ended=[each for each in shared.ended if not any(window.end > each.at for window in windows)],
             voided=[
                 each
-                for each in kept.voided
+                for each in shared.voided
                 if not any(window.overlaps(times.Interval(each.valid_from, each.valid_to)) for window in windows)
             ],
         )
-        first_term = sum(len(each.places) for each in kept.terms)
-        moved = _shift_versions(back, at)._replace(
+        first_term = sum(len(each.places) for each in shared.terms)
+        shifted = _shift_versions(own_world, common)._replace(
             stated=[
                 msgspec.structs.replace(each, quads=[part + first_term if part else 0 for part in each.quads])
-                for each in back.stated
+                for each in own_world.stated
             ]
         )
-        sides: Any = zip(kept[1:-1], moved[1:-1], strict=True)
+        sides: Any = zip(shared[1:-1], shifted[1:-1], strict=True)
         joined = [[*one, *other] for one, other in sides]
-        return BundledWorld._make([kept.frame, *joined, moved.own | kept.own])
+        return BundledWorld._make([shared.frame, *joined, shifted.own | shared.own])
 
-    def _divergent_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
+    def _divergent_part(self, world: BundledWorld, divergence: Divergence) -> BundledWorld:
         """The bundle's own later versions as a world, with their ends and every mark of their origin."""
-        at = told.common
-        rest = _shift_versions(_keep_versions(world, lambda after: after > at), -at)
+        common = divergence.common
+        rest = _shift_versions(_keep_versions(world, lambda after: after > common), -common)
         marked = self._marked.get(world.frame.lineage, world)
-        frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
+        frame = msgspec.structs.replace(world.frame, lineage=divergence.theirs)
         return BundledWorld.empty(frame)._replace(
             own=world.own,
-            versions=world.versions[at:],
+            versions=world.versions[common:],
             ended=rest.ended,
             voided=rest.voided,
             restated=rest.restated,
             tags=rest.tags,
-            deadlines=self._copy_marks(marked.deadlines, marked, told.theirs),
-            labels=self._copy_marks(marked.labels, marked, told.theirs),
-            pins=self._copy_marks(marked.pins, marked, told.theirs),
-            deprecated=self._copy_marks(marked.deprecated, marked, told.theirs),
+            deadlines=self._copy_marks(marked.deadlines, marked, divergence.theirs),
+            labels=self._copy_marks(marked.labels, marked, divergence.theirs),
+            pins=self._copy_marks(marked.pins, marked, divergence.theirs),
+            deprecated=self._copy_marks(marked.deprecated, marked, divergence.theirs),
         )
 
     def _copy_marks(self, frames: Sequence[_Mark], marked: BundledWorld, rest: bytes) -> list[_Mark]:

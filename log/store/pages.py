@@ -278,7 +278,7 @@ class _PageWalk:
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:
             return
-        entries, whole = 0, True
+        entries, is_intact = 0, True
         records = tree is self._meta.main
         pending: list[tuple[int, int, bytes, bytes | None]] = [(tree.root, 1, b"", None)]
         while pending:
@@ -287,10 +287,10 @@ class _PageWalk:
                 stored, is_leaf = self._read_page(page, leaf=level == tree.depth)
                 nodes = self._parse_nodes(stored, is_leaf)
                 # The first key of a branch page means nothing: its child begins where the page does.
-                begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
+                first_keys = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
                 if not records:
-                    begins = [_number_key(key) if is_leaf or place else key for place, key in enumerate(begins)]
-                _check_order(begins, lower, upper)
+                    first_keys = [_number_key(key) if is_leaf or place else key for place, key in enumerate(first_keys)]
+                _check_order(first_keys, lower, upper)
                 if is_leaf:
                     entries += len(nodes)
                     for _, flags, (at, size) in nodes:
@@ -299,16 +299,16 @@ class _PageWalk:
                         if not records:
                             self._free.append((page, self._read_value(stored, flags, at, size)))
                 else:
-                    ends = [*begins[1:], upper]
+                    next_keys = [*first_keys[1:], upper]
                     below = [
                         (value[0], level + 1, begin, end)
-                        for begin, end, (_, _, value) in zip(begins, ends, nodes, strict=True)
+                        for begin, end, (_, _, value) in zip(first_keys, next_keys, nodes, strict=True)
                     ]
                     pending.extend(reversed(below))
             except _DamagedPage as bad:
-                whole = False
+                is_intact = False
                 yield PageFinding(page, lower if records else b"", str(bad))
-        if whole and entries != tree.entries:
+        if is_intact and entries != tree.entries:
             yield PageFinding(tree.root, b"", f"the tree of {name} counts {entries} entries and has {tree.entries}")
 
     def free_pages(self) -> Iterator[PageFinding]:

@@ -479,15 +479,15 @@ def _open_data_file(folder: Path) -> _OpenFile:
     for _ in range(_REPLACED_ATTEMPTS):
         refuse_linked(folder)
         try:
-            held = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             _refuse_emptied(folder)
             if not durable.make_data_file(data):
                 _open_lmdb(folder).close()
             continue
-        kept = False
+        is_handed_over = False
         try:
-            file = _file_id(os.fstat(held))
+            file = _file_id(os.fstat(descriptor))
             try:
                 is_frozen = durable.is_frozen(folder)
                 env = _open_lmdb(folder, is_frozen=is_frozen)
@@ -500,13 +500,13 @@ def _open_data_file(folder: Path) -> _OpenFile:
                     # The process that replaced the file may have died before the rename was durable. Writes to a file
                     # whose name a crash can undo are not durable.
                     durable.sync_folder(folder)
-                kept = True
+                is_handed_over = True
                 lock_file = _NO_FILE if is_frozen else _file_id(os.stat(folder / LMDB_LOCK_FILE))
-                return _OpenFile(env, file, held, lock_file, is_frozen)
+                return _OpenFile(env, file, descriptor, lock_file, is_frozen)
             env.close()
         finally:
-            if not kept:
-                os.close(held)
+            if not is_handed_over:
+                os.close(descriptor)
     raise UnavailableError(f"Other processes keep replacing the data file of {folder}", "Try again")
 
 

@@ -119,8 +119,8 @@ def write(folder: Path, kept: StoredComposition, dimension: int, secret: bytes =
 
     nodes = sorted(kept.effective)
     vectors = [kept.effective[node] for node in nodes]
-    there = [vector for vector in vectors if vector is not None]
-    told: dict[str, Any] = {
+    present = [vector for vector in vectors if vector is not None]
+    header: dict[str, Any] = {
         "format": FORMAT,
         "store": kept.marker.store_id.hex(),
         "seq": kept.marker.seq,
@@ -130,15 +130,15 @@ def write(folder: Path, kept: StoredComposition, dimension: int, secret: bytes =
     arrays = (
         np.array(nodes, dtype=np.int64),
         np.array([vector is not None for vector in vectors], dtype=bool),
-        np.stack(there) if there else np.zeros((0, dimension), dtype=np.float32),
+        np.stack(present) if present else np.zeros((0, dimension), dtype=np.float32),
         np.array(kept.turns, dtype=np.int64).reshape(-1, 2),
     )
-    told["seal"] = _seal(secret, told, *arrays)
+    header["seal"] = _seal(secret, header, *arrays)
     folder.mkdir(parents=True, exist_ok=True)
     fresh = folder / f"{_FILE}.new"
     with fresh.open("wb") as file:
-        told_bytes = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
-        np.savez(file, told=told_bytes, nodes=arrays[0], filled=arrays[1], matrix=arrays[2], turns=arrays[3])
+        header_bytes = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        np.savez(file, told=header_bytes, nodes=arrays[0], filled=arrays[1], matrix=arrays[2], turns=arrays[3])
     # A file that was not synced may have its length after a crash, and zeros in it.
     sync_file(fresh)
     os.replace(fresh, folder / _FILE)

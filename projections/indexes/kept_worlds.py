@@ -308,7 +308,7 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
         arrays[f"vectors-{number}"] = space.lines.lines
         arrays[f"rows-{number}"] = np.concatenate(space.parts(len(space.lines)))
     fresh = file.with_suffix(".new")
-    digest, at = blake3(), 0
+    digest, offset = blake3(), 0
     lines: list[tuple[str, str, list[int], int]] = []
     with fresh.open("wb") as out:
         out.write(bytes(_ALIGNED))
@@ -316,11 +316,11 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
             plain = np.ascontiguousarray(array)
             stored = plain.tobytes()
             stored += bytes(-len(stored) % _ALIGNED)
-            lines.append((name, plain.dtype.str, list(plain.shape), at))
+            lines.append((name, plain.dtype.str, list(plain.shape), offset))
             out.write(stored)
             digest.update(stored)
-            at += len(stored)
-        told: dict[str, Any] = {
+            offset += len(stored)
+        header: dict[str, Any] = {
             "format": FORMAT,
             "analysis": analysis.FORMAT,
             "store": store_id.hex(),
@@ -330,14 +330,14 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
             "complete_from": index.moments.complete_from,
             "spaces": [(number, space.dimension) for number, space in index.spaces.items()],
             "arrays": lines,
-            "bytes": at,
+            "bytes": offset,
             "digest": digest.digest().hex(),
         }
-        told["seal"] = _seal(secret, told)
-        tail = json.dumps(told).encode()
+        header["seal"] = _seal(secret, header)
+        tail = json.dumps(header).encode()
         out.write(tail)
         out.seek(0)
-        out.write(at.to_bytes(8, "big") + len(tail).to_bytes(8, "big"))
+        out.write(offset.to_bytes(8, "big") + len(tail).to_bytes(8, "big"))
     # A file that was not synced may have its length after a crash, and zeros in it.
     sync_file(fresh)
     os.replace(fresh, file)

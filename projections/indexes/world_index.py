@@ -109,13 +109,13 @@ class WorldIndex:
         restated: dict[int, set[int]] = {}
         edges: dict[int, schema.EdgePlace] = {}
         changed: set[int] = set()
-        told: list[int] = []
-        left = FEW_EVENTS + EVENTS_FOR_A_TEXT * self.count
+        telling_commits: list[int] = []
+        remaining_events = FEW_EVENTS + EVENTS_FOR_A_TEXT * self.count
         for seq in range(after + 1, through + 1):
-            left -= log.header(seq).event_count
-            if left < 0:
+            remaining_events -= log.header(seq).event_count
+            if remaining_events < 0:
                 return False
-            is_told = False
+            is_telling = False
             for event in log.events(seq).events:
                 if isinstance(event, ev.ErasureEvent):
                     if tables.node_of(event.lineage) in self.places:
@@ -127,21 +127,21 @@ class WorldIndex:
                     place = tables.place_of(event.edge)
                     if place is not None and place.type == schema.CONTAINS_CODE and place.source in self.places:
                         edges[place.edge] = place
-                        is_told = True
+                        is_telling = True
                         if not isinstance(event, ev.Linked):
                             changed.add(place.edge)
                 elif isinstance(event, ev.Stated | ev.Unstated):
                     node = tables.node_of(event.lineage)
                     if node is not None and node in self.places:
                         restated.setdefault(node, set()).update(event.quads[2::4])
-                        is_told = True
+                        is_telling = True
                 elif isinstance(event, _ABOUT_TEXTS):
                     node = tables.node_of(event.lineage)
                     if node is not None and node in self.places:
                         touched.add(node)
-                        is_told = True
-            if is_told:
-                told.append(seq)
+                        is_telling = True
+            if is_telling:
+                telling_commits.append(seq)
         fresh: list[int] = []
         lines: list[world_moments.Line] = []
         rows = [(place, tables.edge(place)) for place in edges.values()]
@@ -154,12 +154,12 @@ class WorldIndex:
         self.moments.add_containment(lines, changed)
         if fresh:
             # The commits in between were not searched for events of these worlds.
-            told = list(range(told[0], through + 1))
+            telling_commits = list(range(telling_commits[0], through + 1))
             self._read_worlds(log, tables, self._place_reachable(tables, fresh))
         self._reread_worlds(log, tables, touched)
         restated.pop(self.moments.top, None)
         self._reread_literals(log, tables, restated)
-        self._telling_commits += told
+        self._telling_commits += telling_commits
         return True
 
     def _add_place(self, node: int) -> None:

@@ -256,7 +256,7 @@ def append_erasures(
     time = max(last.ingest_time + 1, at or max(each.header.ingest_time for each in later))
     blobs = [codec.encode(each.blob()) for each in later]
     blobs.insert(0, codec.encode(Cause(head.chain[: ids.NONCE_BYTES], [])))
-    said = [
+    erased_events = [
         events.ErasedElsewhere(
             event.lineage,
             [blob for blob in event.blobs if blob[0] <= each.through],
@@ -269,9 +269,9 @@ def append_erasures(
         for position, each in enumerate(later, 1)
         for event in each.erased
     ]
-    struck = [event for position, each in enumerate(later, 1) for event in _struck_blobs(log, each, position)]
+    struck_events = [event for position, each in enumerate(later, 1) for event in _struck_blobs(log, each, position)]
     blob_ids = b"".join(map(hashing.blob_id, blobs))
-    stored = codec.encode(codec.Events(blob_ids, False, [], [], [*said, *struck]))
+    stored = codec.encode(codec.Events(blob_ids, False, [], [], [*erased_events, *struck_events]))
     header = codec.Header(
         events.FORMAT,
         head.seq + 1,
@@ -282,7 +282,7 @@ def append_erasures(
         head.chain,
         last.root,
         codec.events_hash(stored),
-        len(said) + len(struck),
+        len(erased_events) + len(struck_events),
     )
     log.append(codec.Record(codec.encode(header), stored, list(blobs)), head.seq + 1, head)
     apply_commit(log, tables, head.seq + 1)

@@ -74,9 +74,9 @@ def start_from_snapshot(source: environment.Environment, target: environment.Env
 
 def _take(source: environment.Environment, folder: Path, seq: int, progress: runner.Progress | None) -> Snapshot | None:
     """Make a snapshot; it is not published if something was erased meanwhile."""
-    made = folder / "made"
-    made.mkdir()
-    target = environment.Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
+    unpublished = folder / "made"
+    unpublished.mkdir()
+    target = environment.Environment(unpublished, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
     try:
         start_from_snapshot(source, target, seq - 1)
         copier = Copier(source, target, kind=KIND)
@@ -86,11 +86,11 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
             root = log.header(seq).root.hex()
             digest = check.digest_of(txn)
             seal = check.Seal(log.chain(seq).hex(), digest.hex())
-            whole = log.scrub_due() is None
+            is_scrubbed = log.scrub_due() is None
         size = target.size_bytes()
     finally:
         target.close()
-    (made / check.SEAL_FILE).write_bytes(msgspec.json.encode(seal))
+    (unpublished / check.SEAL_FILE).write_bytes(msgspec.json.encode(seal))
 
     def publish(txn: lmdb.Transaction) -> bool:
         # Erasures commit under the same lock and delete what is in place afterwards.
@@ -99,11 +99,11 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
         place = check.snapshot_path(source.folder, seq)
         place.parent.mkdir(exist_ok=True)
         shutil.rmtree(place, ignore_errors=True)
-        os.replace(made, place)
+        os.replace(unpublished, place)
         LmdbLog(txn).note_snapshot(seq, digest)
         return True
 
-    return Snapshot(seq, root, size) if whole and source.write(publish) else None
+    return Snapshot(seq, root, size) if is_scrubbed and source.write(publish) else None
 
 
 def _load(source: environment.Environment, target: environment.Environment, seq: int) -> bool:

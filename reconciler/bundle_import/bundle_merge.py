@@ -302,29 +302,29 @@ class BundleMerge:
         node = self._tables.node_of(frame.lineage)
         if node is None:
             self.stubs.append(frame.lineage)
-            begun = 0
+            known_count = 0
         else:
             rows = self._check_common_versions(node, frame.lineage, frame.t_create, frame.versions)
-            begun = len(rows)
-            if begun < len(frame.versions) and not self.held.is_absent(rows[-1]):
+            known_count = len(rows)
+            if known_count < len(frame.versions) and not self.held.is_absent(rows[-1]):
                 self.conflicts.append(
-                    f"{short(frame.lineage)} is at version {begun} here, and an edge names version "
+                    f"{short(frame.lineage)} is at version {known_count} here, and an edge names version "
                     f"{len(frame.versions)}: first import a bundle that holds that version"
                 )
                 return
         spans = frame.spans or [[]] * len(frame.versions)
         stated = frame.stated or [ev.UNKNOWN] * len(frame.versions)
         windows = [times.Interval(begins, ends) for _, begins, ends in frame.versions]
-        held = _validities_in_order(
+        validities = _validities_in_order(
             [(window, fr.validity_of(*window, each)) for window, each in zip(windows, spans, strict=True)]
         )
-        for at, (body, begins, ends) in list(enumerate(frame.versions))[begun:]:
+        for index, (body, begins, ends) in list(enumerate(frame.versions))[known_count:]:
             position = self.blobs.missing_position(body, frame.lineage)
-            if at == 0:
-                made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create, stated[at]))
+            if index == 0:
+                made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create, stated[index]))
             else:
-                later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends, stated[at]))
-            later.extend(_loss_events(frame.lineage, at + 1, windows[at], held[at], b""))
+                later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends, stated[index]))
+            later.extend(_loss_events(frame.lineage, index + 1, windows[index], validities[index], b""))
 
     def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
@@ -336,10 +336,10 @@ class BundleMerge:
             if self.held.is_erased(node):
                 self._add_erased_world(world, node, later)
                 return
-            told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
-            known = self._check_common_versions(node, frame.lineage, frame.t_create, told)
+            bundled_versions = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
+            known = self._check_common_versions(node, frame.lineage, frame.t_create, bundled_versions)
         windows = [_written_window(version) for version in world.versions]
-        held = _validities_in_order(windows)
+        validities = _validities_in_order(windows)
         holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
         if self._is_join and filled:
             self.goes_on.append(frame.lineage)
@@ -347,12 +347,12 @@ class BundleMerge:
             emptied, filled = [], []
         self.conflicts += _hole_conflicts(frame.lineage, emptied, filled)
         if node is not None:
-            later.extend(self._update_known_versions(world, node, known, held))
+            later.extend(self._update_known_versions(world, node, known, validities))
             later.extend(self._void_events(frame.lineage, holes, range(len(known) + 1)))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body = self.blobs.position(version.body, frame.lineage)
             details = self.blobs.of_version(version.details, version.seq, frame.lineage)
-            born, left = windows[ordinal - 1][0], held[ordinal - 1]
+            born, left = windows[ordinal - 1][0], validities[ordinal - 1]
             stated = self._stated_ends(version)
             if ordinal == 1:
                 made.append(ev.Created(frame.lineage, body, details, *born, frame.t_create, stated))

@@ -159,8 +159,8 @@ def closure_changes(ctx: context.Context, type_name: str, within: Callable[[int]
     """
     tables, code = ctx.tables, ctx.tables.type_code(type_name)
     parts: list[StatedEdge] = []
-    there: dict[InferredEdge, bytes] = {}
-    extra: list[bytes] = []
+    inferred: dict[InferredEdge, bytes] = {}
+    obsolete: list[bytes] = []
     for place, row in () if code is None else tables.between(range(ctx.draft.applier.next_node), code, None):
         if row.unlinked != schema.LIVE or not within(row.home):
             continue
@@ -173,14 +173,14 @@ def closure_changes(ctx: context.Context, type_name: str, within: Callable[[int]
             parts.append(StatedEdge(place.edge, row.edge, place.source, row.target, row.home, spans))
             continue
         known = _stored_edge(ctx, type_name, place.source, row, spans, properties)
-        if known is None or known in there:
-            extra.append(row.edge)
+        if known is None or known in inferred:
+            obsolete.append(row.edge)
         else:
-            there[known] = row.edge
+            inferred[known] = row.edge
     homes = _NearestContainers(ctx)
-    wanted = {_expected_edge(ctx, type_name, way, homes): None for way in paths(parts)}
-    extra += (edge for known, edge in there.items() if known not in wanted)
-    return ClosureChanges(tuple(each for each in wanted if each not in there), tuple(extra))
+    expected = {_expected_edge(ctx, type_name, way, homes): None for way in paths(parts)}
+    obsolete += (edge for known, edge in inferred.items() if known not in expected)
+    return ClosureChanges(tuple(each for each in expected if each not in inferred), tuple(obsolete))
 
 
 def _stored_edge(

@@ -53,7 +53,7 @@ class Due(NamedTuple):
     """True if the text of the summary was erased."""
     linked: dict[bytes, bytes]
     """The edges from the summary to what it was derived from, by their targets."""
-    told: tuple[bytes, ...]
+    member_summaries: tuple[bytes, ...]
     """The summaries whose texts stand for members."""
     has_ended: bool
     """True if the summary holds no more, or there never was one."""
@@ -130,36 +130,36 @@ def due(read: ReadState, node: int, created_by: int) -> Due | None:
     ctx, moment = read.ctx, read.moment
     tables = ctx.tables
     row = tables.node(node)
-    seen = asof.version_at(tables, node, moment)
-    if row.t_create > created_by or seen is None or seen.row.type == witness.SUMMARY_TYPE:
+    valid_version = asof.version_at(tables, node, moment)
+    if row.t_create > created_by or valid_version is None or valid_version.row.type == witness.SUMMARY_TYPE:
         return None
     marks = marks_at(tables, moment)
     if marks is not None and marks.hides(node):
         return None
-    body = ctx.body(node, seen.number)
-    inside = witness.read_interior(tables, node, moment, marks)
+    body = ctx.body(node, valid_version.number)
+    interior = witness.read_interior(tables, node, moment, marks)
     summary = witness.summary_node(tables, read.secret, node)
     holds = summary is not None and ctx.body(summary) and asof.version_at(tables, summary, moment) is not None
-    if body is None or len(inside.members) > MAX_MEMBERS or not (inside.members or holds):
+    if body is None or len(interior.members) > MAX_MEMBERS or not (interior.members or holds):
         return None
     if summary is not None and node not in ctx.containers(summary):
         return None  # Somebody has moved it elsewhere: it is theirs now.
-    if summary is not None and is_fresh(read, summary, inside):
+    if summary is not None and is_fresh(read, summary, interior):
         return None
-    near = _cosines_to_world(read, node, inside.members)
-    told: list[bytes] = []
-    members = [_member(read, each, near.get(each), told) for each in inside.members]
+    cosines = _cosines_to_world(read, node, interior.members)
+    member_summaries: list[bytes] = []
+    members = [_member(read, each, cosines.get(each), member_summaries) for each in interior.members]
     linked: dict[bytes, bytes] = {}
     for edge in () if summary is None else ctx.edges(summary, _DERIVED_FROM):
         linked[ctx.lineage(edge.target)] = edge.id
     return Due(
-        Member(row.lineage.hex(), body.type, body.name, body.content, seen.validity.start),
+        Member(row.lineage.hex(), body.type, body.name, body.content, valid_version.validity.start),
         tuple(each for each in members if each is not None),
-        inside.witness,
+        interior.witness,
         b"" if summary is None else ctx.lineage(summary),
         summary is not None and ctx.body(summary) is None,
         linked,
-        tuple(told),
+        tuple(member_summaries),
         not holds,
     )
 
@@ -180,12 +180,12 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
     return witness.Marks(hides, deadline, tables)
 
 
-def is_fresh(read: ReadState, summary: int, inside: witness.Interior) -> bool:
+def is_fresh(read: ReadState, summary: int, interior: witness.Interior) -> bool:
     """True if a summary holds at the moment and was made of exactly what holds inside its world then."""
-    seen = asof.version_at(read.ctx.tables, summary, read.moment)
-    if seen is None or seen.row.type != witness.SUMMARY_TYPE:
+    summary_version = asof.version_at(read.ctx.tables, summary, read.moment)
+    if summary_version is None or summary_version.row.type != witness.SUMMARY_TYPE:
         return False
-    return read.ctx.properties_of(summary, seen.number).get(witness.WITNESS) == inside.witness
+    return read.ctx.properties_of(summary, summary_version.number).get(witness.WITNESS) == interior.witness
 
 
 def _cosines_to_world(read: ReadState, node: int, members: Collection[int]) -> dict[int, float]:
@@ -233,30 +233,30 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
         return [cmd.Retire(ref=each.summary, at=valid, why="its world contains nothing now")]
     world = bytes.fromhex(each.world.ref)
     members = [bytes.fromhex(member.ref) for member in each.members]
-    bases = [*members, *each.told]
+    bases = [*members, *each.member_summaries]
     key = witness.summary_key(world)
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "content": text,
         "properties": {witness.WITNESS: each.witness, DETAILS: len(members)},
         "source": {"by": witness.AUTHOR, "summarizer": by},
         "valid_from": valid,
         "why": "what its world contains in short",
     }
-    own: cmd.Ref = each.summary or at
+    summary_ref: cmd.Ref = each.summary or at
     name = _NAMED + each.world.name[: limits.MAX_NAME_BYTES // 4 - len(_NAMED)]
     if not each.summary or each.erased:
-        made: dict[str, Any] = {"type": witness.SUMMARY, "name": name, "world": world, "key": key, "resolve": False}
-        found: list[cmd.Command] = [cmd.Create(**made, revive=each.erased, **said)]
+        creation: dict[str, Any] = {"type": witness.SUMMARY, "name": name, "world": world, "key": key, "resolve": False}
+        commands: list[cmd.Command] = [cmd.Create(**creation, revive=each.erased, **fields)]
     elif each.has_ended:
-        whole = {atoms.TYPE: witness.SUMMARY, atoms.TITLE: name, atoms.SUMMARY: said.pop("content")}
-        found = [cmd.Believe(ref=each.summary, **(said | {"properties": whole | said["properties"]}))]
+        claims = {atoms.TYPE: witness.SUMMARY, atoms.TITLE: name, atoms.SUMMARY: fields.pop("content")}
+        commands = [cmd.Believe(ref=each.summary, **(fields | {"properties": claims | fields["properties"]}))]
     else:
-        found = [cmd.Revise(ref=each.summary, **said)]
-    gone = [edge for target, edge in each.linked.items() if target not in set(bases)]
-    found += (cmd.Unlink(edge=edge, why="it is a detail no more") for edge in gone)
-    found += (
+        commands = [cmd.Revise(ref=each.summary, **fields)]
+    removed_edges = [edge for target, edge in each.linked.items() if target not in set(bases)]
+    commands += (cmd.Unlink(edge=edge, why="it is a detail no more") for edge in removed_edges)
+    commands += (
         cmd.Link(
-            source_ref=own,
+            source_ref=summary_ref,
             type=_DERIVED_FROM,
             target_ref=base,
             home=world,
@@ -266,7 +266,7 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
         for base in bases
         if base not in each.linked
     )
-    return found
+    return commands
 
 
 def checked(text: object) -> str:
@@ -281,4 +281,4 @@ def checked(text: object) -> str:
 def refs_of(some: Iterable[Due]) -> tuple[bytes, ...]:
     """The worlds that summaries rest on, which must be unchanged when these are written."""
     shown = (ref for each in some for ref in (each.world.ref, *(one.ref for one in each.members)))
-    return (*map(bytes.fromhex, shown), *(ref for each in some for ref in each.told))
+    return (*map(bytes.fromhex, shown), *(ref for each in some for ref in each.member_summaries))

@@ -181,8 +181,8 @@ class _Run:
         if not nodes and not self.continued:
             return self._finished(done)
         judged, report, is_whole = self._judge_memories(due, nodes)
-        written = {each.node for each in judged}
-        unjudged = [] if is_whole else [node for node in nodes if node not in written]
+        judged_nodes = {each.node for each in judged}
+        unjudged = [] if is_whole else [node for node in nodes if node not in judged_nodes]
         done = done._replace(left=len(unjudged), assessed=len(judged))
         if self._request.stopped() or (report is None and not judged):
             return self._finished(done)
@@ -191,14 +191,14 @@ class _Run:
             plan = self._plan_actions(
                 ctx, moment, judged if report is None else dream_log.judgements_in(ctx, report.node)
             )
-        gone, held = ([each.said.ref for each in some] for some in (plan.deprecated, plan.held_back))
-        done = done._replace(assessed=len(plan.judged), held_back=tuple(held), tripped=bool(held))
+        planned_refs, held_back_refs = ([each.said.ref for each in some] for some in (plan.deprecated, plan.held_back))
+        done = done._replace(assessed=len(plan.judged), held_back=tuple(held_back_refs), tripped=bool(held_back_refs))
         if done.tripped and self._request.halt:
             return self._finished(done._replace(halted=True))
-        acted = self._apply(plan)
-        deprecated, labelled, updated, related = (tuple(refs) for refs in acted.values())
+        changed_refs = self._apply(plan)
+        deprecated, labelled, updated, related = (tuple(refs) for refs in changed_refs.values())
         done = done._replace(deprecated=deprecated, labelled=labelled, updated=updated, related=related)
-        assert self._failed or self._request.stopped() or len(done.deprecated) == len(gone), (
+        assert self._failed or self._request.stopped() or len(done.deprecated) == len(planned_refs), (
             "nothing is left out unsaid"
         )
         if report is None or self._request.stopped():
@@ -524,7 +524,7 @@ class _Run:
 
     def _report(self, report: Report, plan: _Plan, done: Dreamt, cursor: dream_log.Cursor) -> Dreamt:
         """Write the text and the cursor of a report: the last step of a run."""
-        told = dream_log.ReportContents(
+        contents = dream_log.ReportContents(
             report.number,
             done.seen,
             done.assessed,
@@ -548,7 +548,7 @@ class _Run:
         }
         source = {"by": AUTHOR, "assessor": _name(self._request.assessor)}
         revision = cmd.Revise(
-            ref=report.ref, content=dream_log.report_markdown(told), properties=properties, source=source
+            ref=report.ref, content=dream_log.report_markdown(contents), properties=properties, source=source
         )
         self._commit([revision]).raise_if_refused()
         return done._replace(report=report.ref.hex())

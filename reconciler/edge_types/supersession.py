@@ -400,21 +400,21 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
         _take_windows(ctx, loser, [(winner, few.get(winner) or many[winner], windows) for winner, windows in taken])
 
 
-def _take_windows(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
+def _take_windows(ctx: Succession, loser: int, losses: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
     """Take from a world the windows that it loses to some others, in the order of their numbers.
 
     Adjacent windows become one loss, even if several worlds hold in them: their own times tell which holds when. The
     loss names the one of them that was written last.
     """
-    contradictions, of = _ContradictionsOf(ctx, loser), ctx.lineage(loser)
-    for _, by, windows in taken:
+    contradictions, loser_lineage = _ContradictionsOf(ctx, loser), ctx.lineage(loser)
+    for _, by, windows in losses:
         if contradictions.edges:
             for window in windows:
                 contradictions.note_left(ctx, window, by)
-        ctx.note("until_successor", of, by)
+        ctx.note("until_successor", loser_lineage, by)
     stretches: list[tuple[int, Interval]] = []
     begins = until = last = 0
-    for start, end, winner in sorted([(start, end, winner) for winner, _, windows in taken for start, end in windows]):
+    for start, end, winner in sorted([(start, end, winner) for winner, _, windows in losses for start, end in windows]):
         if begins < until == start:
             last, until = max(last, winner), end
             continue
@@ -424,7 +424,7 @@ def _take_windows(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes,
     stretches.append((last, Interval(begins, until)))
     for winner, window in sorted(stretches):
         ctx.lose(loser, window, by=ctx.lineage(winner))
-    note_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in taken})
+    note_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in losses})
 
 
 def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:

@@ -63,9 +63,9 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
         The chain hash of the commit that opened the space, and where the blob with its name is.
     """
     space = _space_named(ctx, command.name)
-    opened = ctx.draft.log.chain(space.row.seq)
-    used = asof.space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
-    is_used = used is not None and used.number == space.number
+    opening_chain = ctx.draft.log.chain(space.row.seq)
+    used_space = asof.space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
+    is_used = used_space is not None and used_space.number == space.number
     if isinstance(command, cmd.DropSpace):
         if is_used:
             ctx.refuse(
@@ -75,20 +75,20 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
             )
         body = _repeat_name(ctx, command.name)
         ctx.draft.emit(ev.SpaceDropped(space.number, body, details))
-        return opened, body
-    if used is None or is_used:
-        return opened, ev.NONE
-    lacking = next(documents_without_vector(ctx.draft.log, ctx.tables, space, used.row.through), None)
-    if lacking is not None:
+        return opening_chain, body
+    if used_space is None or is_used:
+        return opening_chain, ev.NONE
+    first_missing = next(documents_without_vector(ctx.draft.log, ctx.tables, space, used_space.row.through), None)
+    if first_missing is not None:
         ctx.refuse(
             "space_behind",
-            f"The embedding space {space.name[:80]!r} lacks vectors from commit {lacking.seq} on that "
-            f"{used.name[:80]!r}, the one that answers, has",
+            f"The embedding space {space.name[:80]!r} lacks vectors from commit {first_missing.seq} on that "
+            f"{used_space.name[:80]!r}, the one that answers, has",
             "First fill it: `worlddb reembed --to MODEL`",
         )
     body = _repeat_name(ctx, command.name)
     ctx.draft.emit(ev.SpaceChosen(space.number, body, details))
-    return opened, body
+    return opening_chain, body
 
 
 def _repeat_name(ctx: Context, name: str) -> int:

@@ -115,11 +115,11 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    told = [analysis.said(each.text) if each.lines is None else analysis.Said([], 0) for each in batch.texts]
+    analyses = [analysis.said(each.text) if each.lines is None else analysis.Said([], 0) for each in batch.texts]
     # A text that is one statement and nothing else has one vector, which is both.
     parts = [
-        [each.text, *(of for of in each.lines or found.statements if of != each.text)]
-        for each, found in zip(batch.texts, told, strict=True)
+        [each.text, *(of for of in each.lines or analysis_of_text.statements if of != each.text)]
+        for each, analysis_of_text in zip(batch.texts, analyses, strict=True)
     ]
     vectors = unit_vectors(embedder, mean, [part for each in parts for part in each], query=False)
     rows = iter(vectors.astype("<f2"))
@@ -134,11 +134,11 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
             (
                 each.lineage,
                 each.version,
-                b"".join(row.tobytes() for row in islice(rows, len(own))),
-                len(found.statements),
-                found.percent,
+                b"".join(row.tobytes() for row in islice(rows, len(text_parts))),
+                len(analysis_of_text.statements),
+                analysis_of_text.percent,
             )
-            for each, own, found in zip(batch.texts, parts, told, strict=True)
+            for each, text_parts, analysis_of_text in zip(batch.texts, parts, analyses, strict=True)
         ),
     )
 

@@ -121,38 +121,38 @@ class _Run:
                 due = [each for each in found if each is not None]
             yield due  # The enricher may take long, so no transaction is open meanwhile.
 
-    def _enrich_segments(self, some: Sequence[enrichments.Due]) -> None:
+    def _enrich_segments(self, segments: Sequence[enrichments.Due]) -> None:
         """Enrich some segments and store the answers; segments changed meanwhile are left to the next run."""
         if self._request.dry_run:
-            self._count_as_enriched(each.segment.ref for each in some)
+            self._count_as_enriched(each.segment.ref for each in segments)
             return
         commands: list[cmd.Command] = []
-        kept: list[enrichments.Due] = []
-        for each in some:
-            said = self._ask_enricher(each)
-            if said is None:
+        answered: list[enrichments.Due] = []
+        for each in segments:
+            answer = self._ask_enricher(each)
+            if answer is None:
                 self._count_as_left(1)
-            elif self._is_free and not each.own and not said.lines and not said.embedding_text:
+            elif self._is_free and not each.own and not answer.lines and not answer.embedding_text:
                 self._done = self._done._replace(unsaid=self._done.unsaid + 1)
             else:
-                commands += enrichments.commands_of(each, said, self._maker, len(commands))
-                kept.append(each)
-        if not kept:
+                commands += enrichments.commands_of(each, answer, self._maker, len(commands))
+                answered.append(each)
+        if not answered:
             return
-        look = inputs.Look(min(each.seq for each in kept), self._request.valid, enrichments.refs_of(kept))
+        look = inputs.Look(min(each.seq for each in answered), self._request.valid, enrichments.refs_of(answered))
         receipt = execute(self._writer, commands, None, None, look)
         if receipt:
-            self._count_as_enriched(each.segment.ref for each in kept)
+            self._count_as_enriched(each.segment.ref for each in answered)
             self._done = self._done._replace(
                 events=self._done.events + receipt.events, commits=self._done.commits + (receipt.events > 0)
             )
-        elif len(kept) > 1:
-            for each in kept:
+        elif len(answered) > 1:
+            for each in answered:
                 self._enrich_segments([each])
         else:
             self._count_as_left(1)
             if isinstance(receipt.outcome, outcome.Refused):
-                self._asking.refuse(kept[0].segment.ref, str(receipt.outcome))
+                self._asking.refuse(answered[0].segment.ref, str(receipt.outcome))
 
     def _count_as_enriched(self, refs: Iterator[str]) -> None:
         self._done = self._done._replace(segments=(*self._done.segments, *refs))

@@ -69,18 +69,18 @@ def due(
     node = witness.enrichment_node(tables, read.secret, run[place])
     if node is not None:
         number = tables.node(node).versions
-        kept, stored = read.ctx.properties_of(node, number), read.ctx.body(node)
+        properties, stored = read.ctx.properties_of(node, number), read.ctx.body(node)
         by = (read.ctx.source(node, number) or {}).get(ENRICHER)
         if (
             stored is not None
-            and witness.is_as_made(tables, moment, witness.made_of(kept))
+            and witness.is_as_made(tables, moment, witness.made_of(properties))
             and (by == maker or is_free)
         ):
             return None
     before, after = around
     shown = run[max(0, place - before) : place + after + 1]
-    found = [said if each == run[place] else _segment(read, each) for each in shown]
-    window = [each for each in found if each is not None]
+    window_or_none = [said if each == run[place] else _segment(read, each) for each in shown]
+    window = [each for each in window_or_none if each is not None]
     linked: dict[bytes, bytes] = {}
     for edge in () if node is None else read.ctx.edges(node, _DERIVED_FROM):
         linked[read.ctx.lineage(edge.target)] = edge.id

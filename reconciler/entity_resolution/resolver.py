@@ -265,42 +265,46 @@ def _add_similar_names(
     ctx: Context,
     candidate: namesakes.Candidate,
     search: Search,
-    found: list[Considered],
+    compared_worlds: list[Considered],
     margin: float,
 ) -> None:
     """Add worlds with names like the candidate's, likeliest first.
 
     It stops when none behind can come within the margin.
     """
-    known = {each.node for each in found}
-    best = max((each.likeness.fuzzy for each in found if not each.likeness.given_name), default=0.0)
+    known_nodes = {compared.node for compared in compared_worlds}
+    best = max(
+        (compared.likeness.fuzzy for compared in compared_worlds if not compared.likeness.given_name), default=0.0
+    )
     best = best if best >= search.fuzzy else 0.0
 
-    def here(node: int) -> bool:
-        return node not in known and namesakes.is_open(ctx, node, candidate, search.inside)
+    def is_new(node: int) -> bool:
+        return node not in known_nodes and namesakes.is_open(ctx, node, candidate, search.inside)
 
-    alike = likeliest_forms(ctx, candidate.names, search)
-    mine = [form for name in candidate.names for form in forms(name)]
-    before = len(known)
-    for position, (bound, text) in enumerate(alike):
-        weighed = len(known) - before
+    similar_forms = likeliest_forms(ctx, candidate.names, search)
+    own_forms = [form for name in candidate.names for form in forms(name)]
+    before = len(known_nodes)
+    for position, (bound, text) in enumerate(similar_forms):
+        weighed = len(known_nodes) - before
         if best - bound > margin and weighed >= MIN_WEIGHED:
             return
         if weighed >= MAX_WEIGHED:
             if not search.inside.is_everywhere and not search.inside.has_holder(ctx, text):
                 continue
-            search.left = [text for _, text in alike[position:]]
+            search.left = [text for _, text in similar_forms[position:]]
             return
-        if _is_kept_apart_by_guard(mine, text) and (search.inside.is_everywhere or search.inside.has_holder(ctx, text)):
+        if _is_kept_apart_by_guard(own_forms, text) and (
+            search.inside.is_everywhere or search.inside.has_holder(ctx, text)
+        ):
             search.kept_apart += 1
             if search.kept_apart > MAX_KEPT_APART:
                 continue
-        for node in search.inside.holders(ctx, text, here):
-            known.add(node)
-            each = _compare_names(ctx, candidate, node, 0.0)
-            found.append(each)
-            if each.likeness.fuzzy >= search.fuzzy and not each.likeness.given_name:
-                best = max(best, each.likeness.fuzzy)
+        for node in search.inside.holders(ctx, text, is_new):
+            known_nodes.add(node)
+            compared = _compare_names(ctx, candidate, node, 0.0)
+            compared_worlds.append(compared)
+            if compared.likeness.fuzzy >= search.fuzzy and not compared.likeness.given_name:
+                best = max(best, compared.likeness.fuzzy)
 
 
 def _is_kept_apart_by_guard(mine: list[Form], text: str) -> bool:

@@ -49,9 +49,9 @@ def derived_worlds(
 
     Worlds without any text left are none of these, nor is what was made of them.
     """
-    found: dict[int, int] = {}
+    origins: dict[int, int] = {}
     reached = {*nodes, *besides}
-    around, secret = _with_containers(tables, whole), log_marks.secret_of(log)
+    containers, secret = _with_containers(tables, whole), log_marks.secret_of(log)
     pending = deque(nodes)
     mentioned: dict[int, int] = {}
     while pending:
@@ -60,18 +60,20 @@ def derived_worlds(
             mentioned.setdefault(other, node)
         if node in whole:
             for other in tables.live_targets(node, REFERS_TO):
-                is_open = other not in reached and _is_only_inside(log, tables, other, around)
+                is_open = other not in reached and _is_only_inside(log, tables, other, containers)
                 if is_open and _was_made_with(log, tables, other, node):
                     mentioned.setdefault(other, node)
-        made = {other: node for other in _restating_worlds(log, tables, node, secret)}
+        new_origins = {other: node for other in _restating_worlds(log, tables, node, secret)}
         if not pending:
-            made |= {other: by for other, by in mentioned.items() if _is_only_a_name(log, tables, other, reached)}
-        for other in sorted(made.keys() - reached):
+            new_origins |= {
+                other: by for other, by in mentioned.items() if _is_only_a_name(log, tables, other, reached)
+            }
+        for other in sorted(new_origins.keys() - reached):
             if has_any_text(log, tables, other):
-                found[other] = made[other]
+                origins[other] = new_origins[other]
                 reached.add(other)
                 pending.append(other)
-    return found
+    return origins
 
 
 def _with_containers(tables: rows.Tables, nodes: Collection[int]) -> set[int]:

@@ -48,29 +48,31 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             error.details.setdefault("command", position)
             raise
         named.append(node)
-        found = [node, *(erased_worlds.turns_by_speaker(log, tables, node) if command.turns else ())]
-        targets.append([inputs.ErasureTarget(node, False) for node in found])
+        nodes_found = [node, *(erased_worlds.turns_by_speaker(log, tables, node) if command.turns else ())]
+        targets.append([inputs.ErasureTarget(node, False) for node in nodes_found])
     inside = _member_effects(log, tables, commands, named)
-    for command, own, along in zip(commands, targets, inside.erased, strict=True):
-        own.extend(inputs.ErasureTarget(node, False, member=True) for node in along)
+    for command, command_targets, members in zip(commands, targets, inside.erased, strict=True):
+        command_targets.extend(inputs.ErasureTarget(node, False, member=True) for node in members)
         if command.everywhere:
-            nodes = {target.node for target in own}
-            found = erased_worlds.worlds_sharing_texts(log, tables, nodes)
-            own.extend(inputs.ErasureTarget(node, True) for node in found if node not in nodes)
+            nodes = {target.node for target in command_targets}
+            nodes_found = erased_worlds.worlds_sharing_texts(log, tables, nodes)
+            command_targets.extend(inputs.ErasureTarget(node, True) for node in nodes_found if node not in nodes)
     targets = _drop_repeated(targets)
     _add_derived(log, tables, commands, targets, inside.whole)
     _add_forks(tables, targets)
     marks: dict[int, list[inputs.BlobPlace]] = {}
-    for command, own in zip(commands, targets, strict=True):
-        if command.everywhere and own:
-            reached = [target.node for target in own if not target.derived and not target.member]
-            taken = {place for each in marks.values() for place in each}
-            naming = {place for mark in find_naming_settings(log, tables, reached) for place in mark.blobs}
-            marks[own[0].node] = sorted(naming - taken)
+    for command, command_targets in zip(commands, targets, strict=True):
+        if command.everywhere and command_targets:
+            reached = [target.node for target in command_targets if not target.derived and not target.member]
+            assigned_places = {place for each in marks.values() for place in each}
+            naming_places = {place for mark in find_naming_settings(log, tables, reached) for place in mark.blobs}
+            marks[command_targets[0].node] = sorted(naming_places - assigned_places)
     return inputs.PlannedErasure(
         named,
         targets,
-        blobs_of(log, tables, seq, [target.node for own in targets for target in own], inside.whole),
+        blobs_of(
+            log, tables, seq, [target.node for command_targets in targets for target in command_targets], inside.whole
+        ),
         marks,
         inside.kept,
         inside.whole,
@@ -244,26 +246,26 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
 
     Returns the lineage that the command named.
     """
-    found = ctx.erasure
-    assert found is not None, "planned before anything was decided"
+    planned = ctx.erasure
+    assert planned is not None, "planned before anything was decided"
     position = len(ctx.draft.commands)
-    named = ctx.tables.node(found.named[position]).lineage
+    named_lineage = ctx.tables.node(planned.named[position]).lineage
     changed = False
-    for target in found.targets[position]:
+    for target in planned.targets[position]:
         lineage = ctx.tables.node(target.node).lineage
         if target.node == schema.ROOT_NODE:
             ctx.refuse("root_is_permanent", "The root world cannot be erased", "Name a world that lies in it")
-        blobs = found.blobs.get(target.node, [])
+        blobs = planned.blobs.get(target.node, [])
         bodies = forbidden_bodies(ctx.draft.log, target, blobs) if command.forbid else []
         texts = {recorded_texts.text_of(body) for body in bodies}
         if any(body.content for body in bodies):
             texts |= {said for said in _spoken_texts(ctx.draft.log, ctx.tables, target.node, bodies) if said}
         forbidden = sorted(forbidden_texts.digest_of(ctx.secret, text) for text in texts)
-        gone = sorted([*blobs, *found.marks.get(target.node, [])])
-        if gone:
-            trusted = _restated_trust(ctx, gone)
-            ctx.draft.emit(ev.Erased(lineage, gone, details, target.everywhere, forbidden))
-            for event in trusted:
+        erased_places = sorted([*blobs, *planned.marks.get(target.node, [])])
+        if erased_places:
+            trust_events = _restated_trust(ctx, erased_places)
+            ctx.draft.emit(ev.Erased(lineage, erased_places, details, target.everywhere, forbidden))
+            for event in trust_events:
                 ctx.draft.emit(event)
             changed = True
             if forbidden:
@@ -271,12 +273,12 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
         if any(not body.content for body in bodies):
             ctx.note("name_forbidden", lineage)
     for code, whys in (("shared_kept", ("contained", "referred_to")), ("members_left", ("left",))):
-        kept = [ctx.tables.node(each.node).lineage for each in found.kept[position] if each.why in whys]
-        if kept:
-            ctx.note(code, named, *kept[:MOST_TOLD])
+        kept_lineages = [ctx.tables.node(each.node).lineage for each in planned.kept[position] if each.why in whys]
+        if kept_lineages:
+            ctx.note(code, named_lineage, *kept_lineages[:MOST_TOLD])
     if not changed:
-        ctx.note("already_erased", named)
-    return named
+        ctx.note("already_erased", named_lineage)
+    return named_lineage
 
 
 def _restated_trust(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:

@@ -65,19 +65,19 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         InputError: a reference is not that of a world.
         MembersNotSaid: a world has members of its own, and the command does not say whether they are erased too.
     """
-    found = plan(log, tables, commands)
-    reached = {target.node: target for own in found.targets for target in own if found.blobs.get(target.node)}
+    planned = plan(log, tables, commands)
+    reached = {target.node: target for own in planned.targets for target in own if planned.blobs.get(target.node)}
     bodies = [
         body
-        for own, command in zip(found.targets, commands, strict=True)
+        for own, command in zip(planned.targets, commands, strict=True)
         for target in (own if command.forbid else ())
-        for body in forbidden_bodies(log, target, found.blobs.get(target.node, []))
+        for body in forbidden_bodies(log, target, planned.blobs.get(target.node, []))
     ]
-    naming = list(find_naming_settings(log, tables, _worlds_to_search_names_of(found, commands)))
-    mentioned = _mentioning_worlds(log, tables, set(found.named), set(reached))
+    naming = list(find_naming_settings(log, tables, _worlds_to_search_names_of(planned, commands)))
+    mentioned = _mentioning_worlds(log, tables, set(planned.named), set(reached))
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
-        texts=sum(map(len, (*found.blobs.values(), *found.marks.values()))),
+        texts=sum(map(len, (*planned.blobs.values(), *planned.marks.values()))),
         mentions=tuple(tables.node(node).lineage.hex() for node in mentioned),
         derived=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.derived),
         contents_forbidden=len({body.content for body in bodies if body.content}),
@@ -91,7 +91,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
                 why=each.why,
                 by=tuple(tables.node(other).lineage.hex() for other in each.by),
             )
-            for each in (*(each for own in found.kept for each in own), *_referred_outside(log, tables, found))
+            for each in (*(each for own in planned.kept for each in own), *_referred_outside(log, tables, planned))
         ),
     )
 

@@ -233,37 +233,40 @@ class HypotheticalHistory:
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
     def _erase(
-        self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision
+        self, then: _OriginalCommit, txn: lmdb.Transaction, redecision: event_comparison.Redecision
     ) -> event_comparison.Redecision | None:
         """Erase what the original erased: its texts cannot come back in any history."""
         log, tables = LmdbLog(txn), Tables(txn)
-        lost: defaultdict[bytes, list[tuple[int, int]]] = defaultdict(list)
+        erased_places: defaultdict[bytes, list[tuple[int, int]]] = defaultdict(list)
         struck: set[bytes] = set()
         for event in then.events.events:
             if isinstance(event, ev.Erased | ev.Struck):
-                lost[event.lineage] += event.blobs
+                erased_places[event.lineage] += event.blobs
                 struck |= {event.lineage} if isinstance(event, ev.Struck) else set()
-        nodes = {lineage: node for lineage in lost if (node := tables.node_of(lineage)) is not None}
-        whole = [node for lineage, node in nodes.items() if lineage not in struck]
-        present = blobs_of(log, tables, log.head().seq, whole)
+        nodes = {lineage: node for lineage in erased_places if (node := tables.node_of(lineage)) is not None}
+        wholly_erased = [node for lineage, node in nodes.items() if lineage not in struck]
+        present = blobs_of(log, tables, log.head().seq, wholly_erased)
         places = {
             lineage: sorted(
-                {*(place for place in lost[lineage] if self._has_same_positions(place[0])), *present.get(node, ())}
+                {
+                    *(place for place in erased_places[lineage] if self._has_same_positions(place[0])),
+                    *present.get(node, ()),
+                }
             )
             for lineage, node in nodes.items()
         }
         reason = "It erased texts, which cannot be looked for again"
         if self._without.covers(then.header):
             reason = "It was to be left out, but what it erased cannot come back"
-        told = msgspec.structs.replace(told, code="erasure", reason=reason)
+        redecision = msgspec.structs.replace(redecision, code="erasure", reason=reason)
         kinds = ev.ErasedElsewhere | ev.StruckElsewhere
         if not places and not any(isinstance(event, kinds) for event in then.events.events):
-            return self._commit_placeholder(then, txn, told, "unchanged")
+            return self._commit_placeholder(then, txn, redecision, "unchanged")
         draft = self._draft(then, txn)
         carried_commits.repeat_erasures(then.log, then.header.seq, then.events, draft, places)
         carried_commits.repeat_foreign_erasures(then.log, then.header.seq, then.events, draft, self._has_same_positions)
         commit(None, draft.log, draft.tables, draft, then.header.key)
-        return msgspec.structs.replace(told, now="taken_over", events_then=())
+        return msgspec.structs.replace(redecision, now="taken_over", events_then=())
 
     def _has_same_positions(self, seq: int) -> bool:
         """True if a commit has its blobs at the same positions as in the original."""

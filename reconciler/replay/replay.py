@@ -86,14 +86,14 @@ def suppose(
     first = first_left_out(source, until, without)
     began = replay(source, target, first - 1, author="").snapshot
     history = hypothetical_history.HypotheticalHistory(source, target, until, first, without, decider)
-    same = 0
-    found: list[event_comparison.Redecision] = []
+    same_count = 0
+    differences: list[event_comparison.Redecision] = []
     with runner.collector_paused(is_much=True):
         for begin in range(first, until + 1, CHUNK_COMMITS):
             upto = min(begin + CHUNK_COMMITS - 1, until)
             unchanged, others = target.write(partial(history.apply_commits, begin, upto))
-            same += unchanged
-            found.extend(others)
+            same_count += unchanged
+            differences.extend(others)
             if progress is not None:
                 progress(upto, until)
     later = commit_copier.relevant_erasures(commit_copier.erasures_after(source, until).tied, first - 1)
@@ -108,8 +108,8 @@ def suppose(
             supposes=history.sentence,
             store_id=history.store_id.hex(),
             parted=first - 1,
-            same=same,
-            differing=tuple(found),
+            same=same_count,
+            differing=tuple(differences),
         )
         root = row[1][: ids.HASH_BYTES].hex()
         return Replayed(until, root, root == recorded, hypothesis, began)

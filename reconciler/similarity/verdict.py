@@ -120,13 +120,13 @@ def judge(
             contenders.append(Contender(each, tier, each.score(tier)))
     if sum(each.considered.likeness.given_name for each in contenders) > 1:
         contenders = [each for each in contenders if not each.considered.likeness.given_name]
-    left = list((tiebreaker or ByTier(thresholds.margin))(contenders))
-    if any(each not in contenders for each in left):
+    remaining = list((tiebreaker or ByTier(thresholds.margin))(contenders))
+    if any(each not in contenders for each in remaining):
         raise InputError(
             "The tiebreaker returned a world that is not a candidate", "Return one of the remaining candidates"
         )
     evidence: dict[str, Any] = {
-        "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
+        "decision": "new" if not remaining else "resolved" if len(remaining) == 1 else "ambiguous",
         "considered": [each.as_evidence() for each in _likeliest_first(considered)],
         "considered_in_all": len(considered),
         "thresholds": msgspec.to_builtins(thresholds),
@@ -135,13 +135,13 @@ def judge(
         evidence["looked_at"] = dict(looked_at)
     if tiebreaker is not None:
         evidence["tiebreaker"] = name_of(tiebreaker)
-    if not left:
+    if not remaining:
         return New(evidence)
-    best = left[0]
+    best = remaining[0]
     evidence = {"tier": best.tier, "name": best.considered.name, "score": round(best.score, 4), **evidence}
-    if len(left) == 1:
+    if len(remaining) == 1:
         return Resolved(best.considered, evidence)
-    return Ambiguous(tuple(found.considered for found in left[: thresholds.most]), evidence)
+    return Ambiguous(tuple(found.considered for found in remaining[: thresholds.most]), evidence)
 
 
 def _likeliest_first(considered: Sequence[Considered]) -> list[Considered]:

@@ -894,31 +894,31 @@ class Context(Reading):
             nonce = self._next_key_nonce(row.edge)
         return nonce, None
 
-    def refuse_conflicting_key(self, key: str | commands.BoundKey, said: EdgeStatement) -> None:
+    def refuse_conflicting_key(self, key: str | commands.BoundKey, statement: EdgeStatement) -> None:
         """Refuse an edge whose key stands for a live edge that says something else.
 
         What is not stated does not differ.
         """
-        edge = self.edge_under_key(key, said.target)[1]
+        edge = self.edge_under_key(key, statement.target)[1]
         if edge is None:
             return
         place = self.tables.place_of(edge)
         assert place is not None, "a key stands for an edge that is there"
         row = self.tables.edge(place)
-        known = self.handled(place, row)
-        properties = self.kept_properties(known) if said.properties else None
+        known_edge = self.handled(place, row)
+        properties = self.kept_properties(known_edge) if statement.properties else None
         # An edge that was ended since still counts as the same statement.
-        from_, to = (None, None) if row.closed else (said.valid_from, said.valid_to)
-        others = {
-            "type": known.type != said.type,
-            "source": known.source != said.source,
-            "target": known.target != said.target,
-            "home": said.home not in (None, known.home) and said.type != schema.CONTAINS,
+        from_, to = (None, None) if row.closed else (statement.valid_from, statement.valid_to)
+        differences = {
+            "type": known_edge.type != statement.type,
+            "source": known_edge.source != statement.source,
+            "target": known_edge.target != statement.target,
+            "home": statement.home not in (None, known_edge.home) and statement.type != schema.CONTAINS,
             "valid_from": from_ not in (None, row.valid_from),
             "valid_to": to not in (None, row.valid_to),
-            "properties": properties is not None and codec.encode(properties) != codec.encode(said.properties),
+            "properties": properties is not None and codec.encode(properties) != codec.encode(statement.properties),
         }
-        differing = [what for what, differs in others.items() if differs]
+        differing = [what for what, differs in differences.items() if differs]
         if differing:
             text = key if isinstance(key, str) else key.text
             self.refuse(

@@ -257,33 +257,38 @@ def repeated_receipt(
     receipt = receipt_of(header, events)
     if recorded is None:
         return not_compared(receipt, ())
-    found = _RetriedCommit(log, tables, seq, events)
+    retried = _RetriedCommit(log, tables, seq, events)
 
     def is_same(recorded_entries: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command]) -> bool:
         return len(recorded_entries) == len(commands) and all(
-            found.is_same(at, entry, command, secret)
-            or (as_recorded is not None and found.is_same(at, entry, as_recorded(command), secret))
-            for (at, entry), command in zip(recorded_entries, commands, strict=True)
+            retried.is_same(position, entry, command, secret)
+            or (as_recorded is not None and retried.is_same(position, entry, as_recorded(command), secret))
+            for (position, entry), command in zip(recorded_entries, commands, strict=True)
         )
 
     recorded_entries = list(enumerate(recorded))
     if is_same(recorded_entries, commands):
-        return not_compared(receipt, found.uncompared) if found.uncompared else receipt
-    gone = _erased_since(tables, seq, (_refs_in_record(entry) for entry in recorded)) if looked else {}
-    if gone:
+        return not_compared(receipt, retried.uncompared) if retried.uncompared else receipt
+    erased_subjects = _erased_since(tables, seq, (_refs_in_record(entry) for entry in recorded)) if looked else {}
+    if erased_subjects:
         recorded_entries = [
-            (at, entry) for at, entry in recorded_entries if gone.keys().isdisjoint(_refs_in_record(entry))
+            (position, entry)
+            for position, entry in recorded_entries
+            if erased_subjects.keys().isdisjoint(_refs_in_record(entry))
         ]
         if not recorded_entries:  # It only said again what is gone: whatever any of these is about, it was that.
             subjects = (
-                each for entry in recorded for each in _refs_in_record(entry)[: _HAS_SUBJECT[entry[0]]] if each in gone
+                each
+                for entry in recorded
+                for each in _refs_in_record(entry)[: _HAS_SUBJECT[entry[0]]]
+                if each in erased_subjects
             )
-            said = next(subjects, next(iter(gone)))
-            receipt = msgspec.structs.replace(receipt, requested=(said.hex(),) * len(commands))
+            subject = next(subjects, next(iter(erased_subjects)))
+            receipt = msgspec.structs.replace(receipt, requested=(subject.hex(),) * len(commands))
         if not recorded_entries or is_same(
-            recorded_entries, [each for each in commands if gone.keys().isdisjoint(_refs_in_command(each))]
+            recorded_entries, [each for each in commands if erased_subjects.keys().isdisjoint(_refs_in_command(each))]
         ):
-            return not_compared(receipt, [*gone, *found.uncompared])
+            return not_compared(receipt, [*erased_subjects, *retried.uncompared])
     raise errors.IdempotencyConflict(
         f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
         "Use a new key for a new command",

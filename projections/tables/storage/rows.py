@@ -407,14 +407,14 @@ class Tables(transaction.WholeTables):
         ``None`` for a node that has more of one type than :data:`write_buffer.SHORT`, nothing for one that has none. Of
         the edges to a node those that were unlinked up to commit ``known_by`` are left out.
         """
-        found: dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None] = {}
+        edges_by_node: dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None] = {}
         pairs: list[write_buffer.Pair] = []
         table, groups = self.back if incoming else self.out, product(sorted(nodes), sorted(codes))
-        for prefix, some in table.each_under(list(starmap(schema.EDGE_PREFIX.pack, groups))).items():
-            if len(some) <= write_buffer.SHORT:
-                pairs += some
+        for prefix, entries in table.each_under(list(starmap(schema.EDGE_PREFIX.pack, groups))).items():
+            if len(entries) <= write_buffer.SHORT:
+                pairs += entries
             else:
-                found[schema.U64.unpack_from(prefix)[0]] = None
+                edges_by_node[schema.U64.unpack_from(prefix)[0]] = None
         if incoming:
             size, known = schema.U64.size, schema.U64.pack(known_by)
             places = [value[:size] + key[size:] for key, value in pairs if value[size:] > known]
@@ -428,15 +428,15 @@ class Tables(transaction.WholeTables):
             place, row = edge
             if row.seq <= known_by:
                 node = row.target if incoming else place.source
-                if node not in found:
-                    found[node] = [edge]
-                elif (edges := found[node]) is not None:
+                if node not in edges_by_node:
+                    edges_by_node[node] = [edge]
+                elif (edges := edges_by_node[node]) is not None:
                     edges.append(edge)
         if len(codes) > 1:
-            for edges in found.values():
+            for edges in edges_by_node.values():
                 if edges is not None and len(edges) > 1:
                     edges.sort(key=_number)
-        return found
+        return edges_by_node
 
     def read_ahead(self, outgoing: Sequence[bytes], incoming: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
         """Read at once what is asked one by one: edges of many nodes, of a type each, and who has each of many names.
