@@ -61,7 +61,7 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     remote.unlink(edge)
     assert [each.ref for each in remote.members("ships").worlds] == [told.receipt.ref]
     kronan = remote.add("ships", "Ship", "Kronan")
-    with pytest.raises(worlddb.UnknownReference, match="No world of its own"):
+    with pytest.raises(worlddb.UnknownReference, match="No top-level world"):
         remote.alias("Kronan", "the Crown")
     remote.alias(kronan, "the Crown")
     assert remote.worlds(name="the Crown").worlds[0].name == "Kronan"
@@ -221,7 +221,7 @@ def test_the_client_loads_the_model_alone() -> None:
 
 def test_a_client_writes_to_no_entry_inside_of_somebodys_world(remote: Client) -> None:
     told = remote.remember("lena", "Ivo is my brother.", about=["Ivo"])
-    with pytest.raises(worlddb.UnknownReference, match="No world of its own"):
+    with pytest.raises(worlddb.UnknownReference, match="No top-level world"):
         remote.context("Ivo", "PIN")
     assert remote.remember("Ivo", "The PIN of Ivo is 4711.").notes
     assert "4711" in remote.context("Ivo", "PIN").text and "4711" not in remote.context("lena", "PIN").text

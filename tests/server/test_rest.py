@@ -97,7 +97,7 @@ def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(a
     ana.send("DELETE", f"/v1/worlds/{user}")
     assert not ana.get(f"/v1/worlds/{secret}")["ended"]
     answer = ana("GET", "/v1/worlds/bO").json()
-    assert answer["code"] == "unknown_reference" and "letter by letter" in answer["detail"]
+    assert answer["code"] == "unknown_reference" and "exactly the name" in answer["detail"]
 
 
 def test_what_is_refused_for_what_it_is_about_makes_no_world(ana: RestClient) -> None:
@@ -173,7 +173,7 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: RestClien
     asked = {"text": "who is the lighthouse keeper?", "lanes": ["text", "entity"]}
     found = check_type(ana.send("POST", "/v1/recall", **asked, scopes=["quay", "seaside"]), wire.Recalled)
     assert found.hits[0].scope == wide and {hit.scope for hit in found.hits} <= {near, wide}
-    assert any(note.startswith("2 of 2 scopes were asked") for note in found.notes)
+    assert any(note.startswith("2 of 2 scopes were searched") for note in found.notes)
     streams = {"wordings": ["the lighthouse"], "paths": 3, "describe": True, "fields": {"words": 2}}
     found = check_type(ana.send("POST", "/v1/recall", text="beacon", **streams), wire.Recalled)
     assert found.paths[0].context.startswith("beacon depends on Odd the keeper")
@@ -611,7 +611,7 @@ def test_the_name_of_a_world_is_never_that_of_somebody_inside_another_one(tmp_pa
         for name in ("Theo", "Zoe", "Nora", "pete"):
             assert ana("GET", f"/v1/worlds/{name}").status_code == 404
             told = ana.send("POST", f"/v1/worlds/{name}/memories", text=f"The PIN of {name} is 4711.")
-            assert ["new world, of its own right" in note for note in told["notes"]] == [True] * (name != "pete")
+            assert ["new top-level world" in note for note in told["notes"]] == [True] * (name != "pete")
             own = ana.get(f"/v1/worlds/{name}")
             assert own["type"] == "World" and ana("PUT", f"/v1/worlds/{name}").json()["ref"] == own["ref"]
             assert [each["ref"] for each in ana.get(f"/v1/worlds/{name}/members")["worlds"]] == told["receipt"]["refs"]

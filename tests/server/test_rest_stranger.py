@@ -157,7 +157,7 @@ def test_a_wrong_name_is_answered_with_the_valid_names(
 def test_an_empty_body_error_says_what_to_send(ana: RestClient) -> None:
     """It was "The body is not JSON: Input data was truncated"."""
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/erase", 400)
-    assert detail == "There is no body" and "reason" in remedy
+    assert detail == "The body is missing" and "reason" in remedy
 
 
 def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: RestClient) -> None:
@@ -166,7 +166,7 @@ def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: RestClien
     assert plan.result is not None and plan.result["worlds"] == [ref]
     for blank in ({}, {"reason": ""}, {"reason": " "}):
         detail, remedy = told(ana, "POST", f"/v1/worlds/{ref}/erase", 422, json=blank)
-        assert detail == "No reason was given" and "plan" in remedy
+        assert detail == "The reason is missing" and "plan" in remedy
     assert not ana.get(f"/v1/worlds/{ref}")["erased"]
 
 
@@ -197,9 +197,9 @@ def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: RestClient) 
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        (b'{"name": "caf\\ud800"}', r"half of a pair, \\ud800, at byte 13"),
-        (b'{"name": "caf\\uDfffx"}', r"half of a pair, \\uDfff, at byte 13"),
-        (b'{"name": "\\ud83d\\ude00\\ud83d\\u0041"}', r"half of a pair, \\ud83d, at byte 22"),
+        (b'{"name": "caf\\ud800"}', r"half of a surrogate pair, \\ud800, at byte 13"),
+        (b'{"name": "caf\\uDfffx"}', r"half of a surrogate pair, \\uDfff, at byte 13"),
+        (b'{"name": "\\ud83d\\ude00\\ud83d\\u0041"}', r"half of a surrogate pair, \\ud83d, at byte 22"),
         (b'{"name": "caf\xe9"}', "not UTF-8: byte 13 is 0xe9"),
         (b'{"name": "\\\\ud800", x}', "not JSON"),
     ],

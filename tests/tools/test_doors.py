@@ -444,7 +444,7 @@ def test_a_user_whose_world_has_ended_is_told_so_by_every_door(house: House) -> 
     house.db.reassert(home.ref)
     assert {hit.ref for hit in mem.recall("tea")} == set(ids)
     within = f"/v1/worlds/{second.ref}/memories"
-    assert "this lies in it" in caller.send("POST", within, text="It rains.")["notes"][0]
+    assert "this was written to it" in caller.send("POST", within, text="It rains.")["notes"][0]
 
 
 @pytest.mark.parametrize("how", ["propose", "supersede_same_subject"])

@@ -26,7 +26,7 @@ def change_account(store: ClientStore, request: Request) -> Reply:
     """Give an account another name or plan, from the next request on."""
     body: types.ChangedAccount = request.body
     if body.name is None and body.plan is None:
-        raise InputError("Nothing is to be changed", "Give name, plan or both")
+        raise InputError("Neither name nor plan was given", "Give name, plan or both")
     return Reply(
         store.to_wire(store.db.accounts.change_account(request.path["account"], name=body.name, plan=body.plan))
     )
@@ -93,13 +93,13 @@ def usage_route(gate: Gate) -> Route:
         named = {grant.id: grant.name} | (gate.names() if sees_all else {})
         wanted = query.key if sees_all else grant.id
         if not sees_all and query.key not in (None, grant.id, grant.name):
-            raise UnknownReference(f"There is no key {query.key!r:.80}", "Leave it out: it is the key that asks")
+            raise UnknownReference(f"There is no key {query.key!r:.80}", "Leave it out: each key sees its own usage")
         book = store.db.accounts
         found = book.usage(wanted, since=query.since, until=query.until, by=query.by, names=named)
         rows = [store.to_wire(each) | {"at": wire_values.time(each.at)} for each in found.usage]
         return Reply({"usage": rows, "by": query.by, "trouble": found.trouble if sees_all else ""})
 
-    summary = "Read what keys asked for, by time."
+    summary = "Read the usage of keys by time."
     return Route("GET", "/v1/usage", "usage", usage, summary, wire.UsageFigures, types.UsageAsked)
 
 
@@ -148,7 +148,7 @@ ROUTES = (
         "/v1/plans/{plan}",
         "define_plan",
         define_plan,
-        "Say what accounts of a plan may do.",
+        "Set the limits and features of a plan.",
         wire.Plan,
         body=types.PlanAsked,
         **_ADMIN,

@@ -37,9 +37,7 @@ _REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 """A reference of a world, or of an edge."""
 
 
-_NAMESAKES: Final = (
-    "What else is called so lies inside of other worlds, and stays theirs: this is a new world, of its own right"
-)
+_NAMESAKES: Final = "Other worlds of this name lie inside other worlds and are unchanged: this is a new top-level world"
 _MAX_NAMESAKES: Final = 64
 """Worlds of a name that are checked for namesakes."""
 
@@ -104,7 +102,7 @@ class ClientStore:
             first = self.session.resume(None, request)
             return first if moment == [None] * 3 else first._replace(view=self.view(query))
         if moment != [None] * 3:
-            raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
+            raise InputError("A cursor already has a moment", "Give the cursor without ingested, valid and seq")
         return self.session.resume(query.cursor, request, most=MAX_EVENTS, behind=behind)
 
     def world(self, view: View, name: str) -> World:
@@ -133,9 +131,9 @@ class ClientStore:
         root = None if found or is_confined else self._outermost_named(view, name)
         if not found and root is None:
             raise UnknownReference(
-                f"No world of its own has the reference or, letter by letter, the name {name[:80]!r}",
-                "Give a whole reference, or the name as it is written: "
-                "GET /v1/worlds?name= finds it inside of other worlds and in other letters too",
+                f"No top-level world has the reference or exactly the name {name[:80]!r}",
+                "Give a full reference, or the exact name: GET /v1/worlds?name= also finds names inside other worlds"
+                " and in other letters",
                 ref=name[:80],
             )
         return self.session.get(view, found[0].ref) if root is None else root
@@ -172,8 +170,8 @@ class ClientStore:
         found = self.ref(view, name)
         if self._is_root(found, name):
             raise InputError(
-                f"{name[:80]!r} is the name of the whole store, and no name of a world in it",
-                f"Choose another name; if all of the store is meant, give its reference: {found}",
+                f"{name[:80]!r} is the name of the whole store, not of a world in it",
+                f"Choose another name; to mean the whole store, give its reference: {found}",
             )
         return found
 
@@ -220,7 +218,7 @@ class ClientStore:
         try:
             found = self.ref(view, name)
             if self._is_root(found, name):
-                raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Name it where it is", ref=name[:80])
+                raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Give its path", ref=name[:80])
             return found
         except AmbiguousReference:
             entities = [each for each in self._find_top_level(view, name) if each.type == ENTRY]
@@ -347,10 +345,18 @@ class ClientStore:
         """Return notes on the target of a write by name; ``home`` is ``None`` if the write creates it."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
-            return [unwritten_note(label) if before is None else f"{_describe_ended(before)}: this is in another one"]
+            return [
+                unwritten_note(label)
+                if before is None
+                else f"{_describe_ended(before)}: this was written to another one"
+            ]
         if home is not None:
             found = self.session.get(view, home)
-            return [f"{_describe_ended(found)}: this lies in it, and is told to (in_ended)"] if found.closed else []
+            return (
+                [f"{_describe_ended(found)}: this was written to it, and reads mark it (in_ended)"]
+                if found.closed
+                else []
+            )
         return [_NAMESAKES] if any(_has_name(each, name) for each in view.find(name=name, limit=_MAX_NAMESAKES)) else []
 
     def claim(self, name: str) -> str:
@@ -471,7 +477,7 @@ def _label_of(name: str) -> Label | None:
 
 def _describe_ended(world: World) -> str:
     at, path = worlddb.format_time(world.valid.end), f"/v1/worlds/{world.ref}"
-    return f"{world.name!r:.80} ended at {at} (POST {path}/reassert resumes it, valid= before that reads it)"
+    return f"{world.name!r:.80} ended at {at} (POST {path}/reassert resumes it; an earlier valid= reads it)"
 
 
 def _claim_key(name: str) -> str:

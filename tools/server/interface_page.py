@@ -36,7 +36,7 @@ _LAST_EVENT_ID: Final = {
     "name": "Last-Event-ID",
     "in": "header",
     "required": False,
-    "description": "The id of the last event received, as event-stream clients send it; it goes before `after`.",
+    "description": "The id of the last event received, as event-stream clients send it; it overrides `after`.",
     "schema": {"type": "string"},
 }
 _PATH_MEANINGS: Final = {
@@ -52,19 +52,19 @@ _PATH_MEANINGS: Final = {
 """What stands in a path."""
 _QUERY_MEANINGS: Final = {
     "about": "The subjects: references or names.",
-    "after": "The id of an event; the stream begins behind it.",
+    "after": "The id of an event; the stream begins after it.",
     "allow_outside": "Allow changes to worlds outside of the bundle.",
     "base": "The base IRI of relative IRIs.",
     "by": "The span of time that each figure covers.",
     "cursor": "The next_cursor of the page before.",
     "default-graph-uri": "An IRI that replaces FROM.",
     "direction": "Outgoing edges, incoming edges, or both.",
-    "exact": "Rank by exactly what was known at that moment; costs more.",
-    "include_deprecated": "Include what is deprecated.",
-    "include_expired": "Include what a deadline hides.",
-    "include_superseded": "Include what no longer holds.",
+    "exact": "Rank by exactly what was known at that moment; slower.",
+    "include_deprecated": "Include deprecated worlds.",
+    "include_expired": "Include worlds that a deadline hides.",
+    "include_superseded": "Include versions that are no longer valid.",
     "join": "Keep both sides where this store and the bundle have diverged.",
-    "k": "How many hits at most.",
+    "k": "The most hits to return.",
     "key": "Only this key.",
     "label": "Only with this label; several: with all of them.",
     "max_rows": "An answer with more rows is an error.",
@@ -92,7 +92,7 @@ _ABOUT: Final = (
 )
 _DESCRIPTIONS: Final = {
     200: "The answer.",
-    201: "It was written.",
+    201: "Written.",
     202: "The job has begun: see Location.",
     304: "Unchanged since that ETag.",
 }

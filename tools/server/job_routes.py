@@ -33,12 +33,13 @@ def erase(store: ClientStore, request: Request) -> Reply:
     precondition(store, request, view, ref)
     if not (body.plan or body.reason.strip()):
         raise InputError(
-            "No reason was given", 'Say in reason why it is erased, or send {"plan": true} to see what goes'
+            "The reason is missing",
+            'Give the reason of the erasure in reason, or send {"plan": true} to see what it would erase',
         )
     how: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
 
     if body.literal is not None and how | {"everywhere": False} != _DEFAULT_OPTIONS:
-        raise InputError("A literal is erased alone", "Leave out turns, forbid, derived and members")
+        raise InputError("literal was given with other options", "Leave out turns, forbid, derived and members")
 
     def work(job: Job, step: Step) -> dict[str, Any]:
         if body.plan and body.literal is not None:
@@ -81,7 +82,7 @@ def get_erasure(store: ClientStore, request: Request) -> Reply:
 
 
 def verify(store: ClientStore, request: Request) -> Reply:
-    """Check that the store is what was written."""
+    """Verify the store."""
     body: types.Verifying = request.body
 
     def work(job: Job, step: Step) -> dict[str, Any]:
@@ -106,11 +107,11 @@ def export(store: ClientStore, request: Request) -> Reply:
 
 
 def import_bundle(store: ClientStore, request: Request) -> Reply:
-    """Take in a bundle."""
+    """Import a bundle."""
     query: types.Importing = request.query
     into = None if query.into is None else store.ref(store.session.view(), query.into)
     if not request.body:
-        raise InputError("There is no bundle in the body", "Send the bytes of one")
+        raise InputError("The body has no bundle", "Send the bytes of a bundle")
 
     def work(job: Job, step: Step) -> dict[str, Any]:
         job.path.write_bytes(request.body)
@@ -143,7 +144,7 @@ def get_file(store: ClientStore, request: Request) -> Reply:
     """The file that a job has left."""
     job = store.jobs.get(request.path["job"])
     if job.status != "done" or not job.path.exists():
-        raise UnknownReference("The job has left no file", "See its status")
+        raise UnknownReference("The job has no file", "Check its status")
     return Reply(job.path.read_bytes(), media_type=BYTES)
 
 
@@ -175,7 +176,7 @@ ROUTES = (
         "/v1/verify",
         "verify",
         verify,
-        "Check that the store is what was written.",
+        "Verify the store.",
         wire.Job,
         body=types.Verifying,
         needs_body=False,
@@ -186,7 +187,7 @@ ROUTES = (
         "/v1/bundles",
         "export",
         export,
-        "Write a world as a bundle.",
+        "Export a world as a bundle.",
         wire.Job,
         body=types.Exporting,
         needs_body=False,
@@ -197,7 +198,7 @@ ROUTES = (
         "/v1/bundles/import",
         "import_bundle",
         import_bundle,
-        "Take in a bundle.",
+        "Import a bundle.",
         wire.Job,
         types.Importing,
         body=bytes,
@@ -205,13 +206,13 @@ ROUTES = (
         **_JOB_ROUTE,
     ),
     Route("GET", "/v1/jobs", "list_jobs", list_jobs, "List jobs.", wire.Jobs),
-    Route("GET", "/v1/jobs/{job}", "get_job", get_job, "Read how far a job is.", wire.Job),
+    Route("GET", "/v1/jobs/{job}", "get_job", get_job, "Read the progress of a job.", wire.Job),
     Route(
         "GET",
         "/v1/jobs/{job}/file",
         "get_file",
         get_file,
-        "Read the file that a job has left.",
+        "Read the file of a finished job.",
         None,
         produces=(BYTES,),
     ),

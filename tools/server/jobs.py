@@ -76,7 +76,7 @@ class JobPool:
         def step(done: int, total: int) -> None:
             job.done, job.total = done, total
             if self.stopping.is_set():
-                raise JobStopped("The server is ending", "Begin it again later")
+                raise JobStopped("The server is shutting down", "Start it again later")
 
         def run() -> None:
             try:

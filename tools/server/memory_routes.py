@@ -56,7 +56,7 @@ _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
-_STATEMENTS_NOTE: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
+_STATEMENTS_NOTE: Final = "A search inside a world leaves out its own statements: use /v1/recall, or its sparql"
 _STREAM_FIELDS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _QUESTION_FIELDS: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_STREAM_FIELDS)
 """Fields of a long question that are no arguments of ``View.recall``."""
@@ -238,7 +238,7 @@ def mark(store: ClientStore, request: Request) -> Reply:
         names = ", ".join(name for name in types.Marks.__struct_fields__ if name not in ("version", "why"))
         raise InputError("No mark was given", f"Give some of: {names}")
     if body.version is not None and body.tag is None:
-        raise InputError("version is of a tag, and none was given", "Give tag, too")
+        raise InputError("version was given without tag", "Also give tag")
     view = store.view_of_write(store.key(request.idempotency_key))
     ref = store.target_ref(view, request.path["world"])
     rests_on = precondition(store, request, view, ref)
@@ -318,14 +318,14 @@ def recall_long(store: ClientStore, request: Request) -> Reply:
     body: types.LongQuestion = request.body
     within = request.path.get("world")
     if within is not None and body.world is not None:
-        raise InputError("The world is named twice", "Leave out world: the path has one")
+        raise InputError("The world was given twice", "Leave out world: the path has one")
     how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _QUESTION_FIELDS}
     if body.decay is not None:
         how["decay"] = Decay(**msgspec.structs.asdict(body.decay))
     view = store.view(body)
     if body.scopes is not None:
         if within is not None:
-            raise InputError("The world is named by the path, and scopes are", "Leave out one of them")
+            raise InputError("scopes was given, but the path names the world", "Leave out one of them")
         how["scopes"] = [store.ref(view, each) for each in body.scopes]
     if body.wordings or body.paths or body.hit_paths or body.describe:
         how["streams"] = Streams(
@@ -379,9 +379,9 @@ def context(store: ClientStore, request: Request) -> Reply:
 
 
 _QUESTIONS: Final = (
-    ("/v1/recall", "recall", "Ask what answers a question."),
-    (f"{WORLD}/recall", "recall_in_world", "Ask what answers a question inside a world."),
-    (f"{WORLD}/search", "search", "Ask what answers a question inside a world."),
+    ("/v1/recall", "recall", "Search for answers to a question."),
+    (f"{WORLD}/recall", "recall_in_world", "Search inside a world for answers to a question."),
+    (f"{WORLD}/search", "search", "Search inside a world for answers to a question."),
 )
 
 ROUTES = (
@@ -434,7 +434,7 @@ ROUTES = (
         f"{WORLD}/context",
         "context",
         context,
-        "Read what is known for a question, as a text for a prompt.",
+        "Read what is known about a question as a text for a prompt.",
         wire.Context,
         types.ContextOf,
         produces=("application/json", TEXT),

@@ -97,21 +97,19 @@ _REMEDIES: Final = (
 )
 """Phrases of remedies that name Python calls, and their replacements for HTTP."""
 _NOTES: Final = {
-    "not_changed": "{first} was there under its key, and these stay as they are: {others}; PATCH it, or POST to its"
-    " aliases or move",
-    "members_remain": "{first} ends, and what it contains holds on: {others}; DELETE these too, or it with"
-    " ?members=true",
-    "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or send"
-    ' {{"members": true}}, if they have to go',
-    "copies_remain": "copies that the store made before have the texts still: {}. Make these anew, or delete them;"
-    " the receipt at /v1/erasures lists all of them under not_reached",
+    "not_changed": "{first} existed under its key, and these fields are unchanged: {others}; PATCH it, or POST to"
+    " its aliases or move",
+    "members_remain": "{first} ends, and its members stay valid: {others}; DELETE these too, or it with ?members=true",
+    "members_left": "{first} was erased, and the texts of its members stay: {others}; erase these too, or send"
+    ' {{"members": true}}, if necessary',
+    "copies_remain": "earlier copies of the store still have the texts: {}. Make new ones, or delete them; the"
+    " receipt at /v1/erasures lists all of them under not_reached",
     "not_restored": '{} was erased and its text was left out; send {{"revive": true}} if it may come back',
-    "types_differ": "the edge types {} are registered otherwise here, and stay so",
-    "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so",
-    "profiles_set": "the vocabulary of {} is closed now, as where the bundle comes from",
-    "profiles_differ": "for {} another profile is set here, and stays so",
-    "beliefs_differ": "what counts as believed is set for {} where the bundle comes from; here it stays as it is, since"
-    " it is the whole store's",
+    "types_differ": "the edge types {} have other registrations here, which are unchanged",
+    "tunings_differ": "for {} the resolver has other thresholds here, which are unchanged",
+    "profiles_set": "the vocabulary of {} is now closed, as in the exporting store",
+    "profiles_differ": "{} has another profile here, which is unchanged",
+    "beliefs_differ": "the exporting store has belief settings for {}; those of this whole store are unchanged",
 }
 """Texts for notes of receipts that name Python calls, in terms of HTTP."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
@@ -167,7 +165,7 @@ def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> R
     reason = str(error.details.get(detail_name, "")) or None
     if conditional and reason in _MEANWHILE:
         return refusal(
-            412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
+            412, "The world has changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
         )
     hidden = session.hidden(error)
     message, _, hidden_remedy = (hidden or "").partition(". ")

@@ -20,7 +20,7 @@ _ISO: Final = "ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z."
 When = Annotated[str, Meta(min_length=1, max_length=64, description=_ISO)]
 Known = Annotated[When, Meta(description=f"What was known at this time; by default everything known now. {_ISO}")]
 Span = tuple[When, When]
-Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="The most to return.")]
 Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit, instead of a time.")]
 Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, instead of expires_at.")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -324,7 +324,9 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
     include_superseded: bool | None = None
     include_expired: bool = False
     include_deprecated: bool = False
-    group: Annotated[int, Meta(ge=1, le=MAX_HITS, description="Hits of each of the best k containers.")] | None = None
+    group: Annotated[int, Meta(ge=1, le=MAX_HITS, description="The hits of each of the best k containers.")] | None = (
+        None
+    )
     prefer_summaries: bool = False
     decay: Fading | None = None
     receipt: Annotated[bool, Meta(description="Return a receipt; needs exact.")] = False
@@ -353,8 +355,8 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
 class Chunks(AsOf, frozen=True, kw_only=True):
     """Words to look for in texts."""
 
-    query: Annotated[str, Meta(max_length=20_000, description="Words to look for; a text needs at least one of them.")]
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many at most.")] = 20
+    query: Annotated[str, Meta(max_length=20_000, description="Search words; a text needs at least one of them.")]
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="The most to return.")] = 20
 
 
 class ContextOf(AsOf, frozen=True, kw_only=True):
@@ -471,7 +473,9 @@ class FindStatements(Page, frozen=True, kw_only=True):
     predicate: Node | None = None
     object: Node | None = None
     graph: Graph = "any"
-    reifiers: Annotated[bool, Meta(description="In a format of RDF: each with one that says when and by whom.")] = False
+    reifiers: Annotated[bool, Meta(description="In a format of RDF: add a reifier to each, with time and author.")] = (
+        False
+    )
 
 
 class TakenBack(Query, frozen=True, kw_only=True):

@@ -49,7 +49,7 @@ _SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
 _UNCACHED_HEADERS: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
 """Headers that a small read has no use for; a request with one is not answered from the cache."""
-_WHOLE_STORE_ONLY: Final = "This key opens one world, and the store as a whole is asked here"
+_WHOLE_STORE_ONLY: Final = "This key opens one world, and this request is about the whole store"
 
 
 class Client:
@@ -146,7 +146,7 @@ class Rest:
                 "/metrics",
                 "metrics",
                 self._metrics,
-                "Read the figures of the server, as Prometheus does.",
+                "Read the metrics of the server in Prometheus' format.",
                 None,
                 whole=True,
                 quick=True,
@@ -319,7 +319,9 @@ class Rest:
         if wait:
             raise refusal(429, "Too many requests", "Try again later", Retry_After=ceil(wait))
         if not grant.may(route.right):
-            raise refusal(403, f"This key may {grant.right}, and {route.right} is needed", "Use another key")
+            raise refusal(
+                403, f"This key has the right {grant.right}, and this request needs {route.right}", "Use another key"
+            )
         if route.whole and grant.world is not None:
             raise refusal(403, _WHOLE_STORE_ONLY, "Use a key of the whole store", code="beyond_key")
         if grant.account is not None:
@@ -334,14 +336,14 @@ class Rest:
         try:
             found = self._table.find(scope["raw_path"].partition(b"?")[0])
         except UnicodeDecodeError:
-            raise refusal(400, "The path is not UTF-8", "Encode it as URLs have it") from None
+            raise refusal(400, "The path is not UTF-8", "Percent-encode it as UTF-8") from None
         if found is None:
             raise refusal(404, "There is nothing at this path", "See /openapi.json")
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = found.routes.get(method)
         if route is None:
             allowed = ", ".join(sorted(found.routes))
-            raise refusal(405, "This path has no such method", f"It has {allowed}", Allow=allowed)
+            raise refusal(405, "This path does not have that method", f"It has {allowed}", Allow=allowed)
         exchange.path = found.path
         return route
 
@@ -349,14 +351,14 @@ class Rest:
         """Return the client of a request, by its key."""
         grant = self._gate.authenticate(_token(exchange))
         if grant is None:
-            remedy = "Send a key that opens something: Authorization: Bearer KEY"
-            raise refusal(401, "No key was sent, or one that opens nothing", remedy, WWW_Authenticate="Bearer")
+            remedy = "Send a valid key: Authorization: Bearer KEY"
+            raise refusal(401, "No valid key was sent", remedy, WWW_Authenticate="Bearer")
         client = self._clients.pop(grant, None)
         if client is None:
             try:
                 store = await self._open_store(grant)
             except UnknownReference:
-                raise refusal(401, "The world of this key is not there", "Use another key") from None
+                raise refusal(401, "The world of this key does not exist", "Use another key") from None
             client = self._clients.pop(grant, None) or Client(store, self._serve)
             while len(self._clients) >= MAX_CLIENTS:
                 del self._clients[next(iter(self._clients))]
@@ -390,7 +392,7 @@ class Rest:
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                raise refusal(400, "The request ended before its body did", "Send all of it")
+                raise refusal(400, "The request ended before its body did", "Send the whole body")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             exchange.received += len(parts[-1])
@@ -407,7 +409,7 @@ class Rest:
         assert route is not None
         key = headers.get("idempotency-key")
         if key is not None and not 1 <= len(key) <= 200:
-            raise refusal(400, "Idempotency-Key has no or more than 200 characters", "Send a shorter one")
+            raise refusal(400, "Idempotency-Key is empty or has more than 200 characters", "Send a shorter one")
         if key is not None and sum(name == b"idempotency-key" for name, _ in exchange.scope["headers"]) > 1:
             raise refusal(400, "There are several Idempotency-Key headers", "Send one")
         media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
@@ -429,13 +431,13 @@ class Rest:
             message = query_string.decode("ascii")
             pairs = parse_qsl(message, True, errors="strict", max_num_fields=200) if message else []
         except (ValueError, UnicodeDecodeError):
-            raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
+            raise refusal(400, "The parameters cannot be read", "Percent-encode them as UTF-8") from None
         given: dict[str, Any] = {}
         for name, text in pairs:
             if name in _MOMENTS and (zone := _LOST_PLUS.fullmatch(text)) is not None:
                 raise refusal(
                     422,
-                    f"{name} {text[:80]!r} is not a time: a + in a URL is a blank",
+                    f"{name} {text[:80]!r} is not a time: a + in a URL means a blank",
                     f"Write it %2B: {zone[1]}%2B{zone[2]}",
                     code=InvalidTime.code,
                 )
@@ -450,31 +452,29 @@ class Rest:
             return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
             message = _remedy(route.query, error)
-            raise refusal(422, f"A parameter is not what it should be: {error}", message) from None
+            raise refusal(422, f"A parameter is invalid: {error}", message) from None
 
     def _parse_body(self, route: Route, body: bytes, media_type: str) -> Any:
         if route.body is None or media_type in route.takes or (route.body is bytes and not route.takes):
             return body
         if route.body is bytes or (media_type not in ("", JSON) and not media_type.endswith("+json")):
             taken = " or ".join((*([] if route.body is bytes else [JSON]), *route.takes))
-            raise refusal(415, "The body is of a type that is not read here", f"Say Content-Type: {taken}")
+            raise refusal(415, "The content type of the body is not supported here", f"Send Content-Type: {taken}")
         if not body and not route.needs_body:
             body = b"{}"
         if not body:
-            raise refusal(
-                400, "There is no body", f"Send an object of JSON. {_fields_remedy(_field_names(route.body))}"
-            )
+            raise refusal(400, "The body is missing", f"Send a JSON object. {_fields_remedy(_field_names(route.body))}")
         try:
             decoded = self._decoders[route].decode(body)
             _refuse_duplicate_fields(body)
             return decoded
         except msgspec.ValidationError as error:
             remedy = _remedy(route.body, error)
-            raise refusal(422, f"The body is not what it should be: {error}", remedy) from None
+            raise refusal(422, f"The body is invalid: {error}", remedy) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _json_refusal(body, error) from None
         except RecursionError:
-            raise refusal(400, "The body is nested too deeply", "Send a flatter one") from None
+            raise refusal(400, "The body is nested too deeply", "Nest it less") from None
 
     async def _answer_request(self, exchange: _Exchange, store: ClientStore, request: Request) -> None:
         """Answer a request, and send the answer."""
@@ -500,7 +500,9 @@ class Rest:
             raise
         except Exception:
             _LOG.exception("request %s failed", exchange.id)
-            raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
+            raise refusal(
+                500, "The server has an internal error", "Report the id of the request to its operator"
+            ) from None
 
     async def _answer_read(self, exchange: _Exchange, store: ClientStore, request: Request) -> tuple[Reply, Reading]:
         """Answer a read at one state of the store; in a thread, unless it is quick or was so lately."""
@@ -676,11 +678,9 @@ def _json_refusal(body: bytes, error: Exception) -> RequestError:
         else:
             half = None
     if half is not None:
-        message = f"The body has half of a pair, {half.group().decode()}, at byte {half.start()}, which is no character"
-        return refusal(
-            400, message, "Write a character beyond U+FFFF as both, such as \\ud83d\\ude00, or leave the half out"
-        )
-    return refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it")
+        message = f"The body has half of a surrogate pair, {half.group().decode()}, at byte {half.start()}"
+        return refusal(400, message, "Write both halves, such as \\ud83d\\ude00, or leave the half out")
+    return refusal(400, f"The body is not JSON: {error}", "Send an object as described in /openapi.json")
 
 
 def _token(exchange: _Exchange) -> str | None:
@@ -769,8 +769,8 @@ def _negotiate_type(route: Route, accept: str) -> str:
             found.append((weight, produced))
     if found:
         return max(found, key=lambda each: each[0])[1]
-    remedy = f"It is {' or '.join(route.produces)}"
-    raise refusal(406, "The answer is of no type that Accept names", remedy)
+    remedy = f"Accept {' or '.join(route.produces)}"
+    raise refusal(406, "Accept has no type of the answer", remedy)
 
 
 def _weight(parameters: list[str]) -> float:

@@ -63,13 +63,13 @@ def list_statements(store: ClientStore, request: Request) -> Reply:
             or query.graph != "any"
         ):
             raise InputError(
-                f"A pattern and a cursor are of {JSON}, and {request.accepts} has all statements",
-                f"Leave them out, or CONSTRUCT what you want with {WORLD}/sparql",
+                f"A pattern or a cursor needs {JSON}; {request.accepts} has all statements",
+                f"Leave them out, or use CONSTRUCT with {WORLD}/sparql",
             )
         text = view.write_rdf(ref, request.accepts, reifiers=query.reifiers)
         return Reply(text, tag=view.hash(ref), media_type=request.accepts)
     if query.reifiers:
-        raise InputError(f"Reifiers are of a format of RDF, and {JSON} says all of that", "Leave them out")
+        raise InputError(f"Reifiers need a format of RDF; {JSON} has all of their data", "Leave them out")
     after: Any = _ROW.unpack(paged.behind) if paged.behind else None
     found = view.statements(ref, **_pattern_options(query), limit=query.limit + 1, after=after)
     page, cursor = paged.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))
@@ -100,14 +100,14 @@ def state(store: ClientStore, request: Request) -> Reply:
     if isinstance(request.body, types.NewStatements):
         body: types.NewStatements = request.body
         if (body.valid_from or body.valid_to) and any(window.values()):
-            raise InputError("The window is given twice", "Give it in the body alone")
+            raise InputError("The window was given twice", "Give it only in the body")
         if body.valid_from or body.valid_to:
             window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         statements: list[Any] = list(body.statements)
         source = body.source
     elif not request.body:
         # An empty RDF file is valid, but an empty body is nearly always a mistake.
-        raise InputError("The body is empty", "Send statements; curl reads what follows @ as a file: use --data-raw")
+        raise InputError("The body is empty", "Send statements; curl reads text after @ as a file name: use --data-raw")
     else:
         statements = list(sent_statements.read(request.body, request.media_type, query.base))
         source = {}
@@ -148,9 +148,9 @@ def sparql(store: ClientStore, request: Request) -> Reply:
     if query.update is not None:
         return _run_update(store, request, query)
     if query.query is None:
-        raise InputError("There is no query", "Give it as the parameter query, or by POST as the body")
+        raise InputError("The query is missing", "Give it as the parameter query, or by POST as the body")
     if query.using_graphs or query.using_named_graphs:
-        raise InputError("A query has no using-graph-uri", "Give default-graph-uri and named-graph-uri")
+        raise InputError("A query takes no using-graph-uri", "Give default-graph-uri and named-graph-uri")
     view = store.view(query)
     world = request.path.get("world")
     ref = None if world is None else store.ref(view, world)
@@ -181,13 +181,13 @@ def _run_update(store: ClientStore, request: Request, query: types.SparqlAsked) 
     if query.query is not None:
         raise InputError("Both a query and an update were given", "Give one of them")
     if not store.grant.may("write"):
-        raise refusal(403, f"This key may {store.grant.right}, and write is needed", "Use another key")
+        raise refusal(403, f"This key has the right {store.grant.right}, and an update needs write", "Use another key")
     if query.default_graphs or query.named_graphs:
-        raise InputError("An update has no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
+        raise InputError("An update takes no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
-        raise InputError("An update has no moment", "Leave out ingested, valid and seq")
+        raise InputError("An update takes no moment", "Leave out ingested, valid and seq")
     if query.max_rows is not None:
-        raise InputError("An update has no rows", "Leave out max_rows")
+        raise InputError("An update takes no max_rows", "Leave out max_rows")
     world = request.path.get("world") or store.home()
     if world is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
@@ -213,7 +213,7 @@ def _query_from_body(query: types.SparqlAsked, name: str, body: bytes) -> types.
         raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
 
 
-_FORM_REMEDY: Final = f"A form has query= or update=; for the text alone say Content-Type: {_QUERY} or {_UPDATE}"
+_FORM_REMEDY: Final = f"A form has query= or update=; for plain text send Content-Type: {_QUERY} or {_UPDATE}"
 _LIST_PARAMETERS: Final = ("default-graph-uri", "named-graph-uri", "using-graph-uri", "using-named-graph-uri")
 
 
@@ -226,14 +226,14 @@ def _query_from_form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked
             if name not in _LIST_PARAMETERS:
                 given[name] = texts[0]
                 if len(texts) > 1:
-                    raise InputError("The form gives something twice", "Give it once")
+                    raise InputError("The form has a field twice", "Give it once")
         read = msgspec.convert(given, types.SparqlAsked, strict=False)
     except msgspec.ValidationError as error:
-        raise InputError(f"The form is not what it should be: {error}", _FORM_REMEDY) from None
+        raise InputError(f"The form is invalid: {error}", _FORM_REMEDY) from None
     except ValueError:
-        raise InputError("The form cannot be read", "Encode it as URLs have it, in UTF-8") from None
+        raise InputError("The form cannot be read", "Percent-encode it as UTF-8") from None
     if query != types.SparqlAsked():
-        raise InputError("There are parameters beside the form", "Give all of it in the form")
+        raise InputError("Parameters were sent with a form", "Put all of them in the form")
     return read
 
 
@@ -246,7 +246,7 @@ def _sparql_route(method: str, path: str, name: str, summary: str) -> Route:
 def sparql_get(store: ClientStore, request: Request) -> Reply:
     """As :func:`sparql`, but refuse updates: a GET changes nothing."""
     if request.query.update is not None:
-        raise InputError("An update came by GET", "Send it by POST")
+        raise InputError("An update was sent by GET", "Send it by POST")
     return sparql(store, request)
 
 

@@ -100,7 +100,7 @@ def _decision_route(name: str, summary: str) -> Route:
 
 
 ROUTES = (
-    Route("GET", "/healthz", "health", health, "Tell whether the server answers.", wire.Health, right="", quick=True),
+    Route("GET", "/healthz", "health", health, "Check that the server answers.", wire.Health, right="", quick=True),
     Route(
         "GET",
         "/v1/proposals",
@@ -119,7 +119,7 @@ ROUTES = (
         "/v1/conflicts",
         "list_conflicts",
         list_conflicts,
-        "List contradictions of which both sides hold.",
+        "List contradictions between valid worlds.",
         wire.Conflicts,
         types.ListConflicts,
     ),
@@ -139,7 +139,7 @@ ROUTES = (
         "/v1/proofs",
         "prove",
         prove,
-        "Prove that a world or an edge was there.",
+        "Prove that the store had a world or an edge.",
         wire.Proof,
         types.Prove,
         whole=True,

@@ -25,7 +25,7 @@ def precondition(store: ClientStore, request: Request, view: View, ref: str) -> 
     key = store.key(request.idempotency_key)
     # A retry is answered as the first time, whatever has changed in the world since.
     if tag not in given and not (key and store.db.was_written(key)):
-        raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
+        raise refusal(412, "The world has changed", "Read it again, and send its new ETag")
     return view, ref
 
 
@@ -135,8 +135,8 @@ def get_world(store: ClientStore, request: Request) -> Reply:
         found = store.session.around(view, found.ref).get(found.ref, **span)
     if found is None:
         raise UnknownReference(
-            "No version of this world is valid in that span as it was asked for",
-            "overlaps= asks for one that is valid at some instant of it, and …/history lists all of them",
+            "No version of this world is valid throughout that span",
+            "overlaps= finds versions that are valid in a part of it, and …/history lists all versions",
         )
     return Reply(store.to_wire(found), tag=view.hash(found.ref))
 
@@ -415,7 +415,7 @@ ROUTES = (
         f"{WORLD}/members",
         "list_members",
         list_members,
-        "List what a world contains.",
+        "List the members of a world.",
         wire.Worlds,
         types.FindWorlds,
         small=True,
@@ -446,7 +446,7 @@ ROUTES = (
         f"{WORLD}/history",
         "history",
         history,
-        "Read every version of a world.",
+        "Read all versions of a world.",
         wire.Versions,
         types.FindVersions,
         small=True,
@@ -456,7 +456,7 @@ ROUTES = (
         f"{WORLD}/timeline",
         "timeline",
         timeline,
-        "Read what was learned about when a world is valid.",
+        "Read when the validity of a world was learned.",
         wire.Steps,
         types.AsOf,
         small=True,

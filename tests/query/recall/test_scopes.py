@@ -52,14 +52,14 @@ def test_a_weak_answer_is_widened_and_each_hit_is_of_its_nearest_scope(talks: Ta
     assert scopes["The tomatoes need water."] == talks.tenant
     assert scopes["We sail on Sundays."] == talks.near
     assert talks.stray not in {hit.ref for hit in found}
-    assert found.note.startswith("2 of 2 scopes were asked")
+    assert found.note.startswith("2 of 2 scopes were searched")
     assert not found.weak
 
 
 def test_no_more_scopes_are_asked_than_it_takes(talks: Talks) -> None:
     asked = [talks.near, talks.far, talks.tenant]
     found = talks.db.view().recall("do the tomatoes need water?", scopes=asked, k=4)
-    assert found.note.startswith("2 of 3 scopes were asked")
+    assert found.note.startswith("2 of 3 scopes were searched")
     assert found.hits[0].scope == talks.far
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     assert len(found) == 4
