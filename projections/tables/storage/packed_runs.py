@@ -104,6 +104,7 @@ Page = tuple[list[bytes], list[bytes]]
 Rows: TypeAlias = "NDArray[np.uint8]"
 """Rows of one length, each a key and its value in one."""
 Crcs: TypeAlias = "NDArray[np.uint32]"
+Columns: TypeAlias = "NDArray[np.intp]"
 _key = itemgetter(0)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _PAGES: Final = msgspec.msgpack.Decoder(Page)
@@ -170,18 +171,8 @@ class _Layout:
     """Which bytes of its rows a page has once for all of them, and which once for each."""
 
     __slots__ = (
-        *(
-            "_key_taken",
-            "_taken",
-            "alike",
-            "alike_at",
-            "alike_pieces",
-            "apart",
-            "apart_pieces",
-            "key_apart",
-            "key_bytes",
-        ),
-        *("key_stretches", "pieces", "row_bytes", "rows_at"),
+        *("_columns", "_key_taken", "_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces"),
+        *("key_apart", "key_bytes", "key_stretches", "pieces", "row_bytes", "rows_at"),
     )
 
     def __init__(self, mask: bytes, key_bytes: int, row_bytes: int) -> None:
@@ -206,6 +197,15 @@ class _Layout:
         self.key_apart = sum(end - start for start, end in self.key_stretches)
         self._taken: dict[int, tuple[Taken, int, Taken]] = {}
         *_, self._key_taken = self.split_prefix(key_bytes)
+        self._columns: tuple[Columns, Columns] | None = None
+
+    def columns(self) -> tuple[Columns, Columns]:
+        """The columns that are alike and those that are not, as NumPy takes them: soonest if it need not make them."""
+        import numpy as np  # As in `_filter_of`.
+
+        if self._columns is None:
+            self._columns = np.array(self.alike, dtype=np.intp), np.array(self.apart, dtype=np.intp)
+        return self._columns
 
     def split_prefix(self, prefix_bytes: int) -> tuple[Taken, int, Taken]:
         """What of a beginning of a key is alike in all keys, in how many columns, and what is apart."""
@@ -311,8 +311,9 @@ class _FixedPage:
 
         stored, layout = np.frombuffer(self._stored, dtype=np.uint8), self._layout
         found = np.empty((self.count, len(layout.alike) + len(layout.apart)), dtype=np.uint8)
-        found[:, list(layout.alike)] = stored[layout.alike_at : layout.rows_at]
-        found[:, list(layout.apart)] = stored[layout.rows_at :].reshape(self.count, layout.row_bytes)
+        alike, apart = layout.columns()
+        found[:, alike] = stored[layout.alike_at : layout.rows_at]
+        found[:, apart] = stored[layout.rows_at :].reshape(self.count, layout.row_bytes)
         return found
 
     def key(self, at: int) -> bytes:
@@ -1092,7 +1093,7 @@ class PackedTable(write_buffer.Table):
         """Note what a filter is to know of some rows that are passed on."""
         for rows in parts:
             sizes = self._filtered if self._whole is None else (self._whole, *self._filtered)
-            groups += (_crcs(rows[:, :size]) for size in sizes)
+            groups += _crcs(rows, sizes)
             yield rows
 
     def _write(self, parts: Iterable[Page]) -> None:
@@ -1225,16 +1226,19 @@ def _crcs_of_bytes() -> Crcs:
     return _as_crcs([crc32(bytes([byte ^ 0xFF]), 0) ^ 0xFF000000 for byte in range(256)])
 
 
-def _crcs(keys: Rows) -> Crcs:
-    """The CRCs of beginnings of keys, which come in order; each once."""
+def _crcs(rows: Rows, sizes: Sequence[int]) -> list[Crcs]:
+    """The CRCs of beginnings of keys of some sizes; each once, as they come in order."""
     import numpy as np  # As above.
 
-    beginnings = _as_texts(keys)
-    keys = keys[np.append(True, beginnings[1:] != beginnings[:-1])]
-    table, crcs = _crcs_of_bytes(), np.full(len(keys), 2**32 - 1, dtype=np.uint32)
-    for column in np.ascontiguousarray(keys.T):
-        crcs = table[(crcs ^ column) & 0xFF] ^ (crcs >> 8)
-    return ~crcs
+    table, crcs, found = _crcs_of_bytes(), np.full(len(rows), 2**32 - 1, dtype=np.uint32), list[Crcs]()
+    is_new = np.zeros(len(rows), dtype=np.bool_)
+    is_new[0] = True
+    for size, column in enumerate(np.ascontiguousarray(rows[:, : max(sizes)].T), 1):
+        crcs = table.take(crcs.astype(np.uint8) ^ column) ^ (crcs >> 8)
+        is_new[1:] |= column[1:] != column[:-1]
+        if size in sizes:
+            found.append(~crcs[is_new])
+    return found
 
 
 def _as_texts(keys: Rows) -> Any:
@@ -1281,9 +1285,8 @@ def _pack_rows(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
     import numpy as np  # As above.
 
     mask = np.packbits(is_apart, bitorder="little").tobytes()
-    return b"".join(
-        (len(rows).to_bytes(_COUNT_BYTES, "big"), mask, rows[0, ~is_apart].tobytes(), rows[:, is_apart].tobytes())
-    )
+    apart = rows.take(np.flatnonzero(is_apart), axis=1)
+    return b"".join((len(rows).to_bytes(_COUNT_BYTES, "big"), mask, rows[0, ~is_apart].tobytes(), apart.tobytes()))
 
 
 def _fill_pages(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
@@ -1313,14 +1316,23 @@ def _page_fill(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
     """How many of some rows fill a page, and in which columns these differ."""
     import numpy as np  # As above.
 
-    differ = rows != rows[0]
-    first = np.where(differ.any(axis=0), differ.argmax(axis=0), len(rows))
-    order = np.append(np.sort(first), len(rows))
-    apart = np.arange(len(order))
-    room = PAGE_ROOM - _COUNT_BYTES - (len(first) + 7) // 8 - (len(first) - apart)
-    most = np.minimum(np.where(apart, room // np.maximum(apart, 1), len(rows)), order)
-    count = min(max(1, int(most.max())), _MOST_ROWS)
+    # Where all are alike it is 0, as the first row does not differ from itself.
+    first = (rows != rows[0]).argmax(axis=0)
+    first[first == 0] = len(rows)
+    ends = np.full(len(first) + 1, len(rows))
+    ends[:-1] = np.sort(first)
+    count = min(max(1, int(np.minimum(ends, _fitting(len(first), PAGE_ROOM)).max())), _MOST_ROWS)
     return count, first < count
+
+
+@lru_cache(maxsize=64)
+def _fitting(columns: int, room: int) -> Columns:
+    """How many rows fit into so many bytes, by how many of their columns are apart."""
+    import numpy as np  # As above.
+
+    apart = np.arange(columns + 1)
+    left = room - _COUNT_BYTES - (columns + 7) // 8 - (columns - apart)
+    return np.where(apart, left // np.maximum(apart, 1), _MOST_ROWS)
 
 
 def _join_parts(parts: Sequence[Rows]) -> Rows:
