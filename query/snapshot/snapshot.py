@@ -268,10 +268,14 @@ class Inhabitants:
 
 
 class Standing(NamedTuple):
-    """The first container of a world, and the valid times at which the world holds and lies in it."""
+    """The first container of a world, and the valid times at which the world holds and lies in it.
+
+    ``only`` is the edge by which it lies there, if no other ever contained the world.
+    """
 
     container: int
     stretch: Stretch
+    only: schema.EdgePlace | None = None
 
 
 def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
@@ -285,9 +289,11 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
         if seen is None:
             return None
         within = Stretch(seen.validity.start, seen.validity.end)
-    for place, row in tables.placed(world):
+    pairs = tables.placed_pairs(world)
+    for place, row in tables.placed(world, pairs):
         if asof.edge_seen(tables, place, row, moment):
-            return Standing(place.source, within.within(edge_stretch(row, moment)))
+            only = place if len(pairs) == 1 else None
+            return Standing(place.source, within.within(edge_stretch(row, moment)), only)
     return None
 
 

@@ -307,6 +307,10 @@ class VisibleSnapshot:
             if found is None:
                 return None
             path.append((world, found.stretch))
+            # Where it turns out that they lie in an ended world, the walk to the nearest one need not read them again.
+            ended.over[world] = False
+            if found.only is not None:
+                self._placings[world] = [found.only]
             world = found.container
         beyond = known
         for each, stretch in reversed(path):

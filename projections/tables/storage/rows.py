@@ -701,21 +701,24 @@ class Tables(transaction.WholeTables):
             if outgoing.get(node, _DERIVED) == _DERIVED and incoming.get(node, _CONTAINED) in _HARDLY_ANY
         }
 
+    def placed_pairs(self, node: int) -> list[write_buffer.Pair]:
+        """The stored pairs of ``back`` by which worlds contain a node, or did, in log order."""
+        return self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE))
+
     def placed(
         self, node: int, known: Sequence[write_buffer.Pair] | None = None
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """The stored edges by which worlds contain a node, or did, in log order; faster than :meth:`incoming`.
 
-        ``known``: those pairs of ``back``, if somebody has read them.
+        ``known``: what :meth:`placed_pairs` gives, if somebody has read it.
         """
-        prefix = schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
-        for key, value in self._back.stored(prefix) if known is None else known:
+        for key, value in self.placed_pairs(node) if known is None else known:
             there = value[: schema.U64.size] + key[schema.U64.size :]
             place = edge_place(schema.EDGE_KEY.unpack(there))
             yield place, self._edge_at(there, place)
 
     def _stored_containers(self, node: int) -> list[int]:
-        return _live_sources(self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)))
+        return _live_sources(self.placed_pairs(node))
 
     # -- identity
 
