@@ -725,7 +725,7 @@ def test_what_one_may_have_two_of_is_told_and_not_ended(
     clock.advance(DAY)
     near = mem.add(later, about="Ana", on_near="supersede_same_subject").near
     assert [each.relation for each in near] == ["replacement"]
-    assert (mem.history(first)[-1].valid.end <= clock.value) == is_ended
+    assert (mem.history(first)[0].valid.end <= clock.value) == is_ended
 
 
 @pytest.mark.parametrize(
