@@ -1469,10 +1469,23 @@ def _singular_unit(unit: str) -> str:
 
 
 def _numbers_with_units(words: list[str]) -> frozenset[tuple[str, str]]:
-    """Each number with the next word, which is usually its unit."""
+    """Each number with the next word, which is usually its unit, or with what a "follower count" counts."""
     following = [*words[1:], ""][: len(words)]
-    return frozenset(
-        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND | _HALVES else _singular_unit(unit))
+    found = [
+        (
+            str(float(word)) if word.count(".") <= 1 else word,
+            "" if unit in _BEHIND | _HALVES | _STILL else _singular_unit(unit),
+        )
         for word, unit in zip(words, following, strict=True)
         if word[0].isdecimal() and word.replace(".", "").isdecimal()
-    )
+    ]
+    if len(found) == 1 and not found[0][1] and "count" in words[1:]:
+        counted = words[words.index("count", 1) - 1]
+        return frozenset({(found[0][0], "" if counted in _ANY else _singular_unit(counted))})
+    return frozenset(found)
+
+
+_STILL: Final = _words("now today already yet currently")
+"""Behind a number such a word is no unit."""
+_ANY: Final = _DETERMINERS | _PRONOUNS | _MODALS | _words("current total new latest to and")
+"""Before "count" such a word says nothing of what is counted."""

@@ -104,7 +104,8 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if found is not None and found.relation in COMPETING and _holds_alongside(earlier, later):
         return _comparison(found.likeness, later, "the later one adds to the earlier one", "compatible")
     if found is not None and found.relation in COMPETING and not _states_present_fact(earlier, later):
-        return _relate_by_number(earlier, later) or _comparison(
+        by_number = _relate_by_number(earlier, later) or _relate_guess(earlier, later)
+        return by_number or _comparison(
             found.likeness,
             later,
             "they are about different times, or the later one is not stated as a fact",
@@ -123,6 +124,27 @@ def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     found = relate(earlier, plain)
     return found if found is not None and found.relation in COMPETING else None
+
+
+def _relate_guess(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of a number that somebody guesses to be so now: "I think I'm close to 1300"; it ends nothing.
+
+    ``None`` if it is what others say, what may come, or of somebody else.
+    """
+    clause = _PERHAPS.sub("", _GUESSING.sub("", later.key, 1), 1)
+    is_own = clause != later.key and later.names - {"i"} <= earlier.names | earlier.subject
+    plain = frames.frame(clause, later.subject) if is_own and _changed_numbers(earlier, later) else None
+    found = None if plain is None or plain.mood else relate(earlier, plain)
+    if found is None or found.relation not in COMPETING:
+        return None
+    return found._replace(reason=f"{found.reason}, as a guess", is_single_valued=False)
+
+
+_GUESSING: Final = re.compile(
+    r"(?:^|(?<= [-–—] )|(?<=[;:,] ))(?:(?:by the way|oh|well|and|so|but|actually),? )*"
+    r"[\w'’-]+ (?:think|guess|suppose|believe|reckon|imagine)s? (?:that )?"
+)
+_PERHAPS: Final = re.compile(r"\b(?:probably|maybe|perhaps|likely) ")
 
 
 def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:

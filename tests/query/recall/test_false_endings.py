@@ -275,3 +275,34 @@ ENDS_THE_OTHER = (
 def test_what_may_hold_beside_the_other_ends_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert found is not None and found.is_single_valued == ((earlier, later) in ENDS_THE_OTHER)
+
+
+GUESSED = (
+    ("I have 1250 followers on Instagram.", "I think I'm close to 1300 followers on Instagram now."),
+    ("I have 1250 followers now.", "I've been meaning to check my follower count - I think I'm close to 1300 now."),
+    ("I've saved 2,000 euros for the trip.", "I suppose I've saved about 2,400 euros for the trip by now."),
+    ("My commute takes 40 minutes.", "I guess my commute takes 55 minutes."),
+    ("Our team has 8 members.", "I believe that our team has 9 members."),
+    ("Ben's phone bill is 30 euros a month.", "Ben thinks his phone bill is 35 euros a month."),
+    ("My sourdough starter is 3 weeks old.", "My sourdough starter is maybe 5 weeks old."),
+)
+NOT_OF_NOW = (
+    ("The rent is 900 euros.", "I think the rent could rise to 1000 euros."),
+    ("I have 1250 followers.", "I hope to reach 1300 followers."),
+    ("I have 1250 followers.", "If I had 1300 followers I would celebrate."),
+    ("I run 20 km a week.", "I might run 30 km a week in spring."),
+    ("My commute takes 40 minutes.", "Ben says my commute takes 20 minutes by bike."),
+    ("Our team has 8 members.", "I think Ben's team has 9 members."),
+    ("Our team has 8 members.", "I think our team should have 9 members."),
+    ("I have 3 dogs.", "I'm thinking about getting 4 dogs."),
+    ("I have 1250 followers.", "My word count is 1300."),
+    ("I own 23 cameras.", "I think I own 4 tripods."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*GUESSED, *NOT_OF_NOW])
+def test_a_number_that_is_guessed_competes_and_ends_nothing(earlier: str, later: str) -> None:
+    """What somebody thinks to be so now was told as no fact, so that the old number came first without a word."""
+    found = related(earlier, later)
+    assert (found is not None and found.relation in claim_relation.COMPETING) == ((earlier, later) in GUESSED)
+    assert found is None or not found.is_single_valued
