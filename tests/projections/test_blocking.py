@@ -238,6 +238,15 @@ def test_erasing_one_of_two_worlds_with_a_name_leaves_the_other_in_its_blocks(tm
         assert db.verify(deep=True).ok
 
 
+two_words = st.text(st.sampled_from("abchknprwyzé文"), min_size=1, max_size=12)
+
+
+@examples(50)
+@given(first=two_words, last=two_words)
+def test_two_words_are_in_the_blocks_that_the_rule_for_any_words_gives(first: str, last: str) -> None:
+    assert blocks._places_of_two(first, last) == blocks._places_of_any((first, last))
+
+
 @given(name=st.text(max_size=200))
 def test_the_place_of_a_form_has_an_end_whatever_the_script(name: str) -> None:
     for form in forms(name):

@@ -51,13 +51,17 @@ def places(form: Form) -> list[bytes]:
     the beginning and end of the whole. A name of two words is also found by how both end, one of four and more by the
     sounds of the first and the last, and every one by how its given name begins.
     """
-    marks, pack = _marks_of(form), schema.U32.pack
-    return [pack(crc32(told, marks)) + at for told, at in _places_of(form.words)]
+    return _keys_of(form, b"")
 
 
 @lru_cache(maxsize=16_384)
 def _places_of(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
     """What the blocks of a form with these words are called, and its places there: many differ in their marks alone."""
+    return _places_of_two(*words) if len(words) == 2 else _places_of_any(words)
+
+
+def _places_of_any(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """As :func:`_places_of`, not kept."""
     blocks = _Words(words)
     found = [(blocks.sounding(blocks.sounds), b"")]
     found += blocks.likenesses()
@@ -66,7 +70,22 @@ def _places_of(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
         found.append((blocks.given(), _place(" ".join(blocks.words))))
     if len(blocks.words) > 3:
         found.append((blocks.ends(), _place(" ".join(blocks.words[1:-1]))))
-    return tuple((told.encode(), at) for told, at in found)
+    return tuple([(told.encode(), at) for told, at in found])
+
+
+def _places_of_two(first: str, last: str) -> tuple[tuple[bytes, bytes], ...]:
+    """As :func:`_places_of_any`, of the two words that most names have: all that it would do for them, in a row."""
+    sound, sound_of_last, joined = sound_of(first), sound_of(last), first + last
+    one, other = (first, last) if first <= last else (last, first)
+    return (
+        (f"sound {_order_words(sound, sound_of_last)}".encode(), b""),
+        (f"whole {joined[:3]} {joined[-3:]}".encode(), joined.encode()[:MAX_PLACE_BYTES]),
+        (f"end {_order_words(first[-3:], last[-3:])}".encode(), f"{one} {other}".encode()[:MAX_PLACE_BYTES]),
+        (f"begin {one[:2]} {other[:2]}".encode(), f"{one[2:]} {other[2:]}".encode()[:MAX_PLACE_BYTES]),
+        (f"sound {sound_of_last}".encode(), (_spelling_hash((last,)) + first.encode())[:MAX_PLACE_BYTES]),
+        (f"sound {sound}".encode(), (_spelling_hash((first,)) + last.encode())[:MAX_PLACE_BYTES]),
+        (f"given {first[:3]}".encode(), f"{first} {last}".encode()[:MAX_PLACE_BYTES]),
+    )
 
 
 def places_to_search(form: Form, *, by_given_name: bool) -> Iterator[Place]:
@@ -364,8 +383,13 @@ def _holders_of(text: bytes) -> bytes:
 
 
 def _block_rows(form: Form) -> list[bytes]:
-    ending = _END + form.text.encode()
-    return [place + ending for place in places(form)]
+    return _keys_of(form, _END + form.text.encode())
+
+
+def _keys_of(form: Form, ending: bytes) -> list[bytes]:
+    """The blocks that a form is in, each with its place there and an ending."""
+    marks, pack = _marks_of(form), schema.U32.pack
+    return [pack(crc32(told, marks)) + at + ending for told, at in _places_of(form.words)]
 
 
 def _marker(form: Form) -> bytes:
