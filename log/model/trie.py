@@ -103,7 +103,7 @@ class Trie:
         if not changes:
             return root_of(self.nodes)
         growth, root = self._update(b"", list(changes.items()), before)
-        if new and growth < new - sum(value is None for value in changes.values()):
+        if new and growth < new and growth < new - sum([value is None for value in changes.values()]):
             raise _damaged_error("already has an entry that is only now written")
         return root
 
@@ -301,8 +301,14 @@ def _split_by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]
     if len(changes) == 1:
         return {_digit(changes[0][0], depth): changes}
     groups: dict[int, list[Change]] = {}
+    at, is_low = depth >> 1, depth & 1
     for change in changes:
-        groups.setdefault(_digit(change[0], depth), []).append(change)
+        byte = change[0][at]
+        digit = byte & 15 if is_low else byte >> 4
+        if digit in groups:
+            groups[digit].append(change)
+        else:
+            groups[digit] = [change]
     return groups
 
 

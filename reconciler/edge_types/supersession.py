@@ -267,8 +267,10 @@ class SpanBlocks:
             if start >= ends:
                 break
             if end > begins:
+                # Only the last block that begins in the window has statements that begin behind it.
+                some = block if block[-1][3][0] < ends else block[: bisect_left(block, ends, key=_start)]
                 # By places, which are found faster than names: this reads more statements than all else here.
-                found += [each for each in block if each[3][0] < ends and each[3][1] > begins]
+                found += [each for each in some if each[3][1] > begins]
         return found
 
     def _block_of(self, statement: Statement) -> int:
@@ -284,6 +286,10 @@ _place: Final[Callable[[Statement], tuple[Interval, int]]] = itemgetter(
     Statement._fields.index("span"), Statement._fields.index("world")
 )
 """The order of spans."""
+
+
+def _start(statement: Statement) -> int:
+    return statement.span.start
 
 
 def joined(ctx: Succession, world: int) -> JoinedWorlds:
