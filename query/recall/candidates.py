@@ -684,7 +684,7 @@ def followers(
     found: dict[int, dict[int, float]] = {}
     turns = [leader.node for leader in leaders if leader.seen.row.type == _TURN]
     snapshot.look_up_placings(turns)
-    behind = {turn: list(islice(_turns_after(snapshot, turn), len(shares))) for turn in turns}
+    behind = _turns_behind(snapshot, turns, len(shares))
     gate.look_ahead(chain.from_iterable(behind.values()))
     for turn, after in behind.items():
         for share, node in zip(shares, after, strict=False):
@@ -789,10 +789,10 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int 
         for place in snapshot.placings(node)[:1]:
             sessions.setdefault(place.source, set()).add(node)
     found: dict[int, int] = {}
-    for container, turns in sessions.items():
-        joined = islice(tables.outgoing(container, CONTAINS_CODE), most)
+    each = tables.outgoing_behind(EdgePlace(container, CONTAINS_CODE, 0) for container in sessions)
+    for turns, joined in zip(sessions.values(), each, strict=True):
         before = 0
-        for place, row in joined:
+        for place, row in islice(joined, most):
             if edge_seen(tables, place, row, moment):
                 if row.target in turns:
                     found[row.target] = before
@@ -804,17 +804,25 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int 
     return found
 
 
-def _turns_after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
-    """What joined the containers of a node after it, nearest first."""
+def _turns_behind(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], most: int) -> dict[int, list[int]]:
+    """What joined the containers of each of some nodes after it, nearest first, as many as are wanted."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    for place in snapshot.placings(node):
-        ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
-        yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))
+    placed = [(node, place) for node in nodes for place in snapshot.placings(node)]
+    found: dict[int, list[int]] = {}
+    each = tables.outgoing_behind(place for _, place in placed)
+    for (node, _), edges in zip(placed, each, strict=True):
+        behind = found.setdefault(node, [])
+        for place, row in islice(edges, _LOOK_AHEAD):
+            if len(behind) == most:
+                break
+            if edge_seen(tables, place, row, moment):
+                behind.append(row.target)
+    return found
 
 
 def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
     """What joined the session of a turn next after it; ``None`` if nothing did."""
-    return next(_turns_after(snapshot, node), None)
+    return next(iter(_turns_behind(snapshot, [node], 1).get(node, ())), None)
 
 
 LENT_BY_EDGE: Final = 0.5

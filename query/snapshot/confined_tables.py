@@ -143,6 +143,13 @@ class ConfinedTables:
         found = self._tables.outgoing(self._require_inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
+    def outgoing_behind(
+        self, places: Iterable[schema.EdgePlace]
+    ) -> Iterator[Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]]:
+        inside = (place._replace(source=self._require_inside(place.source)) for place in places)
+        for found in self._tables.outgoing_behind(inside):
+            yield (each for each in found if self._shows(*each))
+
     def edges_of_each(
         self, nodes: Sequence[int], codes: Sequence[int], *, incoming: bool, known_by: int
     ) -> dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None]:

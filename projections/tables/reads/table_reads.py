@@ -82,6 +82,10 @@ class TableReads(Protocol):
 
     def type_codes(self) -> list[int]: ...
 
+    def outgoing_behind(
+        self, places: Iterable[schema.EdgePlace]
+    ) -> Iterator[Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]]: ...
+
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...

@@ -380,6 +380,18 @@ class Tables(transaction.WholeTables):
             return map(outgoing_edge, pairs)
         return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
 
+    def outgoing_behind(
+        self, places: Iterable[schema.EdgePlace]
+    ) -> Iterator[Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]]:
+        """Yield, for each of some edges, those from its node of its type that come after it, in log order.
+
+        Each are read, as far as is wanted, before the next ones are asked for.
+        """
+        groups = (
+            (schema.EDGE_PREFIX.pack(place.source, place.type), schema.U64.pack(place.edge + 1)) for place in places
+        )
+        return (map(outgoing_edge, pairs) for pairs in self.out.scan_on_each(groups))
+
     def edge_spans(self) -> Iterator[tuple[int, int]]:
         """Yield of every edge the commit that wrote it and the one that retracted it, or ``LIVE``."""
         return (schema.EDGE_KNOWN.unpack_from(value) for _, value in self.out.scan(b""))

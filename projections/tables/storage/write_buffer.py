@@ -167,6 +167,19 @@ class Table:
                 else:
                     yield iter(pairs)
 
+    def scan_on_each(self, groups: Iterable[tuple[bytes, bytes]]) -> Iterator[Iterator[Pair]]:
+        """As :meth:`scan`, of many groups, each from what its keys go on with, with one cursor.
+
+        Each is read, as far as is wanted, before the next one is asked for.
+        """
+        if self._columns or self._pending:
+            yield from (self.scan(prefix, prefix + start) for prefix, start in groups)
+            return
+        with self._txn.cursor() as cursor:
+            for prefix, start in groups:
+                within = self._first + prefix
+                yield under(within, cursor.iternext()) if cursor.set_range(within + start) else iter(())  # type: ignore[arg-type]
+
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
         """The stored pairs of each of some short groups that has any; of a longer one there are more than ``SHORT``.
 
