@@ -73,8 +73,8 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
         LimitExceeded: it is larger than a checkpoint may be.
         InputError: it is not text.
     """
-    told = _parse_document(given, what)
-    note = signed_note.parse_note(told.checkpoint, what)
+    document = _parse_document(given, what)
+    note = signed_note.parse_note(document.checkpoint, what)
     lines = note.text.split("\n")[:-1]
     if len(lines) < _LINES or not all(lines):
         raise signed_note.malformed(
@@ -94,7 +94,7 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
                 what, _LINES + 1, "the lines of chain hash, root hash and time are not in canonical form"
             )
     found = Checkpoint(origin, int(size), tree, commit_state)
-    if not told.matches(found):
+    if not document.matches(found):
         raise signed_note.malformed(what, 1, "the JSON document's own fields differ from its checkpoint")
     return found, note
 

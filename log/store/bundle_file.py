@@ -158,26 +158,26 @@ class BundleReader:
         )
 
     def _check_magic(self) -> None:
-        found = self._read(len(bundle.MAGIC))
-        if found in bundle.MAGICS.values():
+        magic = self._read(len(bundle.MAGIC))
+        if magic in bundle.MAGICS.values():
             return
-        version = found[len(bundle.MAGIC_STEM) : -1]
-        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.TWIN_FORMAT:
+        version = magic[len(bundle.MAGIC_STEM) : -1]
+        if magic.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.TWIN_FORMAT:
             raise errors.NewerFormat(
                 f"The bundle {self.name} has format {int(version)}; this release knows up to {bundle.TWIN_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
-        if self._damage and bundle.MAGIC.startswith(found):
+        if self._damage and bundle.MAGIC.startswith(magic):
             # A decompressor that is given the beginning of a frame hands out nothing, and does not complain.
-            raise self.invalid(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
-        if found.startswith(bundle.LINES_STEM):
+            raise self.invalid(f"its compressed data ends after {len(magic)} bytes of content: it is cut short")
+        if magic.startswith(bundle.LINES_STEM):
             raise errors.InvalidBundle(
                 f"{self.name} is an export in JSON Lines, not a bundle",
                 "JSON Lines are for other programs. Export a bundle with `worlddb export --out FILE`: it "
                 "keeps identifiers, versions and edges",
                 file=self.name,
             )
-        begins = f"it begins with {found!r}" if found else "it is empty"
+        begins = f"it begins with {magic!r}" if magic else "it is empty"
         raise errors.InvalidBundle(
             f"{self.name} is not a bundle: {begins}",
             "Give a file that `worlddb export` wrote; take in conversations and documents with `worlddb ingest`",

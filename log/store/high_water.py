@@ -224,14 +224,14 @@ def _head_in(meta: pages.MetaPage) -> log.Head | None:
     return None if meta.values is None else log.head_of(meta.values[0])
 
 
-def _compare_with_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) -> _Problem | None:
+def _compare_with_mark(data: Path, head: log.Head, used: pages.MetaPage, mark: Mark) -> _Problem | None:
     file, seq = data.parent / MARK_FILE, mark.head.seq
-    if here.seq < seq:
+    if head.seq < seq:
         return _Problem(
-            f"{data} ends at commit {here.seq}, but commit {seq} was acknowledged (see {file.name} beside "
+            f"{data} ends at commit {head.seq}, but commit {seq} was acknowledged (see {file.name} beside "
             "it): the store was rolled back, or an older file was put in its place",
-            f"Restore the store from a backup. To go on without commits {here.seq + 1} to {seq}, delete {file}",
-            here.seq + 1,
+            f"Restore the store from a backup. To go on without commits {head.seq + 1} to {seq}, delete {file}",
+            head.seq + 1,
         )
     if used.values is not None and is_different_commit(used.values[1], mark.head.chain):
         return _Problem(
@@ -239,7 +239,7 @@ def _compare_with_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: M
             "is the file of another store, or was rolled back and then written to",
             f"Restore the store from a backup. To keep the present store, delete {file}",
         )
-    of_mark = (here, used.transaction, os.stat(data).st_ino)
+    of_mark = (head, used.transaction, os.stat(data).st_ino)
     if of_mark == (mark.head, mark.transaction, mark.inode) and used.checksum != mark.meta:
         return _Problem(
             f"{data} has a damaged meta page: that of transaction {mark.transaction}, after commit {seq}, is "

@@ -52,10 +52,10 @@ class WriterLock:
         """
         waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         try:
-            taken = self._wait_for_file(waited)
+            descriptor = self._wait_for_file(waited)
         except OSError as error:
             raise _unwritable_error(error, self._holder_file.parent) from error
-        if taken is None:
+        if descriptor is None:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
             raise WriterBusy(
@@ -72,8 +72,8 @@ class WriterLock:
             yield
         finally:
             # A child that was forked meanwhile has the file open too: to close it would not end the lock.
-            fcntl.flock(taken, fcntl.LOCK_UN)
-            os.close(taken)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
 
     def _wait_for_file(self, timeout_seconds: float) -> int | None:
         """Return the locked file; None if another writer held it for the whole time limit."""
@@ -90,22 +90,22 @@ class WriterLock:
         """Return the locked file; None if it is locked elsewhere, or was unlinked meanwhile."""
         try:
             # Without O_CREAT: in a folder with a sticky bit that would need the file's owner.
-            opened = os.open(self._lock_file, _OPENED)
+            descriptor = os.open(self._lock_file, _OPENED)
         except FileNotFoundError:
-            opened = os.open(self._lock_file, _OPENED | os.O_CREAT, _MODE)
+            descriptor = os.open(self._lock_file, _OPENED | os.O_CREAT, _MODE)
         except BlockingIOError:
             return None  # Somebody's lease on the file is being broken.
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # A file that was unlinked between opening and locking protects no name any more.
-            if os.fstat(opened).st_nlink:
-                return opened
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
         except OSError as error:
-            os.close(opened)
+            os.close(descriptor)
             if error.errno in _CONTENTION:
                 return None
             raise
-        os.close(opened)
+        os.close(descriptor)
         return None
 
     def holder(self) -> dict[str, Any]:

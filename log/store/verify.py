@@ -247,20 +247,22 @@ def verify_log(
     erasures = ErasureLedger()
     counts = array("q", [0])
 
-    due = 1
+    next_seq = 1
 
     def check(log: LmdbLog) -> None:
-        nonlocal due, previous
+        nonlocal next_seq, previous
         # Follow the stored headers: a changed key may stand for a number that no log ever reaches.
-        for stored in log.stored_seqs(due, chunk) or [last + 1]:
+        for stored in log.stored_seqs(next_seq, chunk) or [last + 1]:
             upto = min(stored, last + 1)
-            if upto - due > 1:
-                findings.append(Finding(due, f"commits {due} to {upto - 1} are missing: they have no headers"))
-                erasures.add_unreadable(due)
-                due, previous = upto, None
-            for seq in range(due, min(stored, last) + 1):
+            if upto - next_seq > 1:
+                findings.append(
+                    Finding(next_seq, f"commits {next_seq} to {upto - 1} are missing: they have no headers")
+                )
+                erasures.add_unreadable(next_seq)
+                next_seq, previous = upto, None
+            for seq in range(next_seq, min(stored, last) + 1):
                 check_commit(seq, log)
-            due = stored + 1
+            next_seq = stored + 1
 
     def check_commit(seq: int, log: LmdbLog) -> None:
         nonlocal commits, events, blobs, previous
@@ -275,10 +277,10 @@ def verify_log(
             counts.append(count)
         blobs += max(count, 0)
 
-    while due <= last:
+    while next_seq <= last:
         read(check)
         if progress is not None:
-            progress(min(due - 1, last), last)
+            progress(min(next_seq - 1, last), last)
     read(lambda log: findings.extend(_erasure_findings(log, last, erasures)))
     findings.extend(_stray_findings(read, counts))
     if erasures.filled and not findings:

@@ -80,21 +80,23 @@ def _read(folder: Path, dimension: int, secret: bytes) -> StoredComposition | _U
 
     try:
         with (folder / _FILE).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            told = json.loads(stored["told"].tobytes())
+            header = json.loads(stored["told"].tobytes())
             nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
-        marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
-        whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
-        if told["format"] != FORMAT:
+        marker = fields.Marker(bytes.fromhex(header["store"]), int(header["seq"]), bytes.fromhex(header["chain"]))
+        has_right_shape = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
+        if header["format"] != FORMAT:
             return _Unused()
-        if told["seal"] != _seal(secret, told, nodes, filled, matrix, turns):
+        if header["seal"] != _seal(secret, header, nodes, filled, matrix, turns):
             return None
-        if not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
+        if not has_right_shape or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
             return None
         rows = iter(matrix)
         effective = {
             node: next(rows) if has else None for node, has in zip(nodes.tolist(), filled.tolist(), strict=True)
         }
-        return StoredComposition(marker, int(told["valid"]), effective, [(time, node) for time, node in turns.tolist()])
+        return StoredComposition(
+            marker, int(header["valid"]), effective, [(time, node) for time, node in turns.tolist()]
+        )
     except OSError:
         return _Unused()
     except _UNREADABLE:

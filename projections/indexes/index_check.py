@@ -217,22 +217,22 @@ def _check_composed(
     what = f"the composed embeddings of space {space}"
     if composed_vectors.is_damaged(folder, dimension, secret):
         return [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", Fault("were altered")))]
-    kept = composed_vectors.load(folder, dimension, secret)
-    if kept is None or not _is_ours(env, kept.marker):
+    stored = composed_vectors.load(folder, dimension, secret)
+    if stored is None or not _is_ours(env, stored.marker):
         return []
-    anew = composition.Composition(composition.POOLS[pool])
+    recomputed = composition.Composition(composition.POOLS[pool])
     with env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
-        anchors = composed_vectors.stored_anchors(log, tables, space, through=kept.marker.seq)
-        anew.fill(tables, anchors, range(1, tables.progress().next_node), kept.moment)
-    unlike = {
+        anchors = composed_vectors.stored_anchors(log, tables, space, through=stored.marker.seq)
+        recomputed.fill(tables, anchors, range(1, tables.progress().next_node), stored.moment)
+    differing = {
         node
-        for node in anew.effective.keys() | kept.effective.keys()
-        if not composition.is_same(anew.effective.get(node), kept.effective.get(node))
+        for node in recomputed.effective.keys() | stored.effective.keys()
+        if not composition.is_same(recomputed.effective.get(node), stored.effective.get(node))
     }
-    if not unlike and anew.scheduled_changes() == sorted(kept.turns):
+    if not differing and recomputed.scheduled_changes() == sorted(stored.turns):
         return []
-    fault = Fault("differ from those of the log's vectors", {(node, kept.marker.seq) for node in unlike})
+    fault = Fault("differ from those of the log's vectors", {(node, stored.marker.seq) for node in differing})
     return [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", fault))]
 
 

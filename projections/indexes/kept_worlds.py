@@ -361,24 +361,24 @@ def _read(file: Path, secret: bytes) -> StoredWorld | _Unused | None:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             head = mapped[:_ALIGNED]
             size, length = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:16], "big")
-            told = json.loads(mapped[_ALIGNED + size : _ALIGNED + size + length])
-            if len(mapped) != _ALIGNED + size + length or any(head[16:]) or told["bytes"] != size:
+            header = json.loads(mapped[_ALIGNED + size : _ALIGNED + size + length])
+            if len(mapped) != _ALIGNED + size + length or any(head[16:]) or header["bytes"] != size:
                 return None
-            if told["seal"] != _seal(secret, told):
+            if header["seal"] != _seal(secret, header):
                 return None
-            if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT:
+            if header["format"] != FORMAT or header["analysis"] != analysis.FORMAT:
                 return _Unused()
         payload = np.memmap(file, dtype=np.uint8, mode="r", offset=_ALIGNED, shape=(size,))
-        found = blake3(max_threads=blake3.AUTO)
-        found.update(memoryview(payload))  # type: ignore[arg-type]
-        if found.hexdigest() != told["digest"]:
+        digest = blake3(max_threads=blake3.AUTO)
+        digest.update(memoryview(payload))  # type: ignore[arg-type]
+        if digest.hexdigest() != header["digest"]:
             return None
         plain = payload.view(np.ndarray)
         arrays = {}
-        for name, kind, shape, at in told["arrays"]:
+        for name, kind, shape, at in header["arrays"]:
             width = np.dtype(kind).itemsize * int(np.prod(shape))
             arrays[name] = plain[at : at + width].view(kind).reshape(shape)
-        return StoredWorld(told, arrays)
+        return StoredWorld(header, arrays)
     except OSError:
         return _Unused()
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):

@@ -144,53 +144,53 @@ class Moments:
         found[within] = False
         return found, stay
 
-    def seen(self, moment: Moment, wanted: VersionChoice, inside: Mask) -> tuple[Mask, Stability]:
+    def seen(self, moment: Moment, choice: VersionChoice, inside: Mask) -> tuple[Mask, Stability]:
         """Which texts of the worlds inside a view chooses at a moment, and how long that stays so."""
         import numpy as np
 
         texts, lines = self.texts.lines, self.holding.lines
         known = _known_at(lines, moment.seq)
         stay = _stable_period(lines, known, moment.valid)
-        start, end = wanted.span or (moment.valid, moment.valid + 1)
-        if wanted.throughout:
+        start, end = choice.span or (moment.valid, moment.valid + 1)
+        if choice.throughout:
             fits = known & (lines[START] <= start) & (end <= lines[END])
         else:
             fits = known & (np.maximum(lines[START], start) < np.minimum(lines[END], end))
-        found = np.zeros(texts.shape[1], dtype=bool)
-        found[lines[SUBJECT][fits]] = True
-        if wanted.span is None and (wanted.ended or wanted.earlier):
-            found = self._others(moment, wanted, found)
-        found &= inside[texts[0]] & (texts[3] > 0)
-        said = texts[3] == LITERAL
-        if said.any():
+        chosen = np.zeros(texts.shape[1], dtype=bool)
+        chosen[lines[SUBJECT][fits]] = True
+        if choice.span is None and (choice.ended or choice.earlier):
+            chosen = self._others(moment, choice, chosen)
+        chosen &= inside[texts[0]] & (texts[3] > 0)
+        literals = texts[3] == LITERAL
+        if literals.any():
             # The literals of a world count where one of its versions does.
             shown = np.zeros(len(self.nodes), dtype=bool)
-            shown[texts[0][found & ~said]] = True
-            found &= shown[texts[0]] | ~said
-        return found, stay
+            shown[texts[0][chosen & ~literals]] = True
+            chosen &= shown[texts[0]] | ~literals
+        return chosen, stay
 
-    def _others(self, moment: Moment, wanted: VersionChoice, valid: Mask) -> Mask:
+    def _others(self, moment: Moment, choice: VersionChoice, valid: Mask) -> Mask:
         """The chosen versions with the valid ones, where a view also chooses others."""
         import numpy as np
 
         nodes, _, seqs, _ = self.texts.lines
-        there = (seqs <= moment.seq) & (self.texts.lines[3] != LITERAL)
-        if wanted.ended and wanted.earlier:
-            every: Mask = there | valid
+        known_texts = (seqs <= moment.seq) & (self.texts.lines[3] != LITERAL)
+        if choice.ended and choice.earlier:
+            every: Mask = known_texts | valid
             return every
         has_valid = np.zeros(len(self.nodes), dtype=bool)
         has_valid[nodes[valid & (self.texts.lines[3] != LITERAL)]] = True
-        if wanted.earlier:
+        if choice.earlier:
             lines = self.holding.lines
             before = _known_at(lines, moment.seq) & (lines[START] <= moment.valid) & (lines[START] < lines[END])
-            found = np.zeros(len(valid), dtype=bool)
-            found[lines[SUBJECT][before]] = True
-            found &= has_valid[nodes] & (self.texts.lines[3] != LITERAL)
-            return found | valid
+            chosen = np.zeros(len(valid), dtype=bool)
+            chosen[lines[SUBJECT][before]] = True
+            chosen &= has_valid[nodes] & (self.texts.lines[3] != LITERAL)
+            return chosen | valid
         # Of the versions of a world, the one that was written last has the highest number.
         newest = np.zeros(len(self.nodes), dtype=np.int64)
-        np.maximum.at(newest, nodes[there], self.texts.lines[1][there])
-        valid |= there & ~has_valid[nodes] & (self.texts.lines[1] == newest[nodes])
+        np.maximum.at(newest, nodes[known_texts], self.texts.lines[1][known_texts])
+        valid |= known_texts & ~has_valid[nodes] & (self.texts.lines[1] == newest[nodes])
         return valid
 
     # -- reading the tables

@@ -82,26 +82,26 @@ def changed_worlds(
     neighbourhood of each commit has a bound of its own, so other commits do not displace it. Worlds in ``looked_at``
     are left out: they were compared as of ``head`` already.
     """
-    found: dict[int, None] = {}
+    reached_nodes: dict[int, None] = {}
     done = VisitedWorlds(set(), set()) if looked_at is None else looked_at
-    around = Neighbourhoods(ctx, done.ends)
+    neighbourhoods = Neighbourhoods(ctx, done.ends)
     changed = 0
     through = after
     for through in range(after + 1, head + 1):
         news: dict[int, dict[int, None]] = {}
-        fresh: set[int] = set()
+        changed_nodes: set[int] = set()
         for event in ctx.draft.log.events(through).events:
-            told, about = _worlds_in_event(ctx, event)
-            fresh.update(told)
-            for scope in around.common_containers(about) if told else ():
-                news.setdefault(scope, {}).update(dict.fromkeys(told))
-        near = {node for scope in news for node in around.neighbourhood(scope, news[scope])}
-        found |= dict.fromkeys(sorted(near - done.worlds))
-        changed += len(fresh)
-        if changed >= most or len(found) >= MAX_NEIGHBOURS:
+            event_worlds, about = _worlds_in_event(ctx, event)
+            changed_nodes.update(event_worlds)
+            for scope in neighbourhoods.common_containers(about) if event_worlds else ():
+                news.setdefault(scope, {}).update(dict.fromkeys(event_worlds))
+        near = {node for scope in news for node in neighbourhoods.neighbourhood(scope, news[scope])}
+        reached_nodes |= dict.fromkeys(sorted(near - done.worlds))
+        changed += len(changed_nodes)
+        if changed >= most or len(reached_nodes) >= MAX_NEIGHBOURS:
             break
-    done.worlds.update(found)
-    return ChangedWorlds(tuple(found), through)
+    done.worlds.update(reached_nodes)
+    return ChangedWorlds(tuple(reached_nodes), through)
 
 
 def _worlds_in_event(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -337,7 +337,7 @@ def _compare_next(
     is compared. With a tiebreaker, worlds are compared in batches, and it is asked while no transaction is open.
     """
     # The first result for a pair counts, however the worlds are split into transactions.
-    found: dict[frozenset[bytes], _Pair] = {}
+    pairs: dict[frozenset[bytes], _Pair] = {}
     count = 0
 
     def judge_all(compared_worlds: Iterable[ComparedWorld]) -> None:
@@ -345,19 +345,19 @@ def _compare_next(
         for look in compared_worlds:
             count += 1
             for pair in _pairs_to_propose(look, meaning, tiebreaker):
-                found.setdefault(frozenset(pair[:2]), pair)
+                pairs.setdefault(frozenset(pair[:2]), pair)
 
     with writer.env.read() as txn:
         ctx = read_context(writer, txn)
-        fresh = changed_worlds(ctx, after, head, most, done)
+        changed = changed_worlds(ctx, after, head, most, done)
         if tiebreaker is None:
-            judge_all(_compare_worlds(ctx, writer, meaning, fresh.nodes, every=False))
-    for start in range(0, 0 if tiebreaker is None else len(fresh.nodes), ASKED_AT_ONCE):
+            judge_all(_compare_worlds(ctx, writer, meaning, changed.nodes, every=False))
+    for start in range(0, 0 if tiebreaker is None else len(changed.nodes), ASKED_AT_ONCE):
         with writer.env.read() as txn:
-            some = fresh.nodes[start : start + ASKED_AT_ONCE]
-            compared_worlds = list(_compare_worlds(read_context(writer, txn), writer, meaning, some, every=True))
+            nodes = changed.nodes[start : start + ASKED_AT_ONCE]
+            compared_worlds = list(_compare_worlds(read_context(writer, txn), writer, meaning, nodes, every=True))
         judge_all(compared_worlds)
-    return count, list(found.values()), fresh.through
+    return count, list(pairs.values()), changed.through
 
 
 def read_context(writer: Writer, txn: Any) -> context.Context:

@@ -137,27 +137,28 @@ def _pending_erasures(
         PlaceTaken: that run was of another backup, or left texts out that are not to be left out now.
     """
     with source.read() as ours, target.read() as theirs:
-        log, begun = LmdbLog(ours), LmdbLog(theirs)
-        if not begun.check_format():
+        log, restored = LmdbLog(ours), LmdbLog(theirs)
+        if not restored.check_format():
             return elsewhere
-        head = begun.head().seq
+        head = restored.head().seq
         # Behind the backup's commits there is at most what the restore itself said of later erasures.
-        own = all(
-            begun.header(seq).author == RESTORER and erasure_arrivals(begun, seq) for seq in range(until + 1, head + 1)
+        is_own = all(
+            restored.header(seq).author == RESTORER and erasure_arrivals(restored, seq)
+            for seq in range(until + 1, head + 1)
         )
-        gone = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.reached}
+        erased_blobs = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.reached}
         if (
-            begun.copy_kind() != copies.RESTORING
-            or not own
-            or verify.common_commits(log, begun) != min(head, until)
-            or any(blob not in gone for blob in _missing_places(log, begun, min(head, until)))
+            restored.copy_kind() != copies.RESTORING
+            or not is_own
+            or verify.common_commits(log, restored) != min(head, until)
+            or any(blob not in erased_blobs for blob in _missing_places(log, restored, min(head, until)))
         ):
             raise errors.PlaceTaken(
                 f"{target.folder} holds an unfinished restore of another backup, or one that left out other texts",
                 "Run that restore again to finish it, or delete the directory, or name a new one",
             )
-        said = {each.chain for seq in range(1, head + 1) for each in erasures_in(begun, seq)}
-        return elsewhere._replace(tied=tuple(each for each in elsewhere.tied if each.chain not in said))
+        applied = {each.chain for seq in range(1, head + 1) for each in erasures_in(restored, seq)}
+        return elsewhere._replace(tied=tuple(each for each in elsewhere.tied if each.chain not in applied))
 
 
 def _missing_places(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int]]:

@@ -151,29 +151,29 @@ class Copier:
         tables: Tables,
         first: int,
         last: int,
-        gone: set[tuple[int, int]],
+        erased_blobs: set[tuple[int, int]],
         struck: Mapping[tuple[int, int], set[int]],
     ) -> None:
         """Copy commits and derive the tables; check everything that was copied."""
         erasures = verify.ErasureLedger()
-        erasures.add_erased(gone, 0)
+        erasures.add_erased(erased_blobs, 0)
         erasures.add_foreign_strikes(struck)
         previous = log.header(first - 1) if first > 1 else None
         for seq, record in source.read(first, last):
-            kept = [None if (seq, at) in gone else blob for at, blob in enumerate(record.blobs)]
+            kept_blobs = [None if (seq, at) in erased_blobs else blob for at, blob in enumerate(record.blobs)]
             if struck:
-                kept = [
+                kept_blobs = [
                     codec.strike_texts(blob, struck[seq, at], seq) if blob is not None and (seq, at) in struck else blob
-                    for at, blob in enumerate(kept)
+                    for at, blob in enumerate(kept_blobs)
                 ]
-            head = log.append(record._replace(blobs=kept), seq, log.head())
+            head = log.append(record._replace(blobs=kept_blobs), seq, log.head())
             previous, findings = verify.verify_commit(log, seq, previous, erasures)
             if head.chain != source.chain(seq):
                 raise _copy_error(seq, "its header does not have the chain hash that was stored with it")
             for finding in findings:
                 raise _copy_error(seq, finding.problem)
             if _FILLED_TAG in record.events:
-                _fill(source, log, tables, seq, gone)
+                _fill(source, log, tables, seq, erased_blobs)
             apply_commit(log, tables, seq)
         tables.flush()
         for finding in erasures.findings(log):

@@ -253,28 +253,37 @@ class BundleMerge:
 
     def apart(self) -> dict[bytes, bundle_contents.Divergence]:
         """The worlds whose history differs here and in the bundle, by lineage, with where each history continues."""
-        found: dict[bytes, bundle_contents.Divergence] = {}
+        divergences: dict[bytes, bundle_contents.Divergence] = {}
         for world in self._contents.worlds:
             lineage = world.frame.lineage
             node = self._tables.node_of(lineage)
             if node is None or self.held.is_erased(node):
                 continue
-            here = [(row.body, row.valid_from) for _, row in sorted(self._tables.version_rows(node))]
-            there = [(version.body, version.valid_from) for version in world.versions]
-            pairs = zip(here, there, strict=False)
-            common = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(here), len(there)))
+            own_versions = [(row.body, row.valid_from) for _, row in sorted(self._tables.version_rows(node))]
+            bundled_versions = [(version.body, version.valid_from) for version in world.versions]
+            pairs = zip(own_versions, bundled_versions, strict=False)
+            common = next(
+                (at for at, (one, other) in enumerate(pairs) if one != other),
+                min(len(own_versions), len(bundled_versions)),
+            )
             if not common:
                 continue
-            is_apart = len(here) > common or self._has_hole_under_newer(world, node, common)
+            is_apart = len(own_versions) > common or self._has_hole_under_newer(world, node, common)
             if not is_apart:
                 continue
-            first = self._first_diverged_world(lineage, here[0][0], self._made[world.frame.t_create])
-            ours = bundle_contents.divergent_lineage(first, here[common][0]) if len(here) > common else b""
-            theirs = bundle_contents.divergent_lineage(first, there[common][0]) if len(there) > common else b""
+            first = self._first_diverged_world(lineage, own_versions[0][0], self._made[world.frame.t_create])
+            ours = (
+                bundle_contents.divergent_lineage(first, own_versions[common][0]) if len(own_versions) > common else b""
+            )
+            theirs = (
+                bundle_contents.divergent_lineage(first, bundled_versions[common][0])
+                if len(bundled_versions) > common
+                else b""
+            )
             ours = ours if ours in self._bodies else b""
             if ours or theirs:
-                found[lineage] = bundle_contents.Divergence(common, theirs, ours)
-        return found
+                divergences[lineage] = bundle_contents.Divergence(common, theirs, ours)
+        return divergences
 
     def _first_diverged_world(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
         """The world from which a diverged world split off at first; the ids of all later parts derive from it.

@@ -160,37 +160,39 @@ def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) ->
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The bundle supersedes this store's root world")
-    told = merge.lineages.told(target).holes
+    bundle_holes = merge.lineages.told(target).holes
     if edge.valid_to != times.FOREVER:
         window = times.Interval(edge.valid_from, edge.valid_to)
         if not (
-            window.is_empty or merge.is_timeline_from_bundle(edge.target) or any(hole.span == window for hole in told)
+            window.is_empty
+            or merge.is_timeline_from_bundle(edge.target)
+            or any(hole.span == window for hole in bundle_holes)
         ):
             ctx.void(target, window)
         return
-    begins, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
+    takeover, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
     by = ctx.lineage(first)
     if merge.is_timeline_from_bundle(edge.target):
         # There it was said then that it holds nothing; what it holds now was resumed since.
-        left: times.Validity = times.Interval(edge.valid_from, times.FOREVER)
-        for hole in told:
-            left = left.without(hole.span)
-        if left.is_empty:
+        remaining: times.Validity = times.Interval(edge.valid_from, times.FOREVER)
+        for hole in bundle_holes:
+            remaining = remaining.without(hole.span)
+        if remaining.is_empty:
             return
     elif any(
-        (hole.by in (by, edge.source) or hole.span.start == begins)
+        (hole.by in (by, edge.source) or hole.span.start == takeover)
         and hole.span.is_open
         and _was_resumed_since(ctx, target, hole)
-        for hole in told
+        for hole in bundle_holes
     ):
         return
-    began = supersession.has_begun_by(ctx, target, begins)
-    ctx.close(target, begins, by=by)
+    began = supersession.has_begun_by(ctx, target, takeover)
+    ctx.close(target, takeover, by=by)
     if not began and not _are_predecessors_from_bundle(ctx, target, merge):
-        supersession.end_predecessors(ctx, target, begins, by)
-    if not ctx.has_ended(target) or (merge.went_apart(edge.target) and not _is_empty_from(ctx, target, begins)):
+        supersession.end_predecessors(ctx, target, takeover, by)
+    if not ctx.has_ended(target) or (merge.went_apart(edge.target) and not _is_empty_from(ctx, target, takeover)):
         # Of what went apart the same bundle would say it when it comes again, since nothing contradicts it then.
-        ctx.draft.emit(ev.Ended(edge.target, begins, ev.NONE, by))
+        ctx.draft.emit(ev.Ended(edge.target, takeover, ev.NONE, by))
 
 
 def _was_resumed_since(ctx: Context, node: int, hole: bundle.Hole) -> bool:

@@ -306,22 +306,22 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     at = ctx.now if command.at is None else command.at
     until = times.FOREVER if command.until is None else command.until
     window = times.checked_interval(at, until, given=command.at is not None)
-    found = context.node_or_edge_ref(ctx, command.ref)
-    if isinstance(found, bytes):
+    target = context.node_or_edge_ref(ctx, command.ref)
+    if isinstance(target, bytes):
         if command.members:
             raise errors.InputError("members was given for an edge, which has none", "Leave it out")
         _refuse_empty(ctx, window)
-        if not ctx.close_edge(found, window.start, window.end):
-            ctx.note("already_closed", found)
-        return draft.Decision(found)
-    if found == ROOT_NODE:
+        if not ctx.close_edge(target, window.start, window.end):
+            ctx.note("already_closed", target)
+        return draft.Decision(target)
+    if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired", "Name a world inside it")
     _refuse_empty(ctx, window)
-    ending_nodes = [found, *(_exclusive_members(ctx, found) if command.members else ())]
+    ending_nodes = [target, *(_exclusive_members(ctx, target) if command.members else ())]
     for node in ending_nodes:
         end_or_void(ctx, node, window, details)
-    supersession.note_touched(ctx, found, [window], {*ending_nodes})
-    return draft.Decision(ctx.tables.node(found).lineage)
+    supersession.note_touched(ctx, target, [window], {*ending_nodes})
+    return draft.Decision(ctx.tables.node(target).lineage)
 
 
 def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:

@@ -129,20 +129,20 @@ def judgement_command(report: cmd.Ref, world: bytes, judged: JudgedMemory) -> cm
 def judgements_in(ctx: context.Context, report: int) -> Iterator[JudgedMemory]:
     """The judgements in a report, in log order, without those of erased memories."""
     for edge in ctx.edges(report, ASSESSED):
-        found = ctx.kept_properties(edge)
-        if found is not None and "relevance" in found:
-            related = tuple((str(ref), str(kind)) for ref, kind in found.get("related", ()))
-            metadata: Mapping[str, str] = found.get("metadata", {})
-            said = Assessment(
+        properties = ctx.kept_properties(edge)
+        if properties is not None and "relevance" in properties:
+            related = tuple((str(ref), str(kind)) for ref, kind in properties.get("related", ()))
+            metadata: Mapping[str, str] = properties.get("metadata", {})
+            assessment = Assessment(
                 ctx.lineage(edge.target).hex(),
-                float(found["relevance"]),
-                bool(found["deprecate"]),
-                str(found.get("reason", "")),
-                tuple(found.get("tags", ())),
+                float(properties["relevance"]),
+                bool(properties["deprecate"]),
+                str(properties.get("reason", "")),
+                tuple(properties.get("tags", ())),
                 metadata,
                 related,
             )
-            yield JudgedMemory(edge.target, int(found["version"]), said, int(found["touched"]))
+            yield JudgedMemory(edge.target, int(properties["version"]), assessment, int(properties["touched"]))
 
 
 # -- what has happened since

@@ -252,18 +252,18 @@ class _Run:
             ctx, moment = self._read(txn)
             reach = neighbours.MemoryNeighbourhood(ctx, moment, self._request.relate, self._known)
             touched = {node: seq for node, seq in due.touched.items() if reach.memory(node) is not None}
-            held = self._held_back_by_breaker(ctx, due, reach)
+            held_back = self._held_back_by_breaker(ctx, due, reach)
             if self._request.decay is not None:
-                faded = (node for node in self._hidden_by_decay(ctx, reach, moment) if node not in held)
+                faded = (node for node in self._hidden_by_decay(ctx, reach, moment) if node not in held_back)
                 touched = dict.fromkeys(faded, 0) | touched
             ratio = str(self._request.ratio) if due.report is None else due.report.ratio
-            if held and (touched or (due.ended is not None and due.ended.ratio != ratio)):
-                touched = dict.fromkeys(sorted(held), 0) | touched
-            free = {node: seq for node, seq in touched.items() if not self._is_protected(ctx, node, moment.seq)}
-            self._protected = len(touched) - len(free)
+            if held_back and (touched or (due.ended is not None and due.ended.ratio != ratio)):
+                touched = dict.fromkeys(sorted(held_back), 0) | touched
+            unprotected = {node: seq for node, seq in touched.items() if not self._is_protected(ctx, node, moment.seq)}
+            self._protected = len(touched) - len(unprotected)
             report = due.report
             known = set() if report is None else {each.node for each in dream_log.judgements_in(ctx, report.node)}
-            return sorted(free.keys() - known, key=lambda node: (free[node], node)), free
+            return sorted(unprotected.keys() - known, key=lambda node: (unprotected[node], node)), unprotected
 
     def _held_back_by_breaker(
         self, ctx: context.Context, due: _DueRun, reach: neighbours.MemoryNeighbourhood
@@ -305,19 +305,19 @@ class _Run:
             if self._request.stopped():
                 return judged, report, False
             try:
-                said = self._assess(batch.memories)
+                assessments = self._assess(batch.memories)
             except Exception as error:  # A caller's assessor may raise anything.
                 self._failed["", str(error) or type(error).__name__] = None
                 return judged, report, False
-            some = [
+            batch_judgements = [
                 JudgedMemory(node, version, each, due.touched.get(node, 0))
-                for (node, version), each in zip(batch.versions, said, strict=True)
+                for (node, version), each in zip(batch.versions, assessments, strict=True)
             ]
-            done += len(some)
+            done += len(batch_judgements)
             if not self._request.dry_run:
-                report, written = self._write_judgements(due, report, some, batch)
-                is_whole, some = is_whole and len(written) == len(some), written
-            judged += some
+                report, written = self._write_judgements(due, report, batch_judgements, batch)
+                is_whole, batch_judgements = is_whole and len(written) == len(batch_judgements), written
+            judged += batch_judgements
             self._report_progress("judging", done, len(nodes))
         return judged, report, is_whole
 

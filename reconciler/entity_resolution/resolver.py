@@ -239,21 +239,23 @@ def considered(
     ``near``. Worlds that cannot be the answer, since another one is certainly nearer, are left out unless ``every``
     contender is wanted.
     """
-    found: list[Considered] = []
+    compared_worlds: list[Considered] = []
     search = Search(candidate.world, thresholds)
     for node, name in namesakes.holders_of(ctx, candidate, search.inside):
-        found.append(Considered(node, _lineage(ctx, node), name, name, scores.Likeness(exact=1.0)))
-        if len(found) > thresholds.most:
+        compared_worlds.append(Considered(node, _lineage(ctx, node), name, name, scores.Likeness(exact=1.0)))
+        if len(compared_worlds) > thresholds.most:
             break
-    if found:
-        return Comparisons(found, {})
+    if compared_worlds:
+        return Comparisons(compared_worlds, {})
     for node, meaning in (near or {}).items():
         if namesakes.is_open(ctx, node, candidate, search.inside):
-            found.append(_compare_names(ctx, candidate, node, meaning))
-    _add_similar_names(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
+            compared_worlds.append(_compare_names(ctx, candidate, node, meaning))
+    _add_similar_names(ctx, candidate, search, compared_worlds, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
-        found = [each for each in found if not each.likeness.given_name or each.embedding]
-    return Comparisons(found, search.as_evidence(ctx) if _is_any_confident(found, thresholds) else {})
+        compared_worlds = [each for each in compared_worlds if not each.likeness.given_name or each.embedding]
+    return Comparisons(
+        compared_worlds, search.as_evidence(ctx) if _is_any_confident(compared_worlds, thresholds) else {}
+    )
 
 
 def _is_any_confident(found: list[Considered], thresholds: Thresholds) -> bool:

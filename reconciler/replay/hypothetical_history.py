@@ -150,28 +150,30 @@ class HypotheticalHistory:
 
     def _commit(self, then: _OriginalCommit, txn: lmdb.Transaction) -> event_comparison.Redecision | None:
         """Apply a commit of the original; ``None`` if it comes out the same."""
-        told = event_comparison.recorded_decision(then.log, then.header, then.events)
+        recorded = event_comparison.recorded_decision(then.log, then.header, then.events)
         if erases(then.events):
-            return self._erase(then, txn, told)
+            return self._erase(then, txn, recorded)
         if self._without.covers(then.header):
-            return self._commit_placeholder(then, txn, told, "asked")
-        made = self._decide(then, txn)
-        if isinstance(made, recorded_commands.Undecidable):
-            return self._commit_as_decided(then, txn, told, made)
-        if isinstance(made, outcome.Refused):
-            refused = msgspec.structs.replace(told, code=made.code, reason=made.reason, command=made.command)
+            return self._commit_placeholder(then, txn, recorded, "asked")
+        decided = self._decide(then, txn)
+        if isinstance(decided, recorded_commands.Undecidable):
+            return self._commit_as_decided(then, txn, recorded, decided)
+        if isinstance(decided, outcome.Refused):
+            refused = msgspec.structs.replace(
+                recorded, code=decided.code, reason=decided.reason, command=decided.command
+            )
             return self._commit_placeholder(then, txn, refused, "refused")
-        draft, unkept = made
-        other = event_comparison.compare_decisions(told, draft)
+        draft, unkept = decided
+        difference = event_comparison.compare_decisions(recorded, draft)
         if not draft.events:
-            unchanged = msgspec.structs.replace(told, reason="Everything is so already")
+            unchanged = msgspec.structs.replace(recorded, reason="Everything is so already")
             return self._commit_placeholder(then, txn, unchanged, "unchanged")
         commit(None, draft.log, draft.tables, draft, then.header.key)
         self._learn_renamed_ids(then.events, draft)
-        if other is not None and unkept:
+        if difference is not None and unkept:
             reason = f"What was said beside it was not kept, because nothing came of it: {', '.join(unkept)}"
-            return msgspec.structs.replace(other, reason=reason)
-        return other
+            return msgspec.structs.replace(difference, reason=reason)
+        return difference
 
     def _decide(
         self, then: _OriginalCommit, txn: lmdb.Transaction
@@ -197,7 +199,7 @@ class HypotheticalHistory:
         return made
 
     def _commit_placeholder(
-        self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision, because: ev.Because
+        self, then: _OriginalCommit, txn: lmdb.Transaction, redecision: event_comparison.Redecision, because: ev.Because
     ) -> event_comparison.Redecision:
         """Put a placeholder commit in the place of one that is left out."""
         draft = self._draft(then, txn)
@@ -205,32 +207,34 @@ class HypotheticalHistory:
             left = {"commits": sorted(self._without.commits), "authors": sorted(self._without.authors)}
             details = draft.add_details(why=self.sentence, properties={"without": left})
             draft.emit(ev.Supposed(self.store_id, self._original, details))
-        said = draft.add_details(why=told.reason, properties={"code": told.code} if told.code else None)
-        draft.emit(ev.LeftOut(then.chain, because, said))
+        placeholder_details = draft.add_details(
+            why=redecision.reason, properties={"code": redecision.code} if redecision.code else None
+        )
+        draft.emit(ev.LeftOut(then.chain, because, placeholder_details))
         commit(None, draft.log, draft.tables, draft, b"")
         self._missing.add(then.header.seq)
-        return msgspec.structs.replace(told, now="left_out" if because == "asked" else because)
+        return msgspec.structs.replace(redecision, now="left_out" if because == "asked" else because)
 
     def _commit_as_decided(
         self,
         then: _OriginalCommit,
         txn: lmdb.Transaction,
-        told: event_comparison.Redecision,
+        redecision: event_comparison.Redecision,
         why: recorded_commands.Undecidable,
     ) -> event_comparison.Redecision:
         """Carry over a commit that cannot be decided again, if it fits."""
-        told = msgspec.structs.replace(told, code=why.code, reason=why.reason)
+        redecision = msgspec.structs.replace(redecision, code=why.code, reason=why.reason)
         problem = carried_commits.find_misfit(then.events, then.tables, Tables(txn), then.header.seq)
         if problem:
-            told = msgspec.structs.replace(told, reason=f"{why.reason}; and {problem}")
-            return self._commit_placeholder(then, txn, told, "undecidable")
+            redecision = msgspec.structs.replace(redecision, reason=f"{why.reason}; and {problem}")
+            return self._commit_placeholder(then, txn, redecision, "undecidable")
         draft = self._draft(then, txn)
         absent = carried_commits.carry_over(then.log, then.header.seq, then.events, draft)
         details = draft.add_details(why=why.reason, properties={"code": why.code})
         draft.emit(ev.TakenOver(then.chain, details, absent))
         commit(None, draft.log, draft.tables, draft, then.header.key)
         self._aligned.add(then.header.seq)
-        return msgspec.structs.replace(told, now="taken_over", events_then=())
+        return msgspec.structs.replace(redecision, now="taken_over", events_then=())
 
     def _erase(
         self, then: _OriginalCommit, txn: lmdb.Transaction, redecision: event_comparison.Redecision

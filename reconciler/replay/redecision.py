@@ -172,8 +172,8 @@ def _redecide_in_folder(
     last: int,
     progress: Progress | None,
 ) -> Redecided:
-    same = 0
-    found: list[event_comparison.Redecision] = []
+    same_count = 0
+    differences: list[event_comparison.Redecision] = []
     keys = recorded_commands.EdgeKeys(decider.secret)
     tables = environment.Environment(folder, author="redecide", timeout_seconds=5.0)
     try:
@@ -182,8 +182,8 @@ def _redecide_in_folder(
                 upto = min(begin + CHUNK_COMMITS - 1, last)
                 work = partial(_decide_some, source, decider, keys, (begin, upto), max(first, 2))
                 unchanged, others = tables.write(work)
-                same += unchanged
-                found.extend(others)
+                same_count += unchanged
+                differences.extend(others)
                 if progress is not None:
                     progress(upto, last)
     finally:
@@ -191,9 +191,9 @@ def _redecide_in_folder(
     return Redecided(
         first=max(first, 2),
         last=last,
-        same=same,
-        differing=tuple(each for each in found if each.now != "undecidable"),
-        undecidable=tuple(each for each in found if each.now == "undecidable"),
+        same=same_count,
+        differing=tuple(each for each in differences if each.now != "undecidable"),
+        undecidable=tuple(each for each in differences if each.now == "undecidable"),
     )
 
 
@@ -230,7 +230,7 @@ def _decide_some(
 
 def _redecide_commit(
     log: LmdbLog,
-    whole: Tables,
+    whole_tables: Tables,
     tables: Tables,
     seq: int,
     events: Events,
@@ -239,16 +239,20 @@ def _redecide_commit(
 ) -> event_comparison.Redecision | None:
     """The redecision of commit ``seq``, if it differs from the recorded decision."""
     header = log.header(seq)
-    then = event_comparison.recorded_decision(log, header, events)
-    made: recorded_commands.RestoredCommands | recorded_commands.Undecidable | Refused | Draft = (
-        recorded_commands.restore_commands(log, whole, seq, events, keys)
+    recorded = event_comparison.recorded_decision(log, header, events)
+    redecided: recorded_commands.RestoredCommands | recorded_commands.Undecidable | Refused | Draft = (
+        recorded_commands.restore_commands(log, whole_tables, seq, events, keys)
     )
-    if isinstance(made, recorded_commands.RestoredCommands):
+    if isinstance(redecided, recorded_commands.RestoredCommands):
         nonces = RecordedNonces(log, seq, events, decider.secret)
         head = Head(seq - 1, log.chain(seq - 1))
-        made = decider.decide(log, tables, head, header, made.commands, nonces)
-    if isinstance(made, Draft):
-        return event_comparison.compare_decisions(then, made)
-    if isinstance(made, recorded_commands.Undecidable):
-        return msgspec.structs.replace(then, now="undecidable", code=made.code, reason=made.reason, events_then=())
-    return msgspec.structs.replace(then, now="refused", code=made.code, reason=made.reason, command=made.command)
+        redecided = decider.decide(log, tables, head, header, redecided.commands, nonces)
+    if isinstance(redecided, Draft):
+        return event_comparison.compare_decisions(recorded, redecided)
+    if isinstance(redecided, recorded_commands.Undecidable):
+        return msgspec.structs.replace(
+            recorded, now="undecidable", code=redecided.code, reason=redecided.reason, events_then=()
+        )
+    return msgspec.structs.replace(
+        recorded, now="refused", code=redecided.code, reason=redecided.reason, command=redecided.command
+    )

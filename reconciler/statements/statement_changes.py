@@ -117,24 +117,30 @@ def literal_places(
     nodes = dict.fromkeys([node, *fork_rows.with_copies(tables, [node])])
     if everywhere:
         nodes |= dict.fromkeys(statement_rows.worlds(tables))
-    found = {tables.node(each).lineage: LiteralPlaces(each, {}, []) for each in nodes}
+    places_by_lineage = {tables.node(each).lineage: LiteralPlaces(each, {}, []) for each in nodes}
     kinds: frozenset[type[ev.Event]] = frozenset((ev.Stated, ev.Unstated))
     for seq in range(1, log.head().seq + 1):
         stored = log.stored_events(seq)
-        if not everywhere and not any(lineage in stored for lineage in found):
+        if not everywhere and not any(lineage in stored for lineage in places_by_lineage):
             continue
         listed: dict[int, list[int]] = {}
         for event in log.some_events(seq, kinds):
-            if not isinstance(event, ev.Stated | ev.Unstated) or event.lineage not in found or event.details == ev.NONE:
+            if (
+                not isinstance(event, ev.Stated | ev.Unstated)
+                or event.lineage not in places_by_lineage
+                or event.details == ev.NONE
+            ):
                 continue
             if event.details not in listed:
                 listed[event.details] = _places_in(log.blob(seq, event.details), literal, seq)
-            places, its = listed[event.details], found[event.lineage]
+            places, of_world = listed[event.details], places_by_lineage[event.lineage]
             if places:
-                its.blobs[seq, event.details] = places
-                named = event.terms if isinstance(event, ev.Stated) else []
-                its.terms.extend(named[place] for place in places if place < len(named) and named[place])
-    return [each._replace(terms=sorted(set(each.terms))) for each in found.values() if each.blobs]
+                of_world.blobs[seq, event.details] = places
+                term_numbers = event.terms if isinstance(event, ev.Stated) else []
+                of_world.terms.extend(
+                    term_numbers[place] for place in places if place < len(term_numbers) and term_numbers[place]
+                )
+    return [each._replace(terms=sorted(set(each.terms))) for each in places_by_lineage.values() if each.blobs]
 
 
 def _places_in(stored: bytes | None, literal: str, seq: int) -> list[int]:

@@ -49,7 +49,7 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
 
     They are in log order: later ones are not read.
     """
-    held: dict[int, list[times.Interval]] | None = None
+    spans_by_version: dict[int, list[times.Interval]] | None = None
     is_cut = False
     number = tables.node(node).versions
     row = tables.version(node, number)
@@ -67,8 +67,8 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
             yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
         else:
             # To look for the spans of each version in the whole timeline would be quadratic.
-            held = held or _held_spans_by_version(tables, node, seq)
-            yield SeenVersion(number, row, times.spans_of(tuple(held.get(number, ())), row.valid_from))
+            spans_by_version = spans_by_version or _held_spans_by_version(tables, node, seq)
+            yield SeenVersion(number, row, times.spans_of(tuple(spans_by_version.get(number, ())), row.valid_from))
         number -= 1
         if not number:
             return

@@ -1291,10 +1291,10 @@ def _pack_rows(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
 
 def _fill_pages(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
     """Rows that come in parts, as many at a time as fill a page, with the columns in which these differ."""
-    left: Rows | None = None
+    remainder: Rows | None = None
     guess = _GUESSED
     for part in parts:
-        rows = part if left is None else _join_parts([left, part])
+        rows = part if remainder is None else _join_parts([remainder, part])
         begin = 0
         while begin < len(rows):
             count, is_apart = _page_fill(rows[begin : begin + guess])
@@ -1305,11 +1305,11 @@ def _fill_pages(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]
                 continue
             yield rows[begin : begin + count], is_apart
             begin, guess = begin + count, count + count // 8 + _GUESSED // 8
-        left = rows[begin:]
-    while left is not None and len(left):
-        count, is_apart = _page_fill(left)
-        yield left[:count], is_apart
-        left = left[count:]
+        remainder = rows[begin:]
+    while remainder is not None and len(remainder):
+        count, is_apart = _page_fill(remainder)
+        yield remainder[:count], is_apart
+        remainder = remainder[count:]
 
 
 def _page_fill(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
