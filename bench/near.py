@@ -166,7 +166,7 @@ def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
     ]
     first = next((at for at, turn in enumerate(said) if turn.session == said[-1].session), 0) or len(said) - 1
     earlier, later = (
-        [each for turn in turns for each in analysis.said(turn.text).statements]
+        [each for turn in turns for each in analysis.extract_statements(turn.text).statements]
         for turns in (said[:first], said[first:])
     )
     if not earlier or not later:

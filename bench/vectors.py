@@ -22,7 +22,7 @@ from bench._baselines import embed_texts
 from bench._haystacks import Record, load
 from bench._report import ended, p50, p95, parser, positive, report
 from worlddb.projections.indexes import vector_base
-from worlddb.projections.indexes.analysis import said
+from worlddb.projections.indexes.analysis import extract_statements
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_base import VectorBase
 from worlddb.projections.indexes.vector_rows import VectorRow, expand_rows, query_row
@@ -117,7 +117,7 @@ def _texts(records: Sequence[Record]) -> Iterator[str]:
     for record in records:
         for session in record.sessions:
             for turn in session.turns:
-                for text in (turn.content, *said(turn.content).statements):
+                for text in (turn.content, *extract_statements(turn.content).statements):
                     if text and text not in seen:
                         seen.add(text)
                         yield text

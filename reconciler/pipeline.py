@@ -30,7 +30,7 @@ from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, ingest_commands
 from worlddb.reconciler.redaction import text_guard
-from worlddb.reconciler.similarity.thresholds import Resolving
+from worlddb.reconciler.similarity.thresholds import StoreThresholds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
@@ -149,13 +149,13 @@ class Writer(NamedTuple):
     author: str
     max_clock_jump: int
     """Microseconds that the clock may be ahead of the last commit; see the law on the clock in the architecture."""
-    resolving: Resolving
+    resolving: StoreThresholds
     """The resolver's thresholds for worlds that have none of their own."""
     memory: transaction.CommitCache
     interiors: interiors.Interiors
     group: group_commit.CommitQueue[Task, outcome.Receipt] | None = None
     """Groups concurrent threads into one transaction (group commit); ``None`` gives each its own."""
-    advisers: model_evidence.Advisers | None = None
+    advisers: model_evidence.ResolverModels | None = None
     """The models that are asked about new worlds before the store is locked."""
     redactor: Redactor | None = None
     """Searches texts of guarded worlds for personal data, in place of the rules."""
@@ -304,7 +304,7 @@ def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) ->
     return commands
 
 
-def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) -> namesakes.Resolution:
+def resolve(ctx: context.Context, command: cmd.Command, resolving: StoreThresholds) -> namesakes.Resolution:
     """Find the world that the key of a create stands for, or existing worlds that it may be the same as.
 
     Matches only become proposals.

@@ -33,7 +33,7 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
-from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
+from worlddb.reconciler.similarity.thresholds import ByType, StoreThresholds, Thresholds
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     FOLLOWED_AT_LULL,
@@ -208,7 +208,7 @@ class Database(WriteCalls):
     ) -> None:
         self.path, self._clock, self._redactor = folder, clock, redactor
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
-        resolving = Resolving(resolver)
+        resolving = StoreThresholds(resolver)
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
@@ -272,9 +272,9 @@ class Database(WriteCalls):
     @cached_property
     def _writer(self) -> Writer:
         """The writer, loaded by the first write, so that a handle that only reads does not wait for it."""
-        from worlddb.reconciler.decisions.model_evidence import Advisers
+        from worlddb.reconciler.decisions.model_evidence import ResolverModels
 
-        advisers = Advisers(self._reader.allowed_meaning, self._reader.text_vectors, self._tiebreaker)
+        advisers = ResolverModels(self._reader.allowed_meaning, self._reader.text_vectors, self._tiebreaker)
         return self._writer_without_models()._replace(advisers=advisers, redactor=self._redactor)
 
     def _writer_without_models(self) -> Writer:
@@ -1726,7 +1726,7 @@ class Database(WriteCalls):
 
         with self._env.read() as txn:
             secret = log_marks.secret_of(LmdbLog(txn))
-        resolving = self._resolving if resolver is None else Resolving(resolver, instead=True)
+        resolving = self._resolving if resolver is None else StoreThresholds(resolver, instead=True)
         return redecision.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 
     # -- proofs
@@ -2292,7 +2292,7 @@ class Database(WriteCalls):
         Raises:
             InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
         """
-        from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
+        from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, ImportRehearsed
         from worlddb.reconciler.pipeline import execute
 
         arrival = _import_request(path, self._resolve_optional(into), "", head, keys)._replace(
@@ -2301,7 +2301,7 @@ class Database(WriteCalls):
         world = arrival.contents.heading.world.hex()
         try:
             refused = execute(self._writer, arrival).outcome
-        except Rehearsed as decided:
+        except ImportRehearsed as decided:
             return ImportPlan(world=world, events=decided.events, outside=decided.outside)
         assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
         return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))

@@ -563,7 +563,7 @@ class StoreReader:
         why = NOTHING_EMBEDDED
         for space in spaces:
             try:
-                embedder = self._models.to_ask(space)
+                embedder = self._models.query_embedder(space)
                 self._models.require_same_model(self.env, space, embedder)
                 vector = vectors_of_texts.query_vector(embedder, space, text)
             except (errors.InputError, errors.ModelUnavailable) as error:
@@ -577,7 +577,7 @@ class StoreReader:
         why = NOTHING_EMBEDDED
         for space in spaces:
             try:
-                self._models.to_ask(space)
+                self._models.query_embedder(space)
             except (errors.InputError, errors.ModelUnavailable) as error:
                 why = str(error)
             else:
@@ -630,7 +630,7 @@ class StoreReader:
             space = space_in_use(snapshot.log, snapshot.tables)
         if space is None:
             raise errors.ModelUnavailable(NOTHING_EMBEDDED)
-        embedder = self._models.to_ask(space)
+        embedder = self._models.query_embedder(space)
         self._models.require_same_model(self.env, space, embedder)
         return vectors_of_texts.text_vectors(embedder, space, texts)
 

@@ -226,7 +226,7 @@ def hash_of(receipt: RecallReceipt) -> str:
     return hashing.digest(hashing.RECALL, _ENCODER.encode(msgspec.structs.replace(receipt, hash=""))).hex()
 
 
-def asked_digest(key: str, text: str, filters: Mapping[str, Any]) -> str:
+def question_digest(key: str, text: str, filters: Mapping[str, Any]) -> str:
     """What stands for a question and the texts of its filters, under a receipt's key.
 
     Raises:
@@ -387,7 +387,7 @@ def find_mismatch(receipt: RecallReceipt, asked: Question | None) -> RecallCheck
     """What speaks against a receipt without a store; ``None`` if nothing does."""
     if receipt.hash != hash_of(receipt):
         return RecallCheck("altered", ("its hash does not match its content",))
-    if asked is not None and receipt.question != asked_digest(receipt.key, *asked):
+    if asked is not None and receipt.question != question_digest(receipt.key, *asked):
         return RecallCheck("another_question", ("it belongs to another question, or to other filters",))
     return None
 

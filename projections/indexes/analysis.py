@@ -671,21 +671,15 @@ _ASKING_INSIDE: Final = lazy(
 """What is said only where something is asked."""
 
 
-class Said(NamedTuple):
-    """The statements that a text's speaker makes.
-
-    Each is there once; ``percent`` is the percentage of the text's words that is in statements.
-    """
+class SpokenStatements(NamedTuple):
+    """The statements of a text's speaker, each once, and the percentage of the text's words in them."""
 
     statements: list[str]
     percent: int
 
 
-def said(text: str) -> Said:
-    """Extract the sentences in which a text's speaker says something of themselves.
-
-    They are in order; with them comes how much of the text they are.
-    """
+def extract_statements(text: str) -> SpokenStatements:
+    """Extract the sentences in which a text's speaker says something about themselves, in order."""
     found: dict[str, None] = {}
     words = stated = 0
     for sentence in sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
@@ -700,7 +694,7 @@ def said(text: str) -> Said:
             stated += length
             if len(found) < MAX_STATEMENTS:
                 found[told] = None
-    return Said(list(found), round(100 * stated / words) if words else 0)
+    return SpokenStatements(list(found), round(100 * stated / words) if words else 0)
 
 
 def is_remark(text: str) -> bool:
@@ -713,11 +707,11 @@ def is_remark(text: str) -> bool:
     told = sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS]))
     if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in told):
         return False
-    return bool(said(text).statements)
+    return bool(extract_statements(text).statements)
 
 
 STANDING_WORDS: Final = "always never whenever remember ask now future"
-"""Words by which texts with a standing instruction are searched for; :func:`standing` tells which have one."""
+"""Words that find texts which may have a :func:`standing_instruction`."""
 _WHENEVER: Final = (
     r"\b(?:when(?:ever)?|if|(?:every|any|each)\s?time(?:\s+that)?)\s+(?:(?:I|we)(?:['’]m|\s+am|['’]re|\s+are)?"
     r"\s+(?:\w+\s+)?"
@@ -751,10 +745,10 @@ _INSTRUCTED_WITHIN: Final = 2_000
 
 
 @lru_cache(maxsize=64)
-def standing(text: str) -> str:
-    """The sentence of a text that says what is to be done whenever something is asked; empty if none does.
+def standing_instruction(text: str) -> str:
+    """The sentence of a text that instructs all later answers; empty if there is none.
 
-    "Always name versions when I ask about libraries." What an assistant says instructs nobody.
+    "Always name versions when I ask about libraries." Texts of an assistant have none.
     """
     if _ANSWERING.match(text):
         return ""
@@ -766,10 +760,10 @@ def standing(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def governed(instruction: str) -> frozenset[str]:
-    """The stems of what a standing instruction is about: "libraries", of one for "when I ask about libraries".
+def instruction_stems(instruction: str) -> frozenset[str]:
+    """The stems of a standing instruction's subject: "libraries" for "when I ask about libraries".
 
-    Where it does not say when, those of all of it.
+    An instruction without a condition has all of its stems.
     """
     when = _ASKED_ABOUT.search(instruction)
     return query_stems(instruction if when is None else instruction[when.end() :]) or query_stems(instruction)
@@ -785,6 +779,6 @@ def forget() -> None:
     _sought.cache_clear()
     _STEMS.clear()
     _folded.cache_clear()
-    standing.cache_clear()
-    governed.cache_clear()
+    standing_instruction.cache_clear()
+    instruction_stems.cache_clear()
     type_stems.cache_clear()

@@ -115,7 +115,7 @@ def _make_receipt(
         valid=window.place.moment.valid,
         options=options,
         key=key,
-        question=rr.asked_digest(key, *rr.question_of(request.question.text, texts)),
+        question=rr.question_digest(key, *rr.question_of(request.question.text, texts)),
         lanes=list(answered.lanes),
         hits=[rr.Ranked(hit.ref, hit.version, _millionths(hit.score)) for hit in answered.hits],
         groups=[rr.RankedGroup(each.ref, _millionths(each.score), len(each.hits)) for each in answered.groups],

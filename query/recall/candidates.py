@@ -17,8 +17,8 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import (
-    Beginnings,
     SeenVersion,
+    WorldStarts,
     edge_seen,
     version_known,
     versions_at,
@@ -560,7 +560,7 @@ def standing(gate: Gate, search: Fetch) -> tuple[int, ...]:
     found = []
     for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
         body = gate.snapshot.body(passed.seen.row)
-        if body is not None and analysis.standing(body.content):
+        if body is not None and analysis.standing_instruction(body.content):
             found.append(passed.node)
     return tuple(found)
 
@@ -871,7 +871,7 @@ def _edge_ends(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int
 
 def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
     """The worlds that began in any of some spans; ``None`` if they are many, or only a part of the store is seen."""
-    kept = snapshot.shared_cache(Beginnings)
+    kept = snapshot.shared_cache(WorldStarts)
     if kept is None:
         return None
     began = [(span.start, span.end) for span in spans]

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.indexes.analysis import governed, query_stems, standing
+from worlddb.projections.indexes.analysis import instruction_stems, query_stems, standing_instruction
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion
@@ -379,7 +379,7 @@ def _mark_guides(
 
     def governed_share(node: int) -> float:
         body = snapshot.body(pool[node].seen.row)
-        subject = governed(standing(body.content)) if body is not None else frozenset()
+        subject = instruction_stems(standing_instruction(body.content)) if body is not None else frozenset()
         return len(subject & asked) / max(len(subject), 1)
 
     ruling = [node for node in guiding.rules if node in said]

@@ -201,7 +201,7 @@ class Trust:
         named = kind, field, value
         if named not in self._named:
             self._secret = self._secret or self._snapshot.secret()
-            both = trust_levels.keyed_digest(self._secret, field, value), trust_levels.named_digest(field, value)
+            both = trust_levels.keyed_digest(self._secret, field, value), trust_levels.legacy_digest(field, value)
             self._named[named] = _lowest_level(map(self._said[kind].get, both))
         return self._named[named]
 
@@ -455,7 +455,7 @@ def _find_stale_reason(
         return None
     now = asof.version_at(tables, node, moment)
     if now is None:
-        last = asof.last_held(tables, node, moment)
+        last = asof.last_valid_version(tables, node, moment)
         since = then.row.valid_from if last is None else last.validity.end
         number, row, _ = last or then
         learned = asof.closed_by(tables, node, number, row, moment.seq) or row.seq

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import CompositionFolder
     from worlddb.projections.tables.beliefs import belief_rows
     from worlddb.projections.tables.dream.retention import Decay, Retained
-    from worlddb.projections.tables.storage.rows import Lone, Tables
+    from worlddb.projections.tables.storage.rows import SparseNode, Tables
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 ENRICHMENT_TYPE: Final = type_digest("Enrichment")
@@ -148,7 +148,7 @@ class VisibleSnapshot:
         self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
         self._derivations: dict[int, Sequence[schema.EdgeRow]] = {}
-        self._lone: tuple[int, Lone | None] = (-1, None)
+        self._lone: tuple[int, SparseNode | None] = (-1, None)
         """The last world looked up, and its containment edges if it has hardly any others."""
         self._says_again: bool | None = None
         self._edged: dict[tuple[int, int], bool] = {}
@@ -268,7 +268,7 @@ class VisibleSnapshot:
         ]
         if not new:
             return
-        alone = self._snapshot.tables.lone_each([row.target for _, row in new])
+        alone = self._snapshot.tables.sparse_nodes([row.target for _, row in new])
         self._find_standing_of_each({place.source for place, row in new if row.target in alone})
         for place, row in new:
             beyond = self._known_standing(place.source)
@@ -635,7 +635,7 @@ class VisibleSnapshot:
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept if kept is not None and kept.seq == self.place.moment.seq else None
 
-    def _find_lone(self, node: int) -> Lone | None:
+    def _find_lone(self, node: int) -> SparseNode | None:
         if self._lone[0] != node:
             self._lone = node, self._snapshot.tables.lone(node)
         return self._lone[1]

@@ -37,7 +37,7 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     world, outside = _import_contents(ctx, command, ctx.arrival)
     forbidden_texts.refuse_written(ctx, command)
     if ctx.arrival.outside == "rehearse":
-        raise outside_effects.Rehearsed(len(ctx.draft.events), outside)
+        raise outside_effects.ImportRehearsed(len(ctx.draft.events), outside)
     if outside and ctx.arrival.outside == "refuse":
         _refuse_outside(ctx, outside)
     elif outside:

@@ -576,7 +576,7 @@ class BundleMerge:
         if node is None:
             return set(), 0
         names = {row.name for _, row in mark_rows.names_of(self._tables, kind, node)}
-        return names, mark_rows.names_given(self._tables, kind, node)
+        return names, mark_rows.count_names_given(self._tables, kind, node)
 
     def _name_digest(self, frame: fr.AliasFrame | fr.LabelFrame | fr.TagFrame, position: int, lineage: bytes) -> bytes:
         stored = self.blobs.text(frame.details, lineage)

@@ -77,7 +77,7 @@ class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[str, str] | None = None
 
 
-class Rehearsed(Exception):
+class ImportRehearsed(Exception):
     """Raised when a rehearsed import is decided, so that nothing is written."""
 
     def __init__(self, events: int, outside: Sequence[OutsideEffect]) -> None:

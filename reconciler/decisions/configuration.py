@@ -12,7 +12,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.relation_laws import NEVER_FUNCTIONAL
-from worlddb.reconciler.similarity.thresholds import Resolving, Thresholds
+from worlddb.reconciler.similarity.thresholds import StoreThresholds, Thresholds
 from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.context import Context, node_ref
 
@@ -194,7 +194,7 @@ class ThresholdSetting(NamedTuple):
         return {} if self.world is None else {"tuned": self.world.hex()}
 
 
-def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> ThresholdSetting:
+def thresholds_for(ctx: Context, resolving: StoreThresholds, type_name: str, home: int) -> ThresholdSetting:
     """Find the thresholds for a candidate of a type in a world.
 
     They are the nearest ones set, else those of the open store.
@@ -292,7 +292,7 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
 
 def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.TrustStatement | None:
     """The level in force that an earlier release recorded under a name."""
-    digest = trust_levels.named_digest(command.type, command.name)
+    digest = trust_levels.legacy_digest(command.type, command.name)
     found = trust_levels.trust_statements(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
     return None if found is None or found.level is None else found
 

@@ -57,7 +57,7 @@ def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decis
     for position, text in enumerate(command.labels):
         if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
             continue
-        if mark_rows.names_given(ctx.tables, mark_rows.LABELS, node) >= limits.MAX_LABELS:
+        if mark_rows.count_names_given(ctx.tables, mark_rows.LABELS, node) >= limits.MAX_LABELS:
             ctx.refuse(
                 "too_many_labels",
                 f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels",
@@ -109,7 +109,7 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
         )
     number, stands = _find_tag(ctx, node, command.labels[0])
     if number == 0:
-        number = mark_rows.names_given(tables, mark_rows.TAGS, node) + 1
+        number = mark_rows.count_names_given(tables, mark_rows.TAGS, node) + 1
         if number > limits.MAX_TAGS:
             ctx.refuse(
                 "too_many_tags",

@@ -31,7 +31,7 @@ AUTHOR: Final = "worlddb.advisers"
 """The author of the draft in which is looked; it is never committed."""
 
 
-class Advisers:
+class ResolverModels:
     """The models of a handle that are asked about new worlds; several threads may ask.
 
     ``meaning`` gives the index of the space in use, if there are texts in it and a model; ``embed`` a vector of that
@@ -64,7 +64,7 @@ class Store(NamedTuple):
 
     env: Environment
     ontology: Ontology
-    resolving: thresholds.Resolving
+    resolving: thresholds.StoreThresholds
     nonces: Nonces
 
 
@@ -80,7 +80,7 @@ class _NewWorld(NamedTuple):
 
 
 def add_model_evidence(
-    store: Store, advisers: Advisers, commands: list[cmd.Command], key: str | None
+    store: Store, advisers: ResolverModels, commands: list[cmd.Command], key: str | None
 ) -> AdvisedCommands:
     """Ask the models of a handle about the new worlds of a request; it only reads and takes no lock.
 
@@ -188,7 +188,7 @@ def _has_exact_namesake(ctx: context.Context, new_world: _NewWorld) -> bool:
 
 
 def _nearest_texts(
-    advisers: Advisers, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_NewWorld]
+    advisers: ResolverModels, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_NewWorld]
 ) -> tuple[dict[int, Sequence[Any]], str]:
     """The nearest texts to each new world's text, by the position of its command."""
     written = [each for each in newcomers if each.text]

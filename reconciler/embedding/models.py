@@ -74,7 +74,7 @@ class Models:
             vectors_of_texts.check_model(space, self._given)
         return self._models_of_space(space)
 
-    def to_ask(self, space: OpenSpace) -> Embedder:
+    def query_embedder(self, space: OpenSpace) -> Embedder:
         """The model that embeds questions to a space.
 
         Raises:

@@ -115,7 +115,10 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    analyses = [analysis.said(each.text) if each.lines is None else analysis.Said([], 0) for each in batch.texts]
+    analyses = [
+        analysis.extract_statements(each.text) if each.lines is None else analysis.SpokenStatements([], 0)
+        for each in batch.texts
+    ]
     # A text that is one statement and nothing else has one vector, which is both.
     parts = [
         [each.text, *(of for of in each.lines or analysis_of_text.statements if of != each.text)]

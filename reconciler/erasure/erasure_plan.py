@@ -163,7 +163,7 @@ def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[in
     if sought is None:
         return
     set_by = {int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")}
-    for seq in sorted(set_by | {said.seq for said in trust_levels.trusts_said(tables)}):
+    for seq in sorted(set_by | {said.seq for said in trust_levels.trust_history(tables)}):
         for event in log.events(seq).events:
             if isinstance(event, ev.Bookmarked) or (isinstance(event, ev.Trusted) and event.of != "world"):
                 body = recorded_texts.body_at(log, seq, event.body)

@@ -63,7 +63,7 @@ def checked_setting(fuzzy: float, phonetic: float, embedding: float, margin: flo
 ByType = Mapping[str, Thresholds]
 
 
-class Resolving:
+class StoreThresholds:
     """The thresholds of an open store.
 
     For each type its own hold, where it has some, and else the general ones. They hold where none are set for a world;

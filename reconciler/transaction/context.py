@@ -1,7 +1,7 @@
 """The context of one transaction: what decisions read, and the only way to write an edge.
 
-:class:`Reading` reads the tables and the draft; :class:`Context` writes through the handlers of edge types, and is what
-they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
+:class:`ReadContext` reads the tables and the draft; :class:`Context` also writes through the handlers of edge types,
+and is what handlers get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _statement: Final[Callable[[tuple[Any, ...]], supersession.Statement]] = partial
 _handled_edge: Final[Callable[[tuple[Any, ...]], HandledEdge]] = partial(tuple.__new__, HandledEdge)
 
 
-class Reading:
+class ReadContext:
     """The reading half of :class:`Context`; the protocol of handlers says what each call means."""
 
     def __init__(self, draft: Draft) -> None:
@@ -305,7 +305,7 @@ class EdgeStatement(NamedTuple):
     properties: dict[str, Any] | None
 
 
-class Context(Reading):
+class Context(ReadContext):
     """What a handler may read and do inside the transaction that its edge is written in."""
 
     def __init__(self, draft: Draft, ontology: registry.Ontology, secret: bytes) -> None:

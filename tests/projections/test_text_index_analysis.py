@@ -13,10 +13,10 @@ from worlddb.projections.indexes.analysis import (
     PLAIN,
     STEM,
     analyze,
+    extract_statements,
     grams,
     matched_words,
     query_terms,
-    said,
     stem_analyzer,
 )
 
@@ -183,7 +183,7 @@ def test_only_a_sentence_that_is_not_of_another_language_states_something_in_the
     text: str, statements: int
 ) -> None:
     """ "I" is an article in Italian and "me" a word of five languages: such notes came nearer to every question."""
-    assert len(said(text).statements) == statements
+    assert len(extract_statements(text).statements) == statements
 
 
 @pytest.mark.parametrize(

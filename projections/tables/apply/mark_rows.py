@@ -75,7 +75,7 @@ def apply_deprecated(on: DeferredRows, event: ev.Deprecated) -> None:
 def apply_labelled(on: DeferredRows, event: ev.Labelled) -> None:
     """Put a label on a world; of one whose text was erased nothing is left but its number."""
     node = on.number(event.lineage)
-    _put_name(on, LABELS, node, names_given(on.tables, LABELS, node) + 1, event.details, event.position)
+    _put_name(on, LABELS, node, count_names_given(on.tables, LABELS, node) + 1, event.details, event.position)
 
 
 def apply_unlabelled(on: DeferredRows, event: ev.Unlabelled) -> None:
@@ -244,7 +244,7 @@ def names_of(tables: Tables, kind: Names, node: int) -> Iterator[tuple[int, sche
         yield schema.LABEL_KEY.unpack(key)[2], schema.AliasRow._make(schema.ALIAS.unpack(value))
 
 
-def names_given(tables: Tables, kind: Names, node: int) -> int:
+def count_names_given(tables: Tables, kind: Names, node: int) -> int:
     """How many labels, or tags, a world was ever given."""
     prefix = kind.given + schema.U64.pack(node)
     found = tables.marks.last(prefix, prefix + schema.U32.pack(2**32 - 1))

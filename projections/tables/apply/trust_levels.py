@@ -51,7 +51,7 @@ def keyed_digest(secret: bytes, field: str, value: str) -> bytes:
     return hashing.keyed(secret, hashing.TRUSTED, field.encode(), value.encode())[: schema.TRUST_DIGEST_BYTES]
 
 
-def named_digest(field: str, value: str) -> bytes:
+def legacy_digest(field: str, value: str) -> bytes:
     """What stood for it in an earlier release, which has it in no event."""
     return hashing.digest(hashing.TRUSTED, field.encode(), value.encode())[: schema.TRUST_DIGEST_BYTES]
 
@@ -63,7 +63,7 @@ def apply_trusted(on: DeferredRows, event: ev.Trusted) -> None:
         body = on.blobs.body(event.body)
         if body is None:
             return
-        about = named_digest(body.type if event.of == "source" else "", body.name)
+        about = legacy_digest(body.type if event.of == "source" else "", body.name)
     level = LEVELS.index(event.level) if event.level else _TAKEN_BACK
     row = schema.TrustRow(level, event.body, event.details)
     key = _prefix(event.of, about, is_named=is_named) + schema.U64.pack(on.seq)
@@ -93,11 +93,11 @@ def trust_statements(
 
 def trusts_known(tables: Tables, seq: int) -> list[TrustStatement]:
     """Every level in force at a commit, by what it is said of."""
-    newest = {said[:2]: said for said in trusts_said(tables) if said.seq <= seq}
+    newest = {said[:2]: said for said in trust_history(tables) if said.seq <= seq}
     return [said for said in newest.values() if said.level is not None]
 
 
-def trusts_said(tables: Tables) -> Iterator[TrustStatement]:
+def trust_history(tables: Tables) -> Iterator[TrustStatement]:
     """Every level that was ever said, of each thing in the order of the log."""
     return (_trust_statement(key, value) for key, value in tables.trusts.scan(b""))
 

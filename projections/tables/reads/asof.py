@@ -233,7 +233,7 @@ def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | N
     return SeenVersion(piece.number, tables.version(node, piece.number), piece.span)
 
 
-def last_held(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
+def last_valid_version(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
     """The version that held last before a moment at which none does, with the span that ended; ``None`` if none did."""
     line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     piece = timeline_rows.piece_at(tables.timelines, line, moment.seq, moment.valid)
@@ -412,7 +412,7 @@ MAX_BEGINNINGS: Final = 200_000
 """In a store of so many worlds it is read when each began, which takes 0.8 µs a world once in a process."""
 
 
-class Beginnings:
+class WorldStarts:
     """When each world of the whole store began, kept from one read to the next. Threads may share it.
 
     Of a world that was changed that is when its first version began.

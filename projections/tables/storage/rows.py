@@ -74,7 +74,7 @@ def edges_known(
 _CODE_NAMES = {code: name for name, code in schema.EDGE_TYPE_CODES.items()}
 
 
-class Lone(NamedTuple):
+class SparseNode(NamedTuple):
     """The stored pairs of ``back`` by which worlds contain a node, and whether it was ever derived from others."""
 
     placed: list[write_buffer.Pair]
@@ -675,13 +675,13 @@ class Tables(transaction.WholeTables):
             if len(pairs) <= write_buffer.SHORT:
                 known[node] = _live_sources(pairs)
 
-    def lone(self, node: int) -> Lone | None:
+    def lone(self, node: int) -> SparseNode | None:
         """What is stored of a node that has hardly any edges but those by which worlds contain it.
 
         That is none but a few by which others are derived from it, and any by which it is derived from others. ``None``
         of any other node, and where that is not quick to say. Most have no others: one look answers for all types.
         """
-        within, cursor = schema.U64.pack(node), self.glance
+        within, cursor = schema.U64.pack(node), self.shared_cursor
         if self.deferred is not None:
             return None
         is_derived = self._out.only(within, schema.EDGE_PREFIX.pack(node, _DERIVED_FROM), cursor)
@@ -696,9 +696,9 @@ class Tables(transaction.WholeTables):
                 found.append(pair)
             elif not pair[0].startswith(others):
                 return None
-        return Lone(found, is_derived)
+        return SparseNode(found, is_derived)
 
-    def lone_each(self, nodes: Sequence[int]) -> dict[int, bool]:
+    def sparse_nodes(self, nodes: Sequence[int]) -> dict[int, bool]:
         """Those of some nodes of which :meth:`lone` would tell, however many are derived from each; as there, whether
         it was derived from others itself."""
         if self.deferred is not None or not nodes:

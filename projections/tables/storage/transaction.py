@@ -1030,7 +1030,7 @@ class WholeTables:
         return bool(cursor.set_range(first)) and cursor.key().startswith(first)  # type: ignore[union-attr]
 
     @property
-    def glance(self) -> lmdb.Cursor:
+    def shared_cursor(self) -> lmdb.Cursor:
         """A cursor for whoever is done with it at once, in any table: to make one takes as long as several looks."""
         if self._glance is None:
             self._glance = self._txn.cursor()

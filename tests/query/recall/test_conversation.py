@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
-from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said, sentences
+from worlddb.projections.indexes.analysis import MAX_STATEMENTS, extract_statements, sentences
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
@@ -165,17 +165,19 @@ def test_statements_are_what_a_speaker_says_of_themselves() -> None:
         "user: Can you recommend a hotel for my trip? By the way, I moved to Porto last week. It rains. My dog is"
         " called Rex!\nThanks a lot. I did. Do we know why I came here?"
     )
-    assert said(text).statements == ["By the way, I moved to Porto last week.", "My dog is called Rex!"]
-    assert said("assistant: Hotels in Porto are cheap in winter.") == ([], 0)
-    assert said("") == said("I") == said("?" * 100_000) == ([], 0)
-    seen = said("I have been here before. " + " ".join(f"I saw {n} ships there." for n in range(99)))
+    assert extract_statements(text).statements == ["By the way, I moved to Porto last week.", "My dog is called Rex!"]
+    assert extract_statements("assistant: Hotels in Porto are cheap in winter.") == ([], 0)
+    assert extract_statements("") == extract_statements("I") == extract_statements("?" * 100_000) == ([], 0)
+    seen = extract_statements("I have been here before. " + " ".join(f"I saw {n} ships there." for n in range(99)))
     assert (len(seen.statements), seen.percent) == (MAX_STATEMENTS, 100)
 
 
 def test_how_much_of_a_text_is_statements_is_told_in_words() -> None:
-    assert said("user: I moved to Porto last week.").percent == 100
-    assert said("I moved to Porto last week. Is it any good in the winter?").percent == 46
-    assert said("I live here. So it goes, my friend.").percent == 62, "a sentence of three words is no statement"
+    assert extract_statements("user: I moved to Porto last week.").percent == 100
+    assert extract_statements("I moved to Porto last week. Is it any good in the winter?").percent == 46
+    assert extract_statements("I live here. So it goes, my friend.").percent == 62, (
+        "a sentence of three words is no statement"
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_how_much_of_a_text_is_statements_is_told_in_words() -> None:
 def test_behind_a_short_form_a_sentence_goes_on(one: str) -> None:
     """What I said of my dentist was cut behind "Dr."."""
     assert sentences(f"{one} It rains.") == [one, "It rains."]
-    assert said(one).statements in ([one], [])
+    assert extract_statements(one).statements in ([one], [])
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,7 @@ def test_a_short_form_may_end_a_sentence(one: str) -> None:
 
 @given(st.text(max_size=300))
 def test_a_statement_is_a_part_of_its_text_and_no_question(text: str) -> None:
-    found = said(text)
+    found = extract_statements(text)
     assert 0 <= found.percent <= 100
     assert bool(found.statements) >= bool(found.percent)
     for told in found.statements:

@@ -9,7 +9,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, Turn
-from worlddb.projections.indexes.analysis import governed, standing
+from worlddb.projections.indexes.analysis import instruction_stems, standing_instruction
 from worlddb.query.question.question import Question, answer_form
 from worlddb.query.recall.ranking import PLACES_OF_RULES, PLACES_OF_TASTES
 from worlddb.query.recall.scoring import GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT, prefers
@@ -42,7 +42,7 @@ def said(db: Database, *texts: str, speaker: str = "user") -> None:
     ],
 )
 def test_a_standing_instruction_is_known_by_its_form(text: str) -> None:
-    assert standing(text) and standing(text) in text
+    assert standing_instruction(text) and standing_instruction(text) in text
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_standing_instruction_is_known_by_its_form(text: str) -> None:
     ],
 )
 def test_what_only_has_such_words_is_no_standing_instruction(text: str) -> None:
-    assert standing(text) == ""
+    assert standing_instruction(text) == ""
 
 
 def test_a_standing_instruction_is_found_by_what_it_governs(db: Database) -> None:
@@ -80,8 +80,8 @@ def test_a_standing_instruction_is_found_by_what_it_governs(db: Database) -> Non
     ],
 )
 def test_a_standing_instruction_is_about_what_is_asked_when_it_holds(instruction: str, subject: set[str]) -> None:
-    assert governed(instruction) >= subject
-    assert len(governed(instruction)) <= len(subject) + 1
+    assert instruction_stems(instruction) >= subject
+    assert len(instruction_stems(instruction)) <= len(subject) + 1
 
 
 NEARER = tuple(

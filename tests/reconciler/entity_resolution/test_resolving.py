@@ -18,7 +18,7 @@ from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, f
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.entity_resolution.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.similarity.scores import Likeness, cosine, likeness
-from worlddb.reconciler.similarity.thresholds import Resolving
+from worlddb.reconciler.similarity.thresholds import StoreThresholds
 from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, New, Resolved, judge
 
 ALIKE: list[tuple[str, str, str]] = [
@@ -219,7 +219,7 @@ def test_thresholds_are_configuration_by_type_and_the_ones_used_are_in_the_recor
         assert not db.create("Place", "Sara Chen", resolve="all").proposals
         assert db.create("Entity", "Sara Chen", resolve="all").proposals
         assert db.proposals()[0].evidence["thresholds"]["fuzzy"] == 0.92
-    assert Resolving(Thresholds(fuzzy=0.5)).of("any").fuzzy == 0.5
+    assert StoreThresholds(Thresholds(fuzzy=0.5)).of("any").fuzzy == 0.5
 
 
 @pytest.mark.parametrize("wrong", [{"fuzzy": 1.5}, {"phonetic": "high"}, {"margin": True}, {"most": 0}])
