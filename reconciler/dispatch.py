@@ -89,7 +89,7 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
         ctx.refuse(
             "container_is_home",
             f"The home of this {CONTAINS} edge can only be {ids.short(ctx.tables.node(source).lineage)}, its container",
-            "Leave home out",
+            "Leave out home",
         )
     if isinstance(command.key, str | cmd.BoundKey) and not ctx.is_ingest:
         said = context.EdgeStatement(

@@ -403,7 +403,7 @@ class BundleReferences:
 
     def find_unmatched(self) -> Iterator[tuple[str, Collection[bytes]]]:
         """Yield ids that are never named, or named but never given, each with a description of the fault."""
-        yield "lies outside of the bundle, and no edge leads there", self._unnamed
+        yield "lies outside the bundle, and no edge leads there", self._unnamed
         yield "is named by an edge, and is neither in the bundle nor listed as outside", self._awaited.keys()
         yield "is a blob that no frame names", self._unused
 
@@ -463,7 +463,7 @@ class WorldGroup:
     def add_quads(self, frame: fr.StatedFrame) -> None:
         """Add statements."""
         if not frame.quads or len(frame.quads) % 4 or frame.valid_from == frame.valid_to:
-            refuse(f"statements of {ids.short(self.lineage)} are none, cut short, or hold at no time")
+            refuse(f"statements of {ids.short(self.lineage)} are missing, cut short, or valid at no time")
         for quad in ev.quads_of(frame.quads):
             if min(quad[:3]) < 1 or quad[3] < 0 or max(quad) >= len(self._terms):
                 refuse(f"a statement of {ids.short(self.lineage)} names a term that does not come before it")

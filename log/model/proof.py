@@ -172,7 +172,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
         )
     if len(given) > limits.MAX_PROOF_BYTES:
         raise errors.LimitExceeded(
-            f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that lies less deep"
+            f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world with fewer containers"
         )
     try:
         json.loads(given, object_pairs_hook=_unique_members)

@@ -142,7 +142,7 @@ class _Run:
             self._step("judging edges", self._record_conflicts)
         self._step("summing up", self._write_summaries)
         if self._request.sweep:
-            self._step("marking what is stale", partial(self._update_stale_labels, stale_refs))
+            self._step("marking stale worlds", partial(self._update_stale_labels, stale_refs))
             self._step("looking for near-duplicates", partial(self._propose_duplicates, find_near))
         return self._done._replace(failed=self._asking.failed, stopped=self._request.stopped())
 

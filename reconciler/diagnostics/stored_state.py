@@ -310,7 +310,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
         gaps = [verify.Finding(0, problem) for problem in copies.list_lost_notes(log)]
     _, findings = verify.verify_log(read, last, progress=progress)
     if head != last:
-        told = f"the log says that it ends at {head}, but its last commit is {last}"
+        told = f"the log records its end at {head}, but its last commit is {last}"
         findings.append(verify.Finding(min(head, last) + 1, told))
     if due is not None:
         findings = [finding for finding in findings if finding.problem != verify.UNFINISHED]

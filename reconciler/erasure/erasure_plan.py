@@ -254,7 +254,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     for target in planned.targets[position]:
         lineage = ctx.tables.node(target.node).lineage
         if target.node == schema.ROOT_NODE:
-            ctx.refuse("root_is_permanent", "The root world cannot be erased", "Name a world that lies in it")
+            ctx.refuse("root_is_permanent", "The root world cannot be erased", "Name a world inside it")
         blobs = planned.blobs.get(target.node, [])
         bodies = forbidden_bodies(ctx.draft.log, target, blobs) if command.forbid else []
         texts = {recorded_texts.text_of(body) for body in bodies}

@@ -199,7 +199,7 @@ class TextGuard:
                 "credential_rejected",
                 f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} "
                 f"to {found.end}, and the log would keep it",
-                "Leave it out; if it is not one, or has to stay, have the world guarded with credentials='warn'",
+                "Leave it out; if it is not one, or has to stay, guard the world with credentials='warn'",
             )
         except outcome.Refusal as refusal:
             refusal.command = position
@@ -209,7 +209,7 @@ class TextGuard:
         self._ctx.refuse(
             "personal_data_rejected",
             f"The {place} holds personal data, which cannot be removed from a bundle without breaking it",
-            "Export it from a store in which it was redacted, or have the world guarded with personal='warn'",
+            "Export it from a store in which it was redacted, or guard the world with personal='warn'",
         )
 
     # -- guards of worlds

@@ -175,6 +175,6 @@ def refuse_credentials(said: Mapping[str, str]) -> None:
             raise errors.RefusedError(
                 f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} to"
                 f" {found.end}",
-                "Leave it out; if it is not one, or has to stay, have the world guarded with credentials='warn'",
+                "Leave it out; if it is not one, or has to stay, guard the world with credentials='warn'",
                 reason="credential_rejected",
             )
