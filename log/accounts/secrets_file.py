@@ -129,7 +129,7 @@ class SecretsFile:
                 f"{self.path} cannot be written: {error}", "Check disk space and permissions, then try again"
             ) from error
 
-    def begun(self, salt: bytes) -> Secrets:
+    def new_secrets(self, salt: bytes) -> Secrets:
         """What a file without a key holds, for a store that has none yet."""
         return Secrets(FORMAT, self._store, salt.hex(), 0, "", ())
 

@@ -169,7 +169,7 @@ class Base:
     def plan(self, given: Contraction, receipts_of: Callable[[str], Sequence[str]], named: Named) -> Plan:
         """Plan a contraction."""
         asked = self.claims(given, named)
-        goes = set(asked) if given.each or len(asked) == 1 else self._beliefs.given_up(asked)
+        goes = set(asked) if given.each or len(asked) == 1 else self._beliefs.claims_to_give_up(asked)
         goes &= {(node, claim) for node in {node for node, _ in asked} for claim in self._beliefs.claims(node)}
         changes: list[PlannedChange] = []
         outlook: dict[str, tuple[int, ...]] = {}

@@ -881,5 +881,7 @@ def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]
 
 def begun_among(snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]) -> list[Proposed]:
     """Those hits of a lane whose versions began in any of some spans; to look through many takes little."""
-    began = snapshot.store_tables.begun([(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits])
+    began = snapshot.store_tables.version_starts(
+        [(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits]
+    )
     return [hit for hit, at in zip(hits, began, strict=True) if any(span.start <= at < span.end for span in spans)]

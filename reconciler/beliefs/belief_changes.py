@@ -60,7 +60,7 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     single, given = beliefs.settings.single, command.properties
     _refuse_inconsistent(ctx, given, single)
     known, claims = _BeliefReader(ctx), [claim for claim, _ in atoms.parse_claims(given, single)]
-    bearing = beliefs.bearing(node)
+    bearing = beliefs.bearing_versions(node)
     number = bearing.pop(belief_rows.CURRENT, 0)
     before = known.content(node, number) if number else None
     window = _window(ctx, command, node, begins)
@@ -248,7 +248,7 @@ def _contraction_plan(
         compound = [
             (context.node_ref(ctx, each.ref), claim) for each in parts for claim in _claims_to_contract(each, beliefs)
         ]
-        found = ctx.compounds[command.among] = beliefs.given_up(compound)
+        found = ctx.compounds[command.among] = beliefs.claims_to_give_up(compound)
     assert isinstance(found, set)
     return found
 

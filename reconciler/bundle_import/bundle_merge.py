@@ -68,7 +68,7 @@ class LineageEvents:
         self._draft = draft
         self._indexed: dict[int, tuple[codec.Events, dict[bytes, list[ev.AnyEvent]]]] = {}
 
-    def told(self, node: int) -> fr.LineageHistory:
+    def history_of(self, node: int) -> fr.LineageHistory:
         """The timeline that the events of a lineage describe."""
         tables = self._draft.tables
         lineage, place = tables.node(node).lineage, timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
@@ -410,7 +410,7 @@ class BundleMerge:
         told = _bundled_holes(world)
         if node is None or not (told or newer_there):
             return told, [], []
-        here = [(hole, self.lineages.details(hole)) for hole in self.lineages.told(node).holes]
+        here = [(hole, self.lineages.details(hole)) for hole in self.lineages.history_of(node).holes]
         new: list[_BundledHole] = []
         for hole in told:
             same = next((each for each in here if _is_same_hole(hole, *each)), None)

@@ -160,7 +160,7 @@ def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) ->
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The bundle supersedes this store's root world")
-    bundle_holes = merge.lineages.told(target).holes
+    bundle_holes = merge.lineages.history_of(target).holes
     if edge.valid_to != times.FOREVER:
         window = times.Interval(edge.valid_from, edge.valid_to)
         if not (

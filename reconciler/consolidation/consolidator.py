@@ -296,14 +296,16 @@ class _Run:
             with self._writer.env.read() as txn:
                 read = self._read(txn)
                 some = level[start : start + _WORLDS_PER_READ]
-                found = [node for node in some if summaries.due(read, node, self._request.created_by) is not None]
+                found = [
+                    node for node in some if summaries.due_summary(read, node, self._request.created_by) is not None
+                ]
             yield found
 
     def _summarise(self, nodes: Sequence[int]) -> None:
         for _ in range(MAX_ATTEMPTS):
             with self._writer.env.read() as txn:
                 read = self._read(txn)
-                found = (summaries.due(read, node, self._request.created_by) for node in nodes)
+                found = (summaries.due_summary(read, node, self._request.created_by) for node in nodes)
                 some = [each for each in found if each is not None]
             if self._request.dry_run:
                 new = (each.world.ref for each in some if each.members)

@@ -125,7 +125,7 @@ def levels_by_height(
         yield sorted(node for node, high in height.items() if high == level)
 
 
-def due(read: ReadState, node: int, created_by: int) -> Due | None:
+def due_summary(read: ReadState, node: int, created_by: int) -> Due | None:
     """The summary that a world is due for; ``None`` if it was created after a time or its summary is fresh."""
     ctx, moment = read.ctx, read.moment
     tables = ctx.tables

@@ -58,7 +58,7 @@ class Succession(HandlerContext, Protocol):
     @property
     def known_worlds(self) -> KnownWorlds: ...
 
-    def held(self, node: int, /) -> list[Statement]: ...
+    def statements_of(self, node: int, /) -> list[Statement]: ...
 
     def holds_in(self, node: int, windows: Sequence[Interval], /) -> bool: ...
 
@@ -176,7 +176,7 @@ class JoinedWorlds:
 
     def read_world(self, ctx: Succession, world: int) -> None:
         """Read the statements of a world and their spans."""
-        before, held = self.statements.get(world, []), ctx.held(world)
+        before, held = self.statements.get(world, []), ctx.statements_of(world)
         if held != before:
             for statement in before:
                 self.spans.discard(statement)
@@ -365,7 +365,7 @@ def replace(ctx: Succession, source: int, target: int, at: int) -> None:
     """End a world where another one, or an earlier successor of that one, takes its place."""
     begins, first = first_takeover(ctx, source, at)
     by = ctx.lineage(first)
-    held = ctx.held(target)
+    held = ctx.statements_of(target)
     whole = covers(held, Interval(begins, FOREVER)) and not has_begun_by(ctx, source, begins - 1)
     # A world that held the whole time held alone, except beside worlds that were said to replace it later.
     alone = (
@@ -544,7 +544,7 @@ def _divide_window(
 
 def settle_unlinked(ctx: Succession, source: int, target: int) -> None:
     """Settle two worlds after the edge between them was unlinked: other edges may still join them."""
-    one, other = ctx.held(source), ctx.held(target)
+    one, other = ctx.statements_of(source), ctx.statements_of(target)
     if any(each.span.overlaps(another.span) for each in one for another in other):
         settle(ctx, source)
         settle(ctx, target)

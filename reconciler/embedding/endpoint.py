@@ -197,7 +197,7 @@ class Endpoint:
             raise errors.InputError("timeout_seconds is 0", "Give a longer time")
         self.retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
 
-    def asked(self, path: str, body: bytes, most_bytes: int) -> bytes:
+    def post(self, path: str, body: bytes, most_bytes: int) -> bytes:
         """Post a body and return the answer; failures that may pass are retried.
 
         Raises:
@@ -310,7 +310,7 @@ class EndpointEmbedder(Adapter):
     def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
         most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
-        return self._rows(self._endpoint.asked("/embeddings", body, most), len(texts))
+        return self._rows(self._endpoint.post("/embeddings", body, most), len(texts))
 
     def _rows(self, body: bytes, count: int) -> list[list[float]]:
         try:
@@ -461,7 +461,7 @@ class Chat:
         """
         problem = ""
         for _ in range(self._endpoint.retries + 1):
-            body = self._endpoint.asked(_CHAT_PATHS[self._interface], asked, MAX_ANSWER_BYTES)
+            body = self._endpoint.post(_CHAT_PATHS[self._interface], asked, MAX_ANSWER_BYTES)
             try:
                 return read(self._text(body))
             except (msgspec.MsgspecError, ValueError, errors.InputError) as error:

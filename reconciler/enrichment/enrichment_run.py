@@ -115,7 +115,7 @@ class _Run:
             with self._writer.env.read() as txn:
                 asked = self._read(txn), nodes
                 found = (
-                    enrichments.due(*asked, each, self._request.around, self._maker, is_free=self._is_free)
+                    enrichments.due_enrichment(*asked, each, self._request.around, self._maker, is_free=self._is_free)
                     for each in places[start : start + SEGMENTS_AT_ONCE]
                 )
                 due = [each for each in found if each is not None]

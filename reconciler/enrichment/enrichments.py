@@ -54,7 +54,7 @@ def runs(tables: rows.Tables, moment: asof.Moment, types: Sequence[str]) -> Iter
     yield from (members[each] for each in sorted(members))
 
 
-def due(
+def due_enrichment(
     read: ReadState, run: Sequence[int], place: int, around: tuple[int, int], maker: str, *, is_free: bool
 ) -> Due | None:
     """The due segment at a place of a run; ``None`` if it has no text, or has a fresh enrichment.

@@ -230,12 +230,12 @@ class ErasedInteriors:
         self._erased = self._exclusive_members()
         self._referred_to = self._exclude_referred_to()
 
-    def erased(self, top: int) -> list[int]:
+    def erased_nodes(self, top: int) -> list[int]:
         """The members that are erased with one of the named worlds."""
         along = [node for node, its in self._first_top.items() if its == top and node in self._erased]
         return along + (self._empty_sessions() if top == self._user_scope else [])
 
-    def kept(self, top: int) -> list[inputs.KeptMember]:
+    def kept_members(self, top: int) -> list[inputs.KeptMember]:
         """The members of a named world that stay, since other worlds contain or refer to them."""
         found = []
         for node, its in self._first_top.items():

@@ -108,10 +108,10 @@ def _member_effects(
         return _MemberEffects([[] for _ in named], left, set())
     derived = {node for command, node in zip(commands, named, strict=True) if command.derived}
     interiors = erased_worlds.ErasedInteriors(log, tables, tops, set(named) - {*tops}, derived)
-    erased = [interiors.erased(node) if its else [] for node, its in zip(named, goes, strict=True)]
+    erased = [interiors.erased_nodes(node) if its else [] for node, its in zip(named, goes, strict=True)]
     gone = {*named, *(each for its in erased for each in its)}
     kept = [
-        interiors.kept(node) if its else _members_left(log, tables, node, gone)
+        interiors.kept_members(node) if its else _members_left(log, tables, node, gone)
         for node, its in zip(named, goes, strict=True)
     ]
     return _MemberEffects(erased, kept, {*tops, *(each for its in erased for each in its)})
@@ -131,7 +131,7 @@ def _require_members_decided(log: LmdbLog, tables: rows.Tables, named: Sequence[
     """Refuse unless the caller said what becomes of members that only this world contains and that have texts."""
     if node == schema.ROOT_NODE or not tables.live_targets(node, schema.CONTAINS_CODE):
         return
-    inside = erased_worlds.ErasedInteriors(log, tables, [node], set(named) - {node}).erased(node)
+    inside = erased_worlds.ErasedInteriors(log, tables, [node], set(named) - {node}).erased_nodes(node)
     alone = [each for each in inside if each not in named and erased_worlds.has_any_text(log, tables, each)]
     # Enrichments derive from a text, and are erased or kept like all derived texts.
     alone = [each for each in alone if tables.version(each, 1).type != ENRICHMENT_TYPE]

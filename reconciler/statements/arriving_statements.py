@@ -61,7 +61,7 @@ def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> I
         return
     arriving = _Arriving(here, node, world, blobs)
     yield from arriving.terms()
-    yield from arriving.taken_back()
+    yield from arriving.retracted()
     yield from arriving.statements()
 
 
@@ -153,7 +153,7 @@ class _Arriving:
         here = None if self._node is None else statement_rows.number_of(self._tables, self._node, text)
         return self._made.get(text) if here is None else here
 
-    def taken_back(self) -> Iterator[ev.StatementEvent]:
+    def retracted(self) -> Iterator[ev.StatementEvent]:
         """What came from the store of the bundle and does not hold there any more, without what others said of it."""
         if self._node is None:
             return

@@ -55,7 +55,7 @@ class ReadContext:
             held.sort(key=lambda piece: (-piece.number, *piece.span))
         return [piece.span for piece in held]
 
-    def held(self, node: int) -> list[supersession.Statement]:
+    def statements_of(self, node: int) -> list[supersession.Statement]:
         """The statements of a node's versions and when they hold, in the order of time."""
         version, said = self.tables.version, list[supersession.Statement]()
         for span, number in windows.holding(self.draft, node):

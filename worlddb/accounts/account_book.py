@@ -390,7 +390,7 @@ class Accounts:
         with self._store.snapshot() as snapshot:
             if secrets is not None and has_last_change(snapshot, secrets):
                 return secrets
-        return self._file.begun(self._store.entropy.bytes(secrets_file.SALT_BYTES))
+        return self._file.new_secrets(self._store.entropy.bytes(secrets_file.SALT_BYTES))
 
     def _commit_change(self, commands: Sequence[cmd.Command], *, ended: Collection[str] = ()) -> None:
         with self._file.changing():

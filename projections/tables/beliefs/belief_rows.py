@@ -142,7 +142,7 @@ class Beliefs:
         self.settings = settings
         self._tags = frozenset(map(name_digest, settings.tags))
 
-    def bearing(self, node: int) -> dict[int, int]:
+    def bearing_versions(self, node: int) -> dict[int, int]:
         """The versions of a world that bear beliefs, each under one of the tags by which it does, by their numbers."""
         tables, found = self._source.tables, {}
         seen = asof.version_at(tables, node, self._moment)
@@ -156,7 +156,7 @@ class Beliefs:
     def claims(self, node: int) -> set[atoms.Claim]:
         """What is believed of a world."""
         found: set[atoms.Claim] = set()
-        for version in set(self.bearing(node).values()):
+        for version in set(self.bearing_versions(node).values()):
             found |= self._said(node, version)
         return found
 
@@ -166,7 +166,7 @@ class Beliefs:
 
     def rank(self, node: int, claim: atoms.Claim) -> atoms.Rank:
         """How entrenched it is that a world is said to be so; the lowest of all ranks if it is not believed."""
-        bearing = [each for each in set(self.bearing(node).values()) if claim in self._said(node, each)]
+        bearing = [each for each in set(self.bearing_versions(node).values()) if claim in self._said(node, each)]
         return max((self._rank(node, each, claim) for each in bearing), default=atoms.NEVER)
 
     def _rank(self, node: int, version: int, claim: atoms.Claim) -> atoms.Rank:
@@ -200,7 +200,7 @@ class Beliefs:
         edges = tables.incoming(node, code, known_after=seq, known_by=seq)
         return sum(asof.edge_seen(tables, place, row, self._moment) for place, row in edges)
 
-    def given_up(self, compound: Iterable[tuple[int, atoms.Claim]]) -> set[tuple[int, atoms.Claim]]:
+    def claims_to_give_up(self, compound: Iterable[tuple[int, atoms.Claim]]) -> set[tuple[int, atoms.Claim]]:
         """What goes of a compound: all that is entrenched least; nothing if not all of it is believed."""
         ranks = {each: self.rank(*each) for each in compound}
         return set() if atoms.NEVER in ranks.values() else atoms.least_entrenched(ranks)
@@ -208,7 +208,7 @@ class Beliefs:
     def contraction(self, node: int, claims: Iterable[atoms.Claim]) -> Iterator[Change]:
         """What a contraction by each of some claims changes of a world, by the numbers of its versions."""
         tables, gone = self._source.tables, frozenset(claims)
-        bearing = self.bearing(node)
+        bearing = self.bearing_versions(node)
         for version in sorted(set(bearing.values())):
             content = self._source.content(node, version)
             taken = gone & self._said(node, version)

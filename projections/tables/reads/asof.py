@@ -446,7 +446,9 @@ class WorldStarts:
         with self._guard:
             began = np.full(1, schema.NEVER_BEGUN) if self._began is None else self._began
             if len(began) < known:
-                more = np.fromiter(tables.begun([(node, 1) for node in range(len(began), known)]), dtype=np.int64)
+                more = np.fromiter(
+                    tables.version_starts([(node, 1) for node in range(len(began), known)]), dtype=np.int64
+                )
                 began = np.concatenate((began, more))
             self._began = began
             return began

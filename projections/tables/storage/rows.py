@@ -193,7 +193,7 @@ class Tables(transaction.WholeTables):
             raise transaction.missing_row(f"version {number} of node {node}")
         return list(map(version_row, map(schema.VERSION.unpack, found)))  # type: ignore[arg-type]
 
-    def begun(self, each: Sequence[tuple[int, int]]) -> list[int]:
+    def version_starts(self, each: Sequence[tuple[int, int]]) -> list[int]:
         """When each of some versions of nodes began, as written; ``NEVER_BEGUN`` where there is none."""
         if self._looks_one_by_one:
             return [self.version(node, version).valid_from for node, version in each]

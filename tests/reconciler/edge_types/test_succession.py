@@ -460,13 +460,13 @@ def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPat
             for number in range(1, 200):
                 tx.link(made[number], "supersedes", made[number - 1])
         refs, looks = [str(ref) for ref in tx.receipt.refs[:200]], list[int]()
-        held = Context.held
+        held = Context.statements_of
 
         def counted(ctx: Context, node: int) -> list[supersession.Statement]:
             looks.append(node)
             return held(ctx, node)
 
-        monkeypatch.setattr(Context, "held", counted)
+        monkeypatch.setattr(Context, "statements_of", counted)
         for name in ("late", "later"):
             looks.clear()
             assert db.link(fact(db, name, 100), "supersedes", refs[20])

@@ -237,7 +237,7 @@ def test_a_model_adds_to_what_the_rules_find_and_changes_nothing_else(monkeypatc
         assert json.loads(body)["messages"][1]["content"]
         return json.dumps({"choices": [{"message": {"content": next(answers)}}]}).encode()
 
-    monkeypatch.setattr(redactor._chat._endpoint, "asked", answered)
+    monkeypatch.setattr(redactor._chat._endpoint, "post", answered)
     assert redactor("Ana and Anabel, a@example.org")[0] == "[name] and Anabel, [email]"
     assert (redactor("Ana, a@example.org")[0], redactor.failed) == ("Ana, [email]", 1)
 
