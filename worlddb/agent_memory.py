@@ -653,7 +653,7 @@ class Memory:
         ``known`` is a time or the number of a commit.
         """
         if valid is None and known is None:
-            raise errors.InputError("No moment was named", "Give valid, known, or both")
+            raise errors.InputError("The moment is missing", "Give valid, known, or both")
         then = Memory(self.db, self.user, self.agent, self.session, owns=False)
         then._valid, then._known = valid, known
         then._views()

@@ -296,7 +296,7 @@ def test_beliefs_change_on_the_command_line(run: LocalRunner) -> None:
         ref
     ]
     shown = run("contract", "colour", "summary=black", "--plan").out
-    assert "goes: summary black" in shown and "rests on it" in shown and "held from" in shown
+    assert "goes: summary black" in shown and "depends on it" in shown and "held from" in shown
     assert "Nothing would change" in run("contract", "colour", "summary=green", "--plan").out
     seq = run.json("contract", "colour", "summary=black", "topic=taste", "--each")["seq"]
     assert not {"black", "taste"} & {each["value"] for each in run.json("beliefs")["beliefs"]}

@@ -146,10 +146,10 @@ def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: w
     with pytest.raises(InputError, match="no commit"):
         undo.run(desk, undo.takes.parse({"seq": 10**9, "reason": "again"}), Call("a client", "x"))
     inside = Session(db, db.create("Topic", "ours").ref)
-    with pytest.raises(InputError, match="One world is served"):
+    with pytest.raises(InputError, match="This server serves one world"):
         undo.run(inside, undo.takes.parse({"seq": head + 2, "reason": "x"}), Call("a client", "x"))
     assert call(inside, "memory_plan_withdrawal", author="mallory")["withdrawn"] == []
-    with pytest.raises(InputError, match="One world is served"):
+    with pytest.raises(InputError, match="This server serves one world"):
         tool.run(inside, tool.takes.parse(given | {"changes": 1}), Call("a client", "x"))
 
 
@@ -166,7 +166,7 @@ def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worl
     assert call(desk, "memory_check_recall", receipt=texts[0], question="safe")["verdict"] == "another_question"
     confined = Session(db, ours)
     assert call(confined, "memory_check_recall", receipt=texts[1], **asked)["verdict"] == "holds"
-    with pytest.raises(InputError, match="One world is served"):
+    with pytest.raises(InputError, match="This server serves one world"):
         call(confined, "memory_check_recall", receipt=texts[0], **asked)
     with pytest.raises(worlddb.MalformedFile):
         call(desk, "memory_check_recall", receipt="{}", question="vault")
@@ -175,14 +175,14 @@ def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worl
     assert [each.location for each in db.view().artifacts(fact)] == ["s3://b/plan.pdf"]
     call(desk, "memory_attach", id=fact, name="plan.pdf", remove=True)
     assert db.view().artifacts(fact) == []
-    with pytest.raises(InputError, match="Either location or remove"):
+    with pytest.raises(InputError, match="Both location and remove"):
         call(desk, "memory_attach", id=fact, name="plan.pdf")
 
     (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_define_relation")
     given = tool.takes.parse({"relation": "guards", "inverse": "guarded_by", "functional": True})
     tool.run(desk, given, Call("a client", "x"))
     assert "guards" in {each.name for each in db.view().edge_types()}
-    with pytest.raises(InputError, match="One world is served"):
+    with pytest.raises(InputError, match="This server serves one world"):
         tool.run(confined, given, Call("a client", "x"))
 
 
@@ -283,7 +283,7 @@ def test_the_receipt_of_a_server_of_one_world_is_of_that_world(db: worlddb.Datab
     [told] = call(desk, "memory_receipts_of", id=fact)["receipts"]
     assert told["reference"] == found["reference"] and told["seq"] is None
     whole = call(outside, "memory_recall_receipt", query="kettle")["receipt"]
-    with pytest.raises(InputError, match="the receipt is of another"):
+    with pytest.raises(InputError, match="the receipt is from another"):
         call(desk, "memory_keep_receipt", receipt=whole)
     assert len(call(desk, "memory_receipts_of", id=fact)["receipts"]) == 1
 
@@ -311,7 +311,7 @@ def test_profiles_and_belief_settings_are_read_by_all_and_set_by_an_operator(db:
     assert call(desk, "memory_profiles", id=room)["profiles"] == [told]
     operate(desk, "memory_set_profile", id=room, lift=True)
     assert call(desk, "memory_profiles")["profiles"] == [] and db.create("Note", "x", world=room)
-    with pytest.raises(InputError, match="lift goes with no profile"):
+    with pytest.raises(InputError, match="lift was given with a profile"):
         operate(desk, "memory_set_profile", id=room, lift=True, profile="arbiter")
     with pytest.raises(InputError, match="no node types"):
         operate(desk, "memory_set_profile", id=room, profile="nope")
@@ -327,6 +327,6 @@ def test_profiles_and_belief_settings_are_read_by_all_and_set_by_an_operator(db:
         operate(desk, "memory_set_beliefs")
     inside = Session(db, world=room)
     for name, arguments in (("memory_set_profile", {"lift": True}), ("memory_set_beliefs", {"tags": ["x"]})):
-        with pytest.raises(InputError, match="One world is served"):
+        with pytest.raises(InputError, match="This server serves one world"):
             operate(inside, name, **arguments)
     assert call(inside, "memory_profiles")["profiles"] == []

@@ -228,7 +228,7 @@ class Stage(NamedTuple):
             made = self.db.create(kind, "", properties={"topic": topics} | sure, resolve=False)
             refs.append(made.ref)
             self.tick()
-        self.db.link(self.db.create("Note", "", content="rests on it"), "derived_from", refs[2])
+        self.db.link(self.db.create("Note", "", content="depends on it"), "derived_from", refs[2])
         self.tick()
         return refs
 

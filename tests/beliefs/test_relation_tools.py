@@ -36,7 +36,7 @@ def test_a_relation_is_written_read_as_states_and_retracted(db: worlddb.Database
     turned = {"id": "London", "relation": "home_of", "to": "Alex", "valid_from": "2024-01-01"}
     second = call(desk, "memory_relate", **turned, **said)
     assert any("only the second is" in note for note in second["notes"])
-    assert f"The relation {first['id']} holds no more from 2024-01-01T00:00:00Z on" in second["notes"]
+    assert f"The relation {first['id']} is no longer valid from 2024-01-01T00:00:00Z on" in second["notes"]
     answer = call(desk, "memory_states", id="Alex", relation="lives_in")
     assert [(each["id"], each["name"], each["holds"]) for each in answer["states"]] == [
         (second["id"], "London", True),
@@ -48,7 +48,7 @@ def test_a_relation_is_written_read_as_states_and_retracted(db: worlddb.Database
     then = call(desk, "memory_states", id="Alex", known=first["seq"])["states"]
     assert [(each["id"], each["valid_to"]) for each in then] == [(first["id"], None)]
     ended = call(desk, "memory_unrelate", relation=second["id"], ended="2025-01-01")
-    assert ended["notes"] == [f"The relation {second['id']} holds no more from 2025-01-01T00:00:00Z on"]
+    assert ended["notes"] == [f"The relation {second['id']} is no longer valid from 2025-01-01T00:00:00Z on"]
     assert call(desk, "memory_states", id="Alex")["states"][0]["valid_to"] == "2025-01-01T00:00:00Z"
     call(desk, "memory_unrelate", relation=second["id"][:12], why="never so")
     assert call(desk, "memory_states", id="Alex")["states"][0]["retracted"]
@@ -103,5 +103,5 @@ def test_a_server_of_one_world_is_told_of_no_loss_of_an_edge_outside(db: worlddb
     made = call(
         Session(db, world=room), "memory_relate", id=one, relation="lives_in", to=other, valid_from="2022-01-01"
     )
-    assert outside not in str(made) and f"The relation {inside} holds no more from" in str(made["notes"])
+    assert outside not in str(made) and f"The relation {inside} is no longer valid from" in str(made["notes"])
     assert db.view().edge(outside).closed, "it lost, too"

@@ -53,7 +53,7 @@ def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path:
         served.db.accounts.define_plan("all", features=["sparql", "vectors"])
         owner.send("POST", "/v1/worlds/kitchen/memories", text="The stove takes ten minutes to get hot.")
         served.db.embed()
-        told = "The plan has no vectors: words and names alone were searched"
+        told = "The plan has no vectors: only words and names were searched"
         for plan, lanes in (("words", ["text"]), ("all", ["text", "vector"])):
             served.db.accounts.create_account(plan, plan=plan)
             key = served.db.accounts.create_key(f"robot-{plan}", account=plan, right="read").secret

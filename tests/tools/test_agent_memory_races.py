@@ -165,4 +165,4 @@ def test_who_ends_what_another_one_changed_meanwhile_is_told(
         last = call(Session(mem.db), "memory_amend", id=new, text="Ana lives in Évora.")["id"]
         if door != "memory":
             again = call(Session(mem.db), "memory_retire", id=new) if door == "mcp" else forget(mem.db, new)
-            assert f"{last} took its place, and holds on" in again["notes"]
+            assert f"{last} replaced it, and stays valid" in again["notes"]

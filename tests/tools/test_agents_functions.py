@@ -143,7 +143,7 @@ def test_what_replaces_a_statement_late_takes_its_place_in_between(db: Database)
     late = remember(db, "The rent is 175.", since="2025-01-01", replaces=first)["id"]
     held = [[world.ref for world in db.view(valid=f"{2024 + n}-06-01").find(type="Fact")] for n in range(3)]
     assert held == [[first], [late], [later]]
-    with pytest.raises(InputError, match=f"{later} took its place"):
+    with pytest.raises(InputError, match=f"{later} replaced it"):
         remember(db, "The rent is 170.", since="2025-01-01", replaces=first)
 
 
@@ -153,7 +153,7 @@ def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database
     other = remember(db, "Ana lives in Braga.", replaces=coming)["id"]
     assert [world.ref for world in db.view().find(type="Fact")] == [now]
     assert [world.ref for world in db.view(valid="2999-02-01").find(type="Fact")] == [other]
-    with pytest.raises(InputError, match=f"not true by then: {other} took its place"):
+    with pytest.raises(InputError, match=f"not true by then: {other} replaced it"):
         remember(db, "Ana lives in Faro.", since="2999-03-01", replaces=now)
 
 
@@ -192,9 +192,9 @@ def test_without_vectors_that_is_said_and_in_one_world_not_how_much_others_write
         mine = db.create("Topic", "mine")
         remember(db, "Ana lives in Lisbon.", world=mine)
         (note,) = recall(db, "Lisbon").notes
-        assert note.startswith("Not searched by meaning, only by words and names (vector: ")
+        assert note.startswith("Searched only by words and names, not by meaning (vector: ")
         (note,) = recall(db, "Lisbon", world=mine).notes
-        assert note == "Memories may be found by their words and names only for now, not by their meaning"
+        assert note == "For now, only words and names find memories, not meaning"
     with worlddb.open(tmp_path / "pending") as db:
         remember(db, "Ana lives in Lisbon.")
         db.create("Fact", "", content="Ben lives in Bergen.")
@@ -503,7 +503,7 @@ def test_only_statements_are_forgotten_and_replaced(db: Database) -> None:
             lambda ref=ref: remember(db, "Nothing.", replaces=ref, world=tenant),
             lambda ref=ref: remember(db, "Nothing.", replaces=ref, since="2020", until="2021", world=tenant),
         ):
-            with pytest.raises(InputError, match="is no statement"):
+            with pytest.raises(InputError, match="is not a statement"):
                 call_of()
     assert db.head() == head and said["id"] in [hit["id"] for hit in recall(db, "tea", world=tenant)]
     assert forget(db, said["id"], world=tenant)["id"] == said["id"]

@@ -179,9 +179,9 @@ def test_what_was_read_is_recorded_when_the_database_is_closed(tmp_path: Path, c
 def test_a_configuration_that_means_nothing_is_refused(db: Database, wrong: Any) -> None:
     with pytest.raises(InputError):
         WorldDBStore(db, ttl=wrong)
-    with pytest.raises(InputError, match="No interval is known"):
+    with pytest.raises(InputError, match="The sweep interval is missing"):
         WorldDBStore(db).start_ttl_sweeper()
-    with pytest.raises(InputError, match="is no number of minutes"):
+    with pytest.raises(InputError, match="is not a number of minutes"):
         WorldDBStore(db).put(NOTES, "a", {"v": 1}, ttl=-1)
 
 

@@ -121,7 +121,7 @@ def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worldd
     key = {"idempotency_key": "k1"}
     second = call(desk, "memory_write", text="Rex is the name of the new dog.", **given, **key)
     (new,) = edges(db, second["id"], "refers_to")
-    assert new != old and f"{old} was retired before, so {new} was begun under its name" in second["notes"]
+    assert new != old and f"{old} had been retired, so {new} began under its name" in second["notes"]
     third = call(desk, "memory_write", text="Rex likes cheese.", **given)
     assert edges(db, third["id"], "refers_to") == [new] and third["notes"] == []
     assert entries(db) == ["Rex"] and edges(db, first["id"], "refers_to") == [old]
@@ -152,9 +152,9 @@ def test_a_call_that_is_sent_again_is_one_although_what_it_contradicts_has_ended
     call(desk, "memory_retire", id=other)
     head = db.head()
     assert write(desk, "Rex is ill.", **given) == first and db.head() == head
-    with pytest.raises(InputError, match="holds no more"):
+    with pytest.raises(InputError, match="is no longer valid"):
         write(desk, "Rex is ill.", contradicts=[other])
-    with pytest.raises(InputError, match="holds no more"):
+    with pytest.raises(InputError, match="is no longer valid"):
         write(desk, "Rex is lame.", contradicts=[other], idempotency_key="other")
 
 
@@ -203,7 +203,7 @@ def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) 
     old = write(desk, "Rex is well.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=old, at="2021-01-01")
     head = db.head()
-    with pytest.raises(InputError, match="holds no more, so nothing contradicts it: “Rex is well") as raised:
+    with pytest.raises(InputError, match="is no longer valid, so nothing can contradict it: “Rex is well") as raised:
         write(desk, "Rex is ill.", contradicts=[old])
     assert raised.value.remedy == "Leave it out of contradicts" and db.head() == head
     assert explain_error(raised.value).endswith(": “Rex is well.”. Leave it out of contradicts")

@@ -147,7 +147,7 @@ def test_a_memory_that_is_read_says_the_same_everywhere(store: Path, capsys: pyt
             assert [base["ref"] for base in lines[world.ref]["rests_on"]] == [base.ref for base in world.rests_on]
             text = resources.read(desk, resources.TEMPLATES, resources.world_uri(world.ref)).text
             assert (
-                f"rests on {world.rests_on[0].ref[:12]}, written by assistant" in text
+                f"depends on {world.rests_on[0].ref[:12]}, written by assistant" in text
                 and f"trust {world.trust}" in text
             )
     assert main(["--store", str(store), "show", worlds[0].ref, "--json"]) == 0
@@ -272,7 +272,7 @@ def test_what_rests_on_what_ended_says_so_everywhere(tmp_path: Path, capsys: pyt
         (entry,) = call(desk, "memory_history", id=made)["versions"]
         assert entry["stale"] == [why]
         text = resources.read(desk, resources.TEMPLATES, resources.world_uri(made)).text
-        assert f"may hold no more: {why}" in text
+        assert f"may no longer be valid: {why}" in text
         db.retire(topic, at="2024-01-01")
         inside = f"it lies in {topic}, which has ended"
         for answer in (call(desk, "memory_recall", query="will the roof last?")["memories"], recall(db, "roof last")):

@@ -74,25 +74,24 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments that a model may give :func:`remember`."""
 
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
-    about: Annotated[Name | list[Name], Meta(description="The names of whom or what it is about, if of any.")] = ""
+    about: Annotated[Name | list[Name], Meta(description="The names of the people or things it is about, if any.")] = ""
     since: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
     until: Annotated[Time | None, Meta(description="Until when it is true, if that is known.")] = None
     replaces: Annotated[
         Id | None,
         Meta(
-            description="The id of a statement that this one takes the place of; with until only in that span, and the"
-            " id stays."
+            description="The id of a statement that this one replaces; with until only in that span, and the id stays."
         ),
     ] = None
     replace_later: Annotated[
-        bool, Meta(description="With replaces: rewrite all that it says from since on; the id stays.")
+        bool, Meta(description="With replaces: rewrite everything from since on; the id stays.")
     ] = False
-    contradicts: Annotated[list[Id], Meta(description="Ids of statements that cannot be true beside it.")] = []
-    derived_from: Annotated[list[Id], Meta(description="Ids of statements that it was concluded from.")] = []
-    type: Annotated[Name, Meta(min_length=1, description="What it is: Fact, Preference, Decision, ...")] = "Fact"
+    contradicts: Annotated[list[Id], Meta(description="Ids of statements that contradict it.")] = []
+    derived_from: Annotated[list[Id], Meta(description="Ids of statements that it was derived from.")] = []
+    type: Annotated[Name, Meta(min_length=1, description="Its type: Fact, Preference, Decision, ...")] = "Fact"
     name: Annotated[Name, Meta(description="A short name for it, if it needs one.")] = ""
     why: Annotated[str, Meta(max_length=2_000, description="The reason for keeping it.")] = ""
-    expires_at: Annotated[Time | None, Meta(description="From when on nobody needs it, if that is known.")] = None
+    expires_at: Annotated[Time | None, Meta(description="When nobody needs it any more, if that is known.")] = None
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -102,10 +101,10 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
     at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
     min_trust: tool_arguments.MinTrust = None
-    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Leave out what is less likely to answer.")] = 0.0
+    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Leave out less likely answers, 0 to 1.")] = 0.0
     about: Annotated[Name | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Name | None, Meta(description="Only statements of this type.")] = None
-    label: Annotated[Name | None, Meta(description="Only what has it.")] = None
+    label: Annotated[Name | None, Meta(description="Only statements with this label.")] = None
     tag: Annotated[Name | None, Meta(description="Only versions with it.")] = None
 
 
@@ -161,7 +160,7 @@ def remember(
     if replace_later and (replaces is None or until is not None):
         raise InputError(
             "replace_later was given " + ("without replaces" if replaces is None else "with until"),
-            "Give it with replaces, and leave out until: it is about all that follows",
+            "Give it with replaces and without until: it rewrites everything later",
         )
     # A retry reads them again, so iterators become lists.
     named, contradicted = _as_list(about, "about"), _as_list(contradicts, "contradicts")
@@ -271,7 +270,9 @@ def _rewrite_span(
     given = [word for word, value in besides.items() if value]
     if given:
         span = "replace_later" if window["replace_later"] else "until"
-        raise InputError(f"{given[0]} was given with replaces and {span}", f"Leave out {span}, or remember it apart")
+        raise InputError(
+            f"{given[0]} was given with replaces and {span}", f"Leave out {span}, or remember it separately"
+        )
     receipt = db.revise(found.ref, content=text, **window, source=source, why=why)
     receipt.raise_if_refused()
     _embed_new(db)
@@ -486,13 +487,13 @@ TOOLS: Final = (
     ),
     Tool(
         "recall",
-        "Find what was remembered that answers a question. Only what is true at the time that is asked about is found.",
+        "Find remembered statements that answer a question. It finds only what is true at the given time.",
         Recall,
         recall,
     ),
     Tool(
         "forget",
-        "Say that a statement is not true any more. It is not found from then on, and stays in the record of the past.",
+        "Say that a statement is no longer true. It is not found from then on, and stays in the record of the past.",
         Forget,
         forget,
     ),
@@ -583,8 +584,8 @@ def _require_replaceable(db: Database, ref: str, world: Any, since: str | None) 
     replacements = answer_notes.successors(view, found.ref)
     ended = f"{found.ref} is not true {'any more' if answer_notes.has_ended(view, found) else 'by then'}"
     if not replacements:
-        raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
-    raise InputError(f"{ended}: {replacements[0].ref} took its place", f"Replace {replacements[0].ref}")
+        raise InputError(f"{ended}, and nothing replaced it", "Leave out replaces")
+    raise InputError(f"{ended}: {replacements[0].ref} replaced it", f"Replace {replacements[0].ref}")
 
 
 def _inherited_marks(
@@ -653,7 +654,7 @@ def _require_statement(db: Database, ref: str, world: Any) -> World:
     assert found is not None, "a known world has a newest version"
     is_home = world is not None and found.ref == db.view().reference_of(world)
     if is_home or found.type in HOLDERS or not (found.content or found.erased):
-        raise InputError(f"{found.ref} is no statement", "Give the id of a statement")
+        raise InputError(f"{found.ref} is not a statement", "Give the id of a statement")
     return found
 
 

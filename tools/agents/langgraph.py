@@ -187,7 +187,7 @@ class WorldDBStore(base.BaseStore):
         configured = None if self.ttl_config is None else self.ttl_config.get("sweep_interval_minutes")
         minutes = configured if sweep_interval_minutes is None else sweep_interval_minutes
         if minutes is None:
-            raise InputError("No interval is known", "Give sweep_interval_minutes, here or in ttl")
+            raise InputError("The sweep interval is missing", "Give sweep_interval_minutes, here or in ttl")
         if self._sweeper is None or self._sweeper.done.done():
             self._sweeper = _Sweeper(partial(WorldDBStore.sweep_ttl, self), _seconds(minutes))
             self.db.at_close(partial(WorldDBStore.stop_ttl_sweeper, self))
@@ -459,7 +459,7 @@ def _check_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
     unknown = [name for name in given if name not in base.TTLConfig.__annotations__]
     if unknown:
         raise InputError(
-            f"ttl has {shown(unknown[0])}, which is no setting",
+            f"ttl has {shown(unknown[0])}, which is not a setting",
             f"Give some of: {', '.join(base.TTLConfig.__annotations__)}",
         )
     for minutes in (given.get("default_ttl"), given.get("sweep_interval_minutes")):
@@ -475,7 +475,7 @@ def _seconds(minutes: Any) -> float:
         InputError: it is no number, or not more than 0.
     """
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < float("inf"):
-        raise InputError(f"{shown(minutes)} is no number of minutes", "Give a number, more than 0")
+        raise InputError(f"{shown(minutes)} is not a number of minutes", "Give a number, more than 0")
     return minutes * 60
 
 
@@ -524,7 +524,7 @@ def _check_namespace(given: Any) -> Namespace:
     labels = tuple(given) if isinstance(given, list | tuple) else None
     if labels is None or not all(isinstance(each, str) and each and not {".", "\0"} & set(each) for each in labels):
         raise _NamespaceError(
-            f"{shown(given)} is no namespace", "Give a tuple of texts, none of them empty or with a dot or NUL"
+            f"{shown(given)} is not a namespace", "Give a tuple of texts, none of them empty or with a dot or NUL"
         )
     return labels
 
@@ -542,7 +542,9 @@ def _check_names(*names: str) -> None:
         if not any(
             unicodedata.category(each)[0] in _VISIBLE_CATEGORIES and each not in _BLANK_LETTERS for each in name
         ):
-            raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
+            raise InputError(
+                f"{name!r:.80} cannot be a key or a namespace: it has no visible characters", "Use visible characters"
+            )
 
 
 def _make_key(*parts: str | list[str] | int | None) -> str:

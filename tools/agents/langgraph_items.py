@@ -353,10 +353,10 @@ class Vectors:
         try:
             given = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1 if len(vectors) else self._dims)
         except (TypeError, ValueError) as error:
-            raise InputError(f"The embedding function gave no vectors: {error}", "Give lists of numbers") from None
+            raise InputError(f"The embedding function returned no vectors: {error}", "Give lists of numbers") from None
         if len(given) and given.shape[1] != self._dims:
             raise InputError(
-                f"The embedding function gave {given.shape[1]} numbers, not {self._dims}", "Correct dims of index"
+                f"The embedding function returned {given.shape[1]} numbers, not {self._dims}", "Correct dims of index"
             )
         if self._distance != "cosine":
             return given

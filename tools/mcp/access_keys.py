@@ -129,7 +129,7 @@ class KeyFile:
             return None
         ring = self._read[1]
         if store not in (None, ring.store):
-            raise self._malformed("it holds the keys of another store")
+            raise self._malformed("it has the keys of another store")
         return ring
 
     def add(
@@ -162,7 +162,7 @@ class KeyFile:
                     f"There is a key {name!r} already", f"Choose another name, or first `worlddb key remove {name}`"
                 )
             if len(ring.keys) >= MAX_KEYS:
-                raise InputError(f"There are {MAX_KEYS} keys already", "Remove those that nobody uses")
+                raise InputError(f"There are {MAX_KEYS} keys already", "Remove unused ones")
             secret = PREFIX + base64.urlsafe_b64encode(source.bytes(SECRET_BYTES)).rstrip(b"=").decode()
             made = Key(name, world, write, ring.digest(secret), user)
             self._write(msgspec.structs.replace(ring, keys=(*ring.keys, made)))
@@ -185,7 +185,7 @@ class KeyFile:
     def _parse_ring(self, data: bytes, mode: int) -> KeyRing:
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnavailableError(
-                f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
+                f"{self.path} can be read or changed by users other than its owner", f"chmod 600 {self.path}"
             )
         try:
             ring = msgspec.json.decode(data, type=KeyRing)
@@ -213,7 +213,7 @@ class KeyFile:
             with lock:
                 yield
         except Timeout:
-            raise UnavailableError(f"Somebody else is changing {self.path}", "Try again") from None
+            raise UnavailableError(f"Another process is changing {self.path}", "Try again") from None
 
     def _write(self, ring: KeyRing) -> None:
         """Replace the file atomically."""

@@ -66,7 +66,7 @@ def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
 
 def continuation_notes(view: View, ref: str) -> list[str]:
     """Return a note if the successor of a memory that had ended before still holds."""
-    return [f"{each.ref} took its place, and holds on" for each in successors(view, ref)[:1]]
+    return [f"{each.ref} replaced it, and stays valid" for each in successors(view, ref)[:1]]
 
 
 def _superseding_chain(seen: View, ref: str, *, upwards: bool) -> list[World]:
@@ -98,8 +98,8 @@ def near_record(near: Near, linked: str) -> dict[str, Any]:
     }
 
 
-WITHOUT_VECTORS: Final = "The plan has no vectors: words and names alone were searched"
-_LINKED: Final = ("link supersedes or contradicts", "amend or retire what does not hold")
+WITHOUT_VECTORS: Final = "The plan has no vectors: only words and names were searched"
+_LINKED: Final = ("link supersedes or contradicts", "amend or retire what is not true")
 """The remedy for competing statements, in the engine's words and in those of tools."""
 
 
@@ -121,20 +121,20 @@ def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
 def search_note(unavailable: Mapping[str, str], *, in_one_world: bool) -> str:
     """Return the note on searches in a query that went by words alone, as :func:`recall_notes` has those of recalls."""
     why = "" if in_one_world else "".join(f": {each}" for each in unavailable.values())
-    return f"A search in the query went by words alone, not by meaning{why}" if unavailable else ""
+    return f"A search in the query used words only, not meaning{why}" if unavailable else ""
 
 
 def _vector_notes(answer: Recall, in_one_world: bool) -> Iterator[str]:
     if in_one_world:
         if answer.pending or answer.unavailable:
-            yield "Memories may be found by their words and names only for now, not by their meaning"
+            yield "For now, only words and names find memories, not meaning"
         return
     for lane, why in answer.unavailable.items():
-        yield f"Not searched by meaning, only by words and names ({lane}: {why})"
+        yield f"Searched only by words and names, not by meaning ({lane}: {why})"
     if answer.pending and not answer.unavailable:
         waiting = "One memory" if answer.pending == 1 else f"{answer.pending:,} memories"
         have = "has" if answer.pending == 1 else "have"
-        yield f"{waiting} of this store {have} no vector yet: found by words and names only for now"
+        yield f"{waiting} of this store {have} no vector yet: only words and names find them for now"
 
 
 Item = TypeVar("Item")

@@ -82,11 +82,11 @@ class HostCheck:
             hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
             origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
             if not hosts or not all(_is_allowed(host, self._hosts) for host in hosts):
-                message = "This server is not called by the name in Host; --allow-host adds a name"
+                message = "This server does not have the name in Host; --allow-host adds a name"
                 await self._refuse(421, message)(scope, receive, send)
                 return
             if not all(_is_allowed(origin, self._origins) for origin in origins if origin):
-                message = "Pages of the origin in Origin are not admitted; --allow-origin admits one"
+                message = "This server does not admit the origin in Origin; --allow-origin admits one"
                 await self._refuse(403, message)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -147,7 +147,7 @@ class BodyTimeout:
         except TimeoutError:
             if whole or answered:
                 raise
-            await self._refuse(408, "The body of the request did not come in time")(scope, receive, send)
+            await self._refuse(408, "The body of the request did not arrive in time")(scope, receive, send)
 
 
 class _NoRoom(Exception):
@@ -185,7 +185,7 @@ class Budget:
             came += len(message.get("body", b""))
             more = max(0, came - FREE_BYTES) - taken
             if more > self._bytes_left:
-                raise _NoRoom("Large requests hold all the memory that they may have; try again later")
+                raise _NoRoom("Large requests use all of their memory; try again later")
             taken += more
             self._bytes_left -= more
             if not whole and message["type"] == "http.request" and not message.get("more_body", False):

@@ -56,7 +56,8 @@ MAX_AT_ONCE: Final = 4
 MAX_WAITING: Final = 64
 """The most pipelined requests that wait on one connection."""
 _NO_HTTP: Final = (
-    "This is no HTTP request, or its head is too large; in a URL, write a blank and what is not ASCII as %XX of UTF-8"
+    "This is not an HTTP request, or its head is too large; in a URL, write blanks and non-ASCII characters as %XX"
+    " of UTF-8"
 )
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
@@ -196,7 +197,7 @@ class Connection(HttpToolsProtocol):
             raise _TooMuch("Too many requests wait on one connection")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
-            raise _TooMuch("A request names no host, or several")
+            raise _TooMuch("A request has no Host header, or several")
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -227,7 +228,7 @@ class Connection(HttpToolsProtocol):
         """Count a chunk."""
         self._chunks += 1
         if self._chunks > MAX_CHUNKS:
-            raise _TooMuch("The body comes in too many chunks")
+            raise _TooMuch("The body has too many chunks")
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -427,7 +428,7 @@ class ConnectionPool:
         ).abort()
         self._cut += 1
         if self._warned_at is None or now - self._warned_at >= _TELL_SECONDS:
-            _LOG.warning("too many connections: %d that waited were closed to make room for new ones", self._cut)
+            _LOG.warning("too many connections: closed %d waiting ones to make room for new ones", self._cut)
             self._cut, self._warned_at = 0, now
 
 

@@ -73,7 +73,7 @@ def parse_proxy(text: str) -> str:
             f"{text!r:.200} is not the address of a proxy: {error}", "Give one, or a network: 10.0.0.7, 10.0.0.0/24"
         ) from None
     if not network.prefixlen:
-        raise InputError(f"{text!r:.200} is every address", "Name the proxy: whoever is trusted can write the log")
+        raise InputError(f"{text!r:.200} is every address", "Give the proxy: a trusted address can write into the log")
     return str(network.network_address) if network.num_addresses == 1 else str(network)
 
 

@@ -68,7 +68,7 @@ _REMEDIES: Final = {
     "Look it up by name with find": FIND_IDS,
     "Make it with create_at": FIND_IDS,
     "Look at what there is with find": FIND_IDS,
-    "Reassert it if it holds again, or give a valid_from before its end": "Write what holds now with memory_write",
+    "Reassert it if it holds again, or give a valid_from before its end": "Write what is true now with memory_write",
 }
 _KNOWN_BY: Final = re.compile(r"^ingested (?=')")
 _SINCE: Final = re.compile(r"^since (?=')")
@@ -80,28 +80,28 @@ _REFUSED: Final = {
     "rejected_before": "Amend one of them first, if something new is known",
 }
 _NOTES: Final = {
-    "begun_anew": "{others} was retired before, so {first} was begun under its name",
-    "conflict_left": "{first} ends, so it contradicts {others} no more, which goes on to hold. If what takes its place"
-    " contradicts that too, say so with memory_write and contradicts",
-    "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
-    "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
-    " goes on to hold, amend {first} with what holds",
+    "begun_anew": "{others} had been retired, so {first} began under its name",
+    "conflict_left": "{first} ends, so it no longer contradicts {others}, which stays valid. If its replacement"
+    " contradicts that too, use memory_write with contradicts",
+    "ends_earlier": "{} ends earlier than before: its replacement now begins earlier",
+    "ends_unreplaced": "{first} still ends where {others} was to replace it, and nothing is valid after it. If it"
+    " stays valid, amend {first}",
     "revision_called_off": "the earlier text of {} still ends where its correction was to begin, and nothing holds"
     " after it. If it goes on to hold, write it again from then on",
-    "said_alone": "{} held nothing there: it says what was given and nothing else, without the name or the type that it"
-    " had; memory_believe gives title and type, memory_rollback brings back a version",
-    "outside_before": "{first} holds from before it came to lie in {others}, and is not found there before that",
-    "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
-    "members_remain": "{first} ends, and what it contains holds on: {others}",
-    "now_stale": "{first} ends or says something else, and these rest on it: {others}",
-    "already_closed": "{} had ended before and stays as it was",
-    "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
-    "not_restored": "{} was erased and stays erased: the mention of it is kept, and its name is not",
-    "stays_corrected": "{} was corrected since, and stays so",
-    "nothing_reopened": "{} stays as it ended; write it again if it holds",
-    "not_revived": "{} has ended and was left as it is",
-    "retry_not_compared": "{} was written or found under this idempotency_key, and erased since, so nobody can tell"
-    " whether this is the same: nothing was written. Use a new key if it is not",
+    "said_alone": "{} was not valid then: it has only the given values, without its former name and type;"
+    " memory_believe sets title and type, memory_rollback restores a version",
+    "outside_before": "{first} is valid from before it was in {others}, and is not found there before that",
+    "until_successor": "{first} is not valid where {others} is, which replaces the same memory and begins later",
+    "members_remain": "{first} ends, and its members stay valid: {others}",
+    "now_stale": "{first} ends or changes, and these depend on it: {others}",
+    "already_closed": "{} had already ended and is unchanged",
+    "never_valid": "{} ended at or before its beginning, so it is never valid. Write it again if it was true",
+    "not_restored": "{} was erased and stays erased: its mention is kept, without its name",
+    "stays_corrected": "{} was corrected later, and is unchanged",
+    "nothing_reopened": "{} stays ended; write it again if it is valid",
+    "not_revived": "{} has ended and is unchanged",
+    "retry_not_compared": "{} was written or found under this idempotency_key, and erased later, so this call cannot"
+    " be compared with it: nothing was written. Use a new key for another memory",
     "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
 }
 _MAX_MESSAGE: Final = 500
@@ -130,7 +130,7 @@ def explain_error(error: WorldDBError) -> str:
     elif isinstance(error, InvalidTime):
         remedy = time_remedy(error)
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
-        remedy = f"For whoever runs this memory: {remedy}"
+        remedy = f"For the operator of this memory: {remedy}"
     message = _KNOWN_BY.sub("known ", _SINCE.sub("valid_from ", in_tool_words(error.message)))
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message

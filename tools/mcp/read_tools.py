@@ -179,7 +179,7 @@ def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: 
     if scopes is not None and len(scopes) != 1:
         labels = session.labels(given)
         unknown = [session.explain_unknown_scope(view, each) for each in labels if not session.scopes(view, each)]
-        several = "Several scopes were named, and a receipt is of one"
+        several = "Several scopes were given, and a receipt covers one"
         raise InputError("; ".join(unknown) or several, "Name one scope, or none")
     inside, about = None if scopes is None else scopes[0], given.about
     answer = view.recall(
@@ -217,7 +217,10 @@ def receipt_of(session: Session, text: str) -> RecallReceipt:
     """
     receipt = read_recall_receipt(text)
     if session.world is not None and getattr(receipt.head, "world", None) != session.world:
-        raise InputError("One world is served here, and the receipt is of another", "Give one that was left in here")
+        raise InputError(
+            "This server serves one world, and the receipt is from another",
+            "Give a receipt that was made in this world",
+        )
     return receipt
 
 
@@ -338,7 +341,7 @@ def _verify_world(session: Session) -> tool_results.Verified:
         session.db.check_world(session.world, seq=view.seq)
         findings = []
     except DamagedStore:
-        findings = ["Something in this world is not what was written"]
+        findings = ["Something in this world was altered"]
     return tool_results.Verified(ok=not findings, seq=None, root=view.hash(), commits=None, findings=findings)
 
 
@@ -359,9 +362,11 @@ def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_r
 def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
     """``memory_as_of``."""
     if given.valid is None and given.known is None and given.cursor is None:
-        raise InputError("No moment was named", "Give valid, known, or both")
+        raise InputError("The moment is missing", "Give valid, known, or both")
     if (given.query is None) == (given.id is None):
-        raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
+        raise InputError(
+            "Give a query to recall, or an id to read one memory", "Both a query and an id were given, or neither"
+        )
     paged = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
     if given.query is not None:
         return _answer_recall(session, paged, given, given.query)

@@ -207,7 +207,7 @@ class MemoryServer(MCPServer[Any]):
         except MCPError:
             raise
         except Exception as error:
-            raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
+            raise UnexpectedToolError(f"{name} failed; the server's log has the details") from error
         return self._result(given, answer)
 
     def _result(self, given: tool_arguments.Arguments, answer: msgspec.Struct) -> protocol.CallToolResult:

@@ -135,14 +135,14 @@ class ListRequest(NamedTuple):
         digest = self.digest()
         if place.of[:_LIST_BYTES] != digest[:_LIST_BYTES]:
             raise worlddb.InputError(
-                f"The cursor {cursor!r:.60} is that of another list than {self.name:.80}",
-                "Give next_cursor of a page of this one, or none",
+                f"The cursor {cursor!r:.60} belongs to another list than {self.name:.80}",
+                "Give next_cursor of a page of this list, or none",
             )
         if place.of != digest:
             named = ", ".join(self._filters()) or "none"
             raise worlddb.InputError(
-                f"The cursor {cursor!r:.60} is of {self.name:.80}, with other parameters than are given here ({named})",
-                "Give the parameters of the page before beside its next_cursor; or leave cursor out, to begin anew",
+                f"The cursor {cursor!r:.60} is of {self.name:.80} with other parameters ({named})",
+                "Give the parameters of the page before with its next_cursor; or leave cursor out to start again",
             )
 
     def _filters(self) -> dict[str, Any]:
@@ -201,14 +201,13 @@ class Cursors:
             place = None
         if place is None or not 0 <= place.offset <= most:
             raise worlddb.InputError(
-                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
+                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer unchanged, or none"
             )
         return place
 
 
 _HIDDEN_REFUSALS: Final = {
-    "joined_by_others": "The two are joined by other decisions too. Undo those that memory_proposals shows with"
-    " status=all, if there are any",
+    "joined_by_others": "Other decisions join the two as well. Undo those that memory_proposals shows with status=all",
     "joins_rejected_pair": "This would join two that were rejected as one. If memory_proposals shows them with"
     " status=all, undo that decision first",
 }
@@ -316,7 +315,7 @@ class Session(Scopes):
             return
         view = self.view()
         unseen = worlddb.UnknownReference(
-            "This key does not see all that the merge is about", "Use a key of the whole store"
+            "This key does not see everything in the merge", "Use a key of the whole store"
         )
         if view.forked_from(ref) is None:
             raise unseen
@@ -337,7 +336,7 @@ class Session(Scopes):
             InputError: a commit's number was given where commits have none.
         """
         if isinstance(known, int) and self.world is not None:
-            raise worlddb.InputError("Commits have no numbers here", "Give known as a time (ISO 8601)")
+            raise worlddb.InputError("Commits have no numbers in this world", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
             return self.db.view(valid=valid, seq=known, world=self.world)
         try:
@@ -371,7 +370,7 @@ class Session(Scopes):
         asked.require_same_list(place, cursor)
         if len(place.behind) != behind:
             raise worlddb.InputError(
-                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
+                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer unchanged, or none"
             )
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         if valid is not None or known is not None:
@@ -645,8 +644,8 @@ class Session(Scopes):
         if ended is not None:
             return (
                 f"{mcp_wording.named(str(label))} ended at {tool_results.time(ended.valid.end)}."
-                " memory_as_of with valid before that reads it, memory_list with include_retired lists it, what is"
-                f" written to it begins anew; to resume it is for the operator: worlddb reassert {ended.ref}"
+                " memory_as_of with valid before that reads it, memory_list with include_retired lists it, a write"
+                f" to it begins it anew; only the operator can resume it: worlddb reassert {ended.ref}"
             )
         near, known = self._similar_scopes(view, label)
         suggestion = f"Did you mean {' or '.join(near)}? " if near else ""
@@ -657,7 +656,7 @@ class Session(Scopes):
     def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
         """Return a note on a new scope whose id is similar to that of another; empty if there is none."""
         near, _ = self._similar_scopes(view, label)
-        return f"{mcp_wording.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
+        return f"{mcp_wording.named(str(label))} is a new scope, different from {' or '.join(near)}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
         """Return the scopes of the same kind with similar ids, and the first scopes of that kind."""
@@ -697,11 +696,11 @@ class Session(Scopes):
         found = self.memory(view, ref)
         if found.type in HOLDERS and not members:
             raise worlddb.InputError(
-                f"{found.ref} contains memories and says nothing itself", "Give the id of one of these"
+                f"{found.ref} contains memories and has no text itself", "Give the id of one of these"
             )
         if found.type == ENTRY and not (found.content or found.erased or entries):
             raise worlddb.InputError(
-                f"{found.ref} is the name of a person or thing, which says nothing itself", "Give the id of a memory"
+                f"{found.ref} is the entry of a person or thing, which has no text itself", "Give the id of a memory"
             )
         return found
 

@@ -77,7 +77,7 @@ def _wrong_in(line: bytes) -> str:
         try:
             json.dumps(json.loads(line), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            return f"it has half of a pair, \\u{ord(error.object[error.start]):04x}, which is no character"
+            return f"it has half of a surrogate pair, \\u{ord(error.object[error.start]):04x}"
         except (ValueError, RecursionError):
             pass
     return ""

@@ -299,7 +299,7 @@ class Tenants:
         grant = self._gate.present(_key_of(scope))
         tenant = None if grant is None else await self._find_tenant(grant)
         if grant is None or tenant is None:
-            await http_guards.error_response(401, "The key was taken back")(scope, receive, send)
+            await http_guards.error_response(401, "The key was removed")(scope, receive, send)
             return
         counted = _MeteredExchange(receive, send, grant)
         try:
@@ -355,7 +355,7 @@ class Tenants:
             return MemoryServer(session, tools=tools, threads=self._threads)
 
         def account() -> AccountGrant:
-            assert tenant.grant.account is not None, "its key is one of an account"
+            assert tenant.grant.account is not None, "its key belongs to an account"
             return tenant.grant.account
 
         plan = None if grant.account is None else account

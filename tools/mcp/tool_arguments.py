@@ -35,7 +35,7 @@ Known = Annotated[
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
-Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
+Retired = Annotated[bool, Meta(description="Include what is no longer valid.")]
 Format = Literal["text", "json"]
 MinTrust = Annotated[
     Literal["none", "low", "fair", "full"] | None,
@@ -110,13 +110,13 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         try:
             return msgspec.convert(coerce(given, cls), cls)
         except UnicodeEncodeError:
-            raise msgspec.ValidationError("A text has half of a surrogate pair, which is no character") from None
+            raise msgspec.ValidationError("A text has half of a surrogate pair") from None
 
 
 class Scoped(Arguments):
     """Arguments that name scopes; several ids together mean everything in any of them."""
 
-    user_id: Annotated[Identity | None, Meta(description="Whose it is.")] = None
+    user_id: Annotated[Identity | None, Meta(description="The user's id.")] = None
     agent_id: Identity | None = None
     app_id: Identity | None = None
     run_id: Annotated[Identity | None, Meta(description="One session or task.")] = None
@@ -141,34 +141,34 @@ class Write(Scoped, kw_only=True):
     text: Annotated[Text, Meta(description="One statement, understandable by itself.")]
     name: Annotated[str, Meta(max_length=200, description="An Entity's name, or a title.")] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
-    valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
+    valid_from: Annotated[Time | None, Meta(description="Start of validity (ISO 8601); now if left out.")] = None
     valid_to: Annotated[Time | None, Meta(description="Until when.")] = None
     why: Why = ""
     about: Annotated[
         tuple[Label, ...],
-        Meta(max_length=MAX_ABOUT, description="Names of whom and what it is about."),
+        Meta(max_length=MAX_ABOUT, description="Names of people and things it is about."),
     ] = ()
     derived_from: Annotated[
         tuple[Reference, ...],
-        Meta(max_length=MAX_JOINED, description="Ids of memories that it was made of."),
+        Meta(max_length=MAX_JOINED, description="Ids of memories it was derived from."),
     ] = ()
     contradicts: Annotated[
         tuple[Reference, ...],
         Meta(
             max_length=MAX_JOINED,
-            description="Ids of memories that say otherwise, if nobody knows which is right; else use memory_amend.",
+            description="Ids of memories it contradicts, if nobody knows which is right; else use memory_amend.",
         ),
     ] = ()
-    expires_at: Annotated[Time | None, Meta(description="Hidden from then on.")] = None
-    ttl: Annotated[float | None, Meta(description="Or after seconds.")] = None
-    pinned: Annotated[bool, Meta(description="Always in sight.")] = False
+    expires_at: Annotated[Time | None, Meta(description="When it is hidden.")] = None
+    ttl: Annotated[float | None, Meta(description="Or in seconds.")] = None
+    pinned: Annotated[bool, Meta(description="Keep it first.")] = False
     labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
-    properties: Annotated[dict[str, Any], Meta(description="To recall it by.")] = {}
+    properties: Annotated[dict[str, Any], Meta(description="To filter by.")] = {}
     on_near: Annotated[
         Literal["note", "propose", "supersede_same_subject"],
-        Meta(description="Link or supersede what competes, or tell."),
+        Meta(description="Link or supersede rivals, or report them."),
     ] = "note"
-    idempotency_key: Annotated[Label | None, Meta(description="Under the same key, it writes once.")] = None
+    idempotency_key: Annotated[Label | None, Meta(description="The same key writes once.")] = None
 
 
 class Recall(Listed, kw_only=True):
@@ -177,7 +177,7 @@ class Recall(Listed, kw_only=True):
     query: Annotated[Text, Meta(description="The question.")]
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
-        Meta(description="By session, so many of each."),
+        Meta(description="By session, N hits of each."),
     ] = None
     widen: Annotated[bool, Meta(description="Nearest scope first.")] = False
     paths: Annotated[int, Meta(ge=0, le=MAX_NEIGHBOURS)] = 0
@@ -186,7 +186,7 @@ class Recall(Listed, kw_only=True):
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also what edges join to so many.",
+            description="Also worlds linked to N hits.",
         ),
     ] = 0
     min_trust: MinTrust = None
@@ -225,13 +225,9 @@ class Amend(Arguments):
     """``memory_amend``."""
 
     id: Reference
-    text: Annotated[Text, Meta(description="What holds instead.")]
-    valid_from: Annotated[Time | None, Meta(description="Since when it holds instead (ISO 8601); now if left out.")] = (
-        None
-    )
-    valid_to: Annotated[Time | None, Meta(description="Until when; only this span is rewritten, and the id stays.")] = (
-        None
-    )
+    text: Annotated[Text, Meta(description="The new statement.")]
+    valid_from: Annotated[Time | None, Meta(description="Start of the new one (ISO 8601); now if left out.")] = None
+    valid_to: Annotated[Time | None, Meta(description="Its end; only this span is rewritten, and the id stays.")] = None
     replace_later: Annotated[bool, Meta(description="Rewrite all from valid_from on; the id stays.")] = False
     why: Why = ""
 
@@ -242,7 +238,7 @@ class Retire(Arguments):
     id: Reference
     at: Annotated[Time | None, Meta(description="When it ceased to be true (ISO 8601); now if left out.")] = None
     valid_to: Annotated[Time | None, Meta(description="When it becomes true again, if ever.")] = None
-    members: Annotated[bool, Meta(description="Also what it alone contains.")] = False
+    members: Annotated[bool, Meta(description="Also members of it alone.")] = False
     why: Why = ""
 
 
@@ -271,7 +267,7 @@ class ForgetUser(Arguments, kw_only=True):
 
     user_id: Annotated[Identity, Meta(description="The id of the user.")]
     reason: Annotated[
-        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
+        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, stored for good: its number.")
     ]
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as user:ana.")]
 
@@ -284,12 +280,11 @@ class EraseLiteral(Arguments, kw_only=True):
         str, Meta(min_length=2, max_length=1_048_576, description='As N-Triples has it: "tea", "tea"@en.')
     ]
     reason: Annotated[
-        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
+        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, stored for good: its number.")
     ]
-    everywhere: Annotated[bool, Meta(description="From every world that ever stated it, not this one alone.")] = False
+    everywhere: Annotated[bool, Meta(description="From every world that ever stated it.")] = False
     statements: (
-        Annotated[int, Meta(ge=0, description="The plan's number of statements; left out, the answer is the plan.")]
-        | None
+        Annotated[int, Meta(ge=0, description="The plan's number of statements; without it, show the plan.")] | None
     ) = None
 
 
@@ -307,7 +302,7 @@ class WorkingAdd(WorkingScope, kw_only=True):
 
     text: Annotated[Text, Meta(description="What was said.")]
     role: Annotated[Label, Meta(description="Who said it: user, assistant, tool.")] = "user"
-    ttl_minutes: Annotated[float, Meta(gt=0, le=10_080, description="Expires after so many minutes.")] = 60.0
+    ttl_minutes: Annotated[float, Meta(gt=0, le=10_080, description="Expires after N minutes.")] = 60.0
 
 
 class WorkingGet(WorkingScope, kw_only=True):
@@ -320,16 +315,16 @@ class Consolidate(Arguments, kw_only=True):
     """``memory_consolidate``."""
 
     min_age_hours: Annotated[
-        float, Meta(ge=0, le=876_000, description="Summarize only what began at least so many hours ago.")
+        float, Meta(ge=0, le=876_000, description="Summarize only what began at least N hours ago.")
     ] = 24.0
-    dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be written.")] = False
+    dry_run: Annotated[bool, Meta(description="Write nothing, and show what would be written.")] = False
     limit: Annotated[int, Meta(ge=1, le=10_000, description="The most summaries to write.")] = 100
 
 
 class Dream(Arguments, kw_only=True):
     """``memory_dream``."""
 
-    dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be done.")] = False
+    dry_run: Annotated[bool, Meta(description="Write nothing, and show what would be done.")] = False
     max_deprecation_ratio: Annotated[
         float, Meta(ge=0.1, le=0.9, description="The share of the assessed memories that may be deprecated.")
     ] = 0.5
@@ -365,9 +360,9 @@ class MarkMemory(Arguments):
     """``memory_mark``."""
 
     id: Reference
-    pinned: Annotated[bool | None, Meta(description="Pin it, so that it comes first and is never hidden; or not.")] = (
-        None
-    )
+    pinned: Annotated[
+        bool | None, Meta(description="Pin it, so that it comes first and is never hidden; false unpins.")
+    ] = None
     expires_at: Annotated[
         Time | None, Meta(description="Hide it from then on (ISO 8601). It stays true; never lifts that.")
     ] = None
@@ -382,7 +377,7 @@ class TagMemory(Arguments):
     id: Reference
     tag: Annotated[Label, Meta(description="Such as published or decided.")]
     version: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="Which version; what holds now if left out.")
+        Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="The version; the current one if left out.")
     ] = None
     remove: Annotated[bool, Meta(description="Remove the tag.")] = False
     why: Why = ""
@@ -415,9 +410,9 @@ class PlanWithdrawal(Arguments):
     """``memory_plan_withdrawal``."""
 
     id: Annotated[Reference | None, Meta(description="A memory or session: it and all inside.")] = None
-    author: Annotated[Label | None, Meta(description="Whatever this author wrote.")] = None
-    since: Annotated[Time | None, Meta(description="Only what was written then or later.")] = None
-    until: Annotated[Time | None, Meta(description="Only what was written before.")] = None
+    author: Annotated[Label | None, Meta(description="Everything by this author.")] = None
+    since: Annotated[Time | None, Meta(description="Only what was written at this time or later.")] = None
+    until: Annotated[Time | None, Meta(description="Only what was written before this time.")] = None
     how: Annotated[Literal["contract", "deprecate", "flag"], Meta(description="End, hide or tag it.")] = "contract"
     dependents: Annotated[bool, Meta(description="Also what depends on it.")] = False
     questions: Annotated[list[Label], Meta(max_length=10, description="Questions to ask with and without it.")] = []
@@ -427,7 +422,7 @@ class PlanWithdrawal(Arguments):
 class Withdraw(PlanWithdrawal, kw_only=True):
     """``memory_withdraw``."""
 
-    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
+    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="The reason, which is stored.")]
     changes: Annotated[int, Meta(ge=1, description="How many memories the plan said would change.")]
 
 
@@ -435,7 +430,7 @@ class Undo(Arguments):
     """``memory_undo``."""
 
     seq: Annotated[int, Meta(ge=1, le=1_000_000_000_000, description="The commit to undo, as its answer named it.")]
-    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
+    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="The reason, which is stored.")]
 
 
 class ForkWorld(Arguments):
@@ -597,8 +592,8 @@ class WriteAt(Arguments):
     """``memory_write_at``."""
 
     kref: Annotated[KrefText, Meta(description=f"{_KREF}: project and space are made if they are not there.")]
-    text: Annotated[Text, Meta(description="What it says.")]
-    valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
+    text: Annotated[Text, Meta(description="The text.")]
+    valid_from: Annotated[Time | None, Meta(description="Start of validity (ISO 8601); now if left out.")] = None
     why: Why = ""
 
 
@@ -624,7 +619,7 @@ class Prefer(Arguments):
         Literal["acted_upon", "succeeded", "reversed"] | None,
         Meta(description="The outcome of acting on it; left out, it is a statement."),
     ] = None
-    inferred: Annotated[bool, Meta(description="True if nobody said it and you conclude it.")] = False
+    inferred: Annotated[bool, Meta(description="True if you conclude it and nobody said it.")] = False
     why: Why = ""
 
 
@@ -703,8 +698,8 @@ class Contract(Arguments):
             description="{id, predicate, value} each; of several, the least entrenched are dropped.",
         ),
     ]
-    do: Annotated[bool, Meta(description="Do it; left out, only show what would change.")] = False
-    whole: Annotated[bool, Meta(description="Also drop everything said beside it.")] = False
+    do: Annotated[bool, Meta(description="Do it; without it, only show what would change.")] = False
+    whole: Annotated[bool, Meta(description="Also drop the rest of those versions.")] = False
     each: Annotated[bool, Meta(description="Drop all of them.")] = False
     why: Why = ""
 
@@ -749,9 +744,7 @@ class Shown(Arguments):
 class AskedOf(Arguments):
     """Arguments of the prompt ``what_is_known``."""
 
-    about: Annotated[
-        str, Meta(min_length=1, max_length=2_000, description="Whom or what: a name, a topic, a question.")
-    ]
+    about: Annotated[str, Meta(min_length=1, max_length=2_000, description="A name, a topic or a question.")]
     valid: Annotated[Time | None, Meta(description="True at this time (ISO 8601); now if left out.")] = None
     known: Annotated[Time | None, Meta(description="As learned by this time (ISO 8601); now if left out.")] = None
     user_id: Annotated[Identity | None, Meta(description="Only what is about or belongs to this person.")] = None

@@ -1102,7 +1102,7 @@ def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
             yield f"- {word} {', '.join(ref[:SHORT] for ref in refs[:MAX_BRIEF])}{more}"
     if memory.trust is not None and memory.trust != "full":
         yield f"- trust: {memory.trust}"
-    yield from (f"- may hold no more: {why}" for why in memory.stale)
+    yield from (f"- may no longer be valid: {why}" for why in memory.stale)
     for other in memory.earlier if isinstance(memory, Found) else ():
         yield f"- earlier, {_days(other)}: {one_line(other.text)}"
 

@@ -59,7 +59,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     """``memory_write``."""
     labels = session.labels(given, writes=True)
     if not labels:
-        raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
+        raise InputError("No scope was given", "Give at least one of user_id, agent_id, app_id and run_id")
     _check_labels(labels)
     _check_text(given.text)
     check_statement_type(given.type)
@@ -169,8 +169,8 @@ def _compare_and_write(
     answer = _answer(session, receipt, memory)
     if is_purged:
         answer.notes.append(
-            f"{memory} was written by the same call under this idempotency_key, and a scope of it was purged since, so"
-            " nothing was written now. Use a new key to write it again"
+            f"{memory} was written by the same call under this idempotency_key, and one of its scopes was purged"
+            " later, so nothing was written now. Use a new key to write it again"
         )
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
@@ -308,8 +308,8 @@ def _describe_restatement(
     receipt.raise_if_refused()
     answer = _answer(session, receipt, ref)
     changed = memory_scopes.restatement_changes(session.db, receipt, ref)
-    besides = ["it is linked to what is near"] if links else []
-    besides += ["more was written of it"] if changed else []
+    besides = ["it is linked to near memories"] if links else []
+    besides += ["more was written about it"] if changed else []
     effects = " and ".join(besides) or "nothing else was written"
     source = "" if end is not None and end.was_ended else "it has one more source now, and "
     answer.notes.append(f"{ref} says so already: {source}{effects}")
@@ -448,7 +448,7 @@ def _named_memories(session: Session, view: View, given: tool_arguments.Write) -
     for other in contradicted:
         if answer_notes.has_ended(view, other) and not _may_be_retry(view, given, other):
             raise InputError(
-                f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
+                f"{other.ref} is no longer valid, so nothing can contradict it: {_excerpt(other)}",
                 "Leave it out of contradicts",
             )
     by_edge_type = {"derived_from": sources, "contradicts": contradicted}
@@ -644,7 +644,9 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
 def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_results.Done:
     """``memory_attach``: attaches a pointer and never opens it."""
     if given.remove == (given.location is not None):
-        raise InputError("Either location or remove is given", "Give location to attach, remove=true to take it off")
+        raise InputError(
+            "Both location and remove were given, or neither", "Give location to attach it, remove=true to remove it"
+        )
     item = session.statement(session.view(), given.id).ref
     if given.location is None:
         receipt = session.db.detach(item, given.name, why=given.why)
@@ -669,7 +671,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     view = session.view()
     old = session.statement(view, given.id)
     if old.erased:
-        raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
+        raise InputError(f"The text of {old.ref} was erased", "Save what is true with memory_write")
     if given.valid_to is not None or given.replace_later:
         return _rewrite_span(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
@@ -709,7 +711,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     answer = _answer(session, tx.receipt, tx.receipt.refs[0])
     answer.notes.append(_describe_ended(session, old))
     if until is not None:
-        answer.notes.append(f"It holds until {until}, when {old.ref} was to end")
+        answer.notes.append(f"It is valid until {until}, the former end of {old.ref}")
     if is_over:
         answer.notes.append(memory_scopes.dropped_deadline_note(old.ref))
     answer.notes.extend(_future_notes(session, answer.id, since))
@@ -746,7 +748,7 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     until = end_of_last if given.valid_to is None else parse_time(given.valid_to, "valid_to")
     holding = view.history(ref, during=Valid(since, until)) if since < until else []
     if any(version.content == given.text for version in holding):
-        return _unchanged_answer(session, view, ref, f"{ref} says so in this span: nothing was written")
+        return _unchanged_answer(session, view, ref, f"{ref} already says that in this span: nothing was written")
     receipt = session.db.revise(
         ref,
         content=given.text,
@@ -778,21 +780,21 @@ def _answer_repeated_amendment(
     has_ended, ends = answer_notes.has_ended(view, old), format_time(old.valid.end)
     if not replacements:
         message = f"ended {ends}" if has_ended else f"ends {ends}"
-        message = message if old.valid.start < old.valid.end else "holds at no time"
-        message = f"{old.ref} {message}, and nothing holds in its place"
-        raise InputError(message, "Save what holds with memory_write")
+        message = message if old.valid.start < old.valid.end else "is never valid"
+        message = f"{old.ref} {message}, and nothing replaced it"
+        raise InputError(message, "Save what is true with memory_write")
     same = next((successor for successor in replacements if successor.content == text), None)
     if same is None:
         message = (
-            f"holds no more: {replacements[0].ref} took"
+            f"is no longer valid: {replacements[0].ref} took"
             if has_ended
             else f"holds until {ends}: {replacements[0].ref} takes"
         )
         raise InputError(
             f"{old.ref} {message} its place, and says {_excerpt(replacements[0])}",
-            f"Amend {replacements[0].ref} if that is not right either",
+            f"Amend {replacements[0].ref} if that is wrong too",
         )
-    return _unchanged_answer(session, view, same.ref, f"{old.ref} had been amended so before: nothing was written")
+    return _unchanged_answer(session, view, same.ref, f"{old.ref} already had this amendment: nothing was written")
 
 
 def _unchanged_answer(session: Session, view: View, ref: str, message: str) -> tool_results.Done:
@@ -821,7 +823,7 @@ def _describe_ended(session: Session, old: World) -> str:
     view = session.view()
     found = next(each for each in session.around(view, old.ref).history(old.ref) if each.number == old.number)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
-    held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
+    held = f"was valid from {start} until {end}" if start != end else f"is never valid now: it began at {start}"
     return f"Superseded {old.ref}, which {held}: {_excerpt(old)}"
 
 
@@ -857,7 +859,7 @@ def _loss_notes(session: Session, receipt: Receipt) -> list[str]:
         since = format_time(loss.valid_from)
         version = "" if loss.version is None else f", in its version {loss.version},"
         what = "The relation " if loss.version is None else ""
-        notes.append(f"{what}{loss.ref} holds no more{version} from {since} {until}")
+        notes.append(f"{what}{loss.ref} is no longer valid{version} from {since} {until}")
     return notes + ([f"{len(lost) - MAX_LOST} more lost times"] if len(lost) > MAX_LOST else [])
 
 
@@ -884,13 +886,11 @@ def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) 
     """``memory_purge_scope``."""
     scopes = _require_scopes(session, session.view(), given)
     if any(scope.ref == session.world for scope in scopes):
-        raise InputError(
-            f"{scopes[0].name} is the world that is served here", "End what it contains with memory_retire_all"
-        )
+        raise InputError(f"{scopes[0].name} is the world of this server", "Retire its memories with memory_retire_all")
     if not _is_scope_name(given.confirm, scopes[0].name) and not _ask_confirmation(session, given, scopes, call):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
-            f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
+            f"This retires the scope and everything in it. To continue, give confirm={scopes[0].name!r}",
         )
     return _retire_memories(session, call, scopes, given.why, itself=True)
 
@@ -912,12 +912,14 @@ def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:
-        raise InputError("One world is served here, and its operator withdraws", "An operator uses `worlddb withdraw`")
+        raise InputError(
+            "This server serves one world, and only an operator withdraws", "An operator uses `worlddb withdraw`"
+        )
     plan = read_tools.make_withdrawal_plan(session, given)
     if len(plan.changes) != given.changes:
         raise InputError(
             f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",
-            "Look at memory_plan_withdrawal with the same arguments, and give what it says under changes",
+            "Call memory_plan_withdrawal with the same arguments, and give its number of changes",
         )
     receipt = session.db.withdraw(plan, why=given.reason)
     receipt.raise_if_refused()
@@ -930,7 +932,7 @@ def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_resul
     """``memory_undo``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and a commit may reach beyond it", "An operator uses `worlddb undo`"
+            "This server serves one world, and a commit may reach beyond it", "An operator uses `worlddb undo`"
         )
     receipt = session.db.undo(given.seq, why=given.reason)
     receipt.raise_if_refused()
@@ -1038,7 +1040,7 @@ def define_relation(session: Session, given: tool_arguments.DefineRelation, call
     """``memory_define_relation``, for the whole store; a server has it only if its operator says so."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and the relation would be the whole store's",
+            "This server serves one world, and a relation is for the whole store",
             "An operator declares it with `worlddb relation`",
         )
     receipt = session.db.define_relation(
@@ -1067,12 +1069,12 @@ def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) 
     """``memory_set_profile``; a server has it only if its operator says so, since it decides what others may write."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and its operator sets profiles", "An operator uses `worlddb vocabulary`"
+            "This server serves one world, and only an operator sets profiles", "An operator uses `worlddb vocabulary`"
         )
     world = None if given.id is None else session.get(session.view(), given.id).ref
     if given.lift:
         if given.profile or given.node_types or given.relations:
-            raise InputError("lift goes with no profile", "Leave one of them out")
+            raise InputError("lift was given with a profile", "Leave one of them out")
         receipt = session.db.lift_profile(world, why=given.why)
     else:
         types, relations = given.node_types, given.relations
@@ -1085,7 +1087,7 @@ def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) 
     """``memory_set_beliefs``, for the whole store; a server has it only if its operator says so."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and what counts as believed is the whole store's",
+            "This server serves one world, and belief settings are for the whole store",
             "An operator sets it with `worlddb belief-settings`",
         )
     receipt = session.db.set_beliefs(
@@ -1104,7 +1106,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     """``memory_forget_user``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and what is a user's may reach beyond it",
+            "This server serves one world, and the data of a user may reach beyond it",
             "An operator does it with `worlddb forget-user`",
         )
     label = Label("user", given.user_id)
@@ -1114,7 +1116,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     if not _is_scope_name(given.confirm, str(label)):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
-            f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",
+            f"This erases all of their data for good. To continue, give confirm={str(label)!r}",
         )
     if not refs:
         receipt = session.db.forget_user(given.user_id, reason=given.reason)
@@ -1143,7 +1145,8 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
     """``memory_erase_literal``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and its forks may lie beyond it", "An operator uses `worlddb erase --literal`"
+            "This server serves one world, and its forks may lie beyond it",
+            "An operator uses `worlddb erase --literal`",
         )
     ref, db = session.get(session.view(), given.id).ref, session.db
     plan = db.literal_erasure_plan(ref, given.literal, everywhere=given.everywhere)
@@ -1155,7 +1158,7 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
     if given.statements != plan.statements:
         raise InputError(
             f"{plan.statements} statements would lose it, not {given.statements}, so nothing was done",
-            "Leave statements out to see the plan, and give what it says",
+            "Leave statements out to see the plan, and give its number",
         )
     receipt = db.erase_literal(ref, given.literal, reason=given.reason, everywhere=given.everywhere)
     receipt.raise_if_refused()
@@ -1198,7 +1201,7 @@ def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_res
     """``memory_dream``, which asks no model; a server has it only if its operator says so."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and a dream goes over the whole store",
+            "This server serves one world, and a dream covers the whole store",
             "An operator does it with `worlddb dream`",
         )
     return dream_record(
@@ -1226,7 +1229,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
     """``memory_consolidate``, which asks no model; a server has it only if its operator says so."""
     if session.world is not None:
         raise InputError(
-            "One world is served here, and a consolidation goes over the whole store",
+            "This server serves one world, and a consolidation covers the whole store",
             "An operator does it with `worlddb consolidate`",
         )
     done = session.db.consolidate(min_age=given.min_age_hours * 3600, dry_run=given.dry_run, limit=given.limit)
@@ -1279,7 +1282,7 @@ def _retire_memories(session: Session, call: Call, scopes: list[World], why: str
     kept = (note for note in receipt.notes if note.code != "never_valid" or not planned.issuperset(note.refs))
     answer = _answer(session, msgspec.structs.replace(receipt, notes=tuple(kept)), scope_refs[0], retired=len(found))
     of_all = f"of the {len(found)}"
-    answer.notes += [f"Ended before they began: {len(planned)} {of_all}, which hold at no time now"] if planned else []
+    answer.notes += [f"Ended before they began: {len(planned)} {of_all}, which are never valid now"] if planned else []
     answer.notes += [f"Ended while hidden, by a deadline or as deprecated: {len(hidden)} {of_all}"] if hidden else []
     return answer
 

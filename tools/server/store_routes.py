@@ -84,7 +84,7 @@ def log(store: ClientStore, request: Request) -> Reply:
     """Events, in log order."""
     query: types.ReadLog = request.query
     if not store.commits and (query.first, query.last) != (1, None):
-        raise worlddb.InputError("Commits have no numbers here", "Leave out first and last")
+        raise worlddb.InputError("Commits have no numbers in this world", "Leave out first and last")
     paged = store.page_view("the log", query)
     ref = None if query.ref is None else store.ref(paged.view, query.ref)
     found = paged.view.log(query.first, query.last, ref=ref, skip=paged.offset)

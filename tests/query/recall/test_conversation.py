@@ -176,7 +176,7 @@ def test_how_much_of_a_text_is_statements_is_told_in_words() -> None:
     assert extract_statements("user: I moved to Porto last week.").percent == 100
     assert extract_statements("I moved to Porto last week. Is it any good in the winter?").percent == 46
     assert extract_statements("I live here. So it goes, my friend.").percent == 62, (
-        "a sentence of three words is no statement"
+        "a sentence of three words is not a statement"
     )
 
 

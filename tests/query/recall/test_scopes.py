@@ -78,7 +78,7 @@ def test_a_scope_without_a_hit_widens_too(talks: Talks) -> None:
         ({"scopes": ["acme"] * 17}, "17 scopes were given"),
         ({"scopes": "acme"}, "scopes is str, not a list"),
         ({"scopes": ["acme"], "world": "acme"}, "Both world and scopes"),
-        ({"scopes": ["acme"], "receipt": True}, "of several scopes"),
+        ({"scopes": ["acme"], "receipt": True}, "cover several scopes"),
         ({"scopes": ["nobody"]}, "nobody"),
     ],
 )

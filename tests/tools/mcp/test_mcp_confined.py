@@ -443,9 +443,9 @@ def test_notes_are_those_of_a_store_in_which_there_is_nothing_else(tmp_path: Pat
         umbrellas = wrote("umbrellas")
         db.link(umbrellas, "derived_from", fact)
         notes = write_tools.retire(session, tool_arguments.Retire(id=base), call).notes
-        assert notes == [f"{base} ends or says something else, and these rest on it: {', '.join(resting)}"]
+        assert notes == [f"{base} ends or changes, and these depend on it: {', '.join(resting)}"]
         assert functions.forget(db, fact, world=mine)["notes"] == [
-            f"{fact} ends or says something else, and these rest on it: {umbrellas}"
+            f"{fact} ends or changes, and these depend on it: {umbrellas}"
         ]
 
 
@@ -467,7 +467,7 @@ def test_who_is_served_a_users_world_means_it_by_the_users_name(tmp_path: Path, 
         assert mem.profile().people == {"Home": 2}
         call(desk, "memory_write", text="The run is on.", run_id="r", **user)
         assert {hit.content for hit in mem.recall("home, the run").hits} >= {"The run is on.", "Home is warm."}
-        with pytest.raises(InputError, match="the world that is served"):
+        with pytest.raises(InputError, match="the world of this server"):
             call(desk, "memory_purge_scope", kind="user", scope_id="ana", confirm="user:ana", why="w")
         call(desk, "memory_retire_all", kind="user", scope_id="ana", why="w")
         kept = mem.db.view().get(served)

@@ -39,7 +39,7 @@ def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: world
     with pytest.raises(InputError) as raised:
         call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
     assert f"{new} took its place, and says “Ada is allergic to nuts and soy.”" in raised.value.message
-    assert raised.value.remedy == f"Amend {new} if that is not right either"
+    assert raised.value.remedy == f"Amend {new} if that is wrong too"
     assert db.head() == head
     last = call(desk, "memory_amend", id=new, text="Ada is allergic to nuts, soy and milk.")["id"]
     with pytest.raises(InputError, match=f"{last} took its place"):
@@ -55,7 +55,7 @@ def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
     first, head = call(desk, "memory_amend", **given), db.head()
     again = call(desk, "memory_amend", **given)
     assert (again["id"], again["outcome"], again["written_at"]) == (first["id"], "unchanged", None)
-    assert again["notes"] == [f"{old} had been amended so before: nothing was written"] and db.head() == head
+    assert again["notes"] == [f"{old} already had this amendment: nothing was written"] and db.head() == head
     (tool,) = (tool for tool in TOOLS if tool.name == "memory_amend")
     assert tool.idempotent and not tool.destructive
 
@@ -69,7 +69,7 @@ def test_an_amendment_that_arrives_late_takes_its_place_in_between(db: worlddb.D
     given = {"id": rent, "text": "The rent is 175.", "valid_from": "2025-01-01"}
     late = call(desk, "memory_amend", **given)
     assert (
-        f"{late['id']} does not hold where {later} does, which takes the same place and begins later" in late["notes"]
+        f"{late['id']} is not valid where {later} is, which replaces the same memory and begins later" in late["notes"]
     )
 
     def held() -> list[list[str]]:
@@ -80,7 +80,7 @@ def test_an_amendment_that_arrives_late_takes_its_place_in_between(db: worlddb.D
     head = db.head()
     again = call(desk, "memory_amend", **given)
     assert (again["id"], again["outcome"]) == (late["id"], "unchanged") and db.head() == head
-    with pytest.raises(InputError, match=f"holds no more: {late['id']} took its place"):
+    with pytest.raises(InputError, match=f"is no longer valid: {late['id']} took its place"):
         call(desk, "memory_amend", id=rent, text="The rent is 170.", valid_from="2025-01-01")
     call(desk, "memory_amend", id=rent, text="The rent is 190.", valid_from="2024-09-01")
     assert held() == [["The rent is 150."], ["The rent is 175."], ["The rent is 190."]]
@@ -104,7 +104,7 @@ def test_an_amendment_that_begins_before_what_it_amends_leaves_no_two_that_hold(
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada lives in Oslo.", valid_from="2024-06-01")["id"]
     bonn = call(desk, "memory_amend", id=oslo, text="Ada lives in Bonn.", valid_from="2024-03-01")
-    assert f"{riga} ends earlier than it had: what took its place now begins earlier" in bonn["notes"]
+    assert f"{riga} ends earlier than before: its replacement now begins earlier" in bonn["notes"]
 
     def held(valid: str, known: int | None = None) -> list[str]:
         found = call(desk, "memory_as_of", query="where does Ada live?", valid=valid, known=known, user_id="ada")
@@ -121,7 +121,7 @@ def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: wor
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
-    told = f"{jelgava['id']} does not hold where {oslo} does, which takes the same place and begins later"
+    told = f"{jelgava['id']} is not valid where {oslo} is, which replaces the same memory and begins later"
     assert told in jelgava["notes"]
     assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Jelgava."]
     later = call(desk, "memory_as_of", query="where does Ada live?", valid="2999-02-01", user_id="ada")
@@ -129,7 +129,7 @@ def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: wor
     head = db.head()
     with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {oslo} takes its place") as raised:
         call(desk, "memory_amend", id=jelgava["id"], text="Ada lives in Bonn.", valid_from="2999-03-01")
-    assert raised.value.remedy == f"Amend {oslo} if that is not right either" and db.head() == head
+    assert raised.value.remedy == f"Amend {oslo} if that is wrong too" and db.head() == head
 
 
 def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Database) -> None:
@@ -140,7 +140,7 @@ def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Data
     bonn = call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
     assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in bonn["notes"])
     assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Riga."]
-    with pytest.raises(InputError, match=f"holds no more: {bonn['id']} took its place"):
+    with pytest.raises(InputError, match=f"is no longer valid: {bonn['id']} took its place"):
         call(desk, "memory_amend", id=oslo, text="Ada will live in Paris.")
     early = call(desk, "memory_amend", id=bonn["id"], text="Ada lives in Bonn.", valid_from="2024-01-01")["id"]
     assert [row["id"] for row in call(desk, "memory_list", user_id="ada")["memories"]] == [early]
@@ -174,7 +174,7 @@ def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Datab
     same = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
     assert (same["id"], same["outcome"]) == (plan["id"], "unchanged")
     jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
-    assert any(note.startswith(f"{jelgava['id']} does not hold where {plan['id']} does") for note in jelgava["notes"])
+    assert any(note.startswith(f"{jelgava['id']} is not valid where {plan['id']} is") for note in jelgava["notes"])
     bonn = call(desk, "memory_amend", id=plan["id"], text="Ada will live in Bonn.")
     with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {bonn['id']} takes its place"):
         call(desk, "memory_amend", id=jelgava["id"], text="Ada lives on.", valid_from="2999-06-01")
@@ -194,8 +194,8 @@ def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_close
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     notes = call(desk, "memory_retire", id=oslo)["notes"]
-    assert f"{riga} still ends where {oslo} was to take its place, and nothing holds after it" in notes[-1]
-    with pytest.raises(InputError, match=f"{oslo} holds at no time, and nothing holds in its place"):
+    assert f"{riga} still ends where {oslo} was to replace it, and nothing is valid after it" in notes[-1]
+    with pytest.raises(InputError, match=f"{oslo} is never valid, and nothing replaced it"):
         call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
     stays = call(desk, "memory_amend", id=riga, text="Ada lives in Riga.")
     assert stays["outcome"] == "committed"
@@ -208,7 +208,7 @@ def test_an_amendment_of_what_was_given_an_end_keeps_it(db: worlddb.Database) ->
     call(desk, "memory_retire", id=boat, at="2999-01-01")
     for text in ("Ada rents a yacht.", "Ada rents a ship."):
         made = call(desk, "memory_amend", id=boat, text=text)
-        assert f"It holds until 2999-01-01T00:00:00Z, when {boat} was to end" in made["notes"]
+        assert f"It is valid until 2999-01-01T00:00:00Z, the former end of {boat}" in made["notes"]
         boat = made["id"]
         assert call(desk, "memory_read", id=boat)["valid_to"] == "2999-01-01T00:00:00Z"
 
@@ -219,11 +219,11 @@ def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: 
     none = write(desk, "The lease allows no pets.", valid_from="2024-01-01", contradicts=[pets])
     dogs = call(desk, "memory_amend", id=pets, text="The lease allows dogs.")
     (told,) = (note for note in dogs["notes"] if "contradicts" in note)
-    assert told.startswith(f"{pets} ends, so it contradicts {none} no more, which goes on to hold.")
+    assert told.startswith(f"{pets} ends, so it no longer contradicts {none}, which stays valid.")
     assert call(desk, "memory_conflicts")["conflicts"] == []
     newer = call(desk, "memory_write", text="Only cats are allowed.", user_id="ada", contradicts=[none])["id"]
     retired = call(desk, "memory_retire", id=newer)
-    assert any(note.startswith(f"{newer} ends, so it contradicts {none} no more") for note in retired["notes"])
+    assert any(note.startswith(f"{newer} ends, so it no longer contradicts {none}") for note in retired["notes"])
 
 
 def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
@@ -231,9 +231,9 @@ def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb
     old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=old, at="2021-01-01")
     head = db.head()
-    with pytest.raises(InputError, match="ended 2021-01-01T00:00:00Z, and nothing holds in its place") as raised:
+    with pytest.raises(InputError, match="ended 2021-01-01T00:00:00Z, and nothing replaced it") as raised:
         call(desk, "memory_amend", id=old, text="Ada rents a yacht.")
-    assert raised.value.remedy == "Save what holds with memory_write" and db.head() == head
+    assert raised.value.remedy == "Save what is true with memory_write" and db.head() == head
     coming = write(desk, "Ada will rent a boat.", valid_from="2999-01-01")
     assert call(desk, "memory_amend", id=coming, text="Ada will buy a boat.", valid_from="2999-06-01")["id"]
     ending = write(desk, "Ada has a lease.")
@@ -325,7 +325,7 @@ def test_a_call_that_is_made_again_after_its_scope_was_purged_is_told_so(db: wor
         head = db.head()
         again = call(desk, "memory_write", **given)
         assert again["id"] == made["id"] and db.head() == head
-        assert "purged since, so nothing was written now" in again["notes"][-1]
+        assert "purged later, so nothing was written now" in again["notes"][-1]
         changes: list[dict[str, Any]] = [{"text": "tea"}, {"about": []}, {"run_id": "8"}]
         for change in changes:
             with pytest.raises(worlddb.IdempotencyConflict):
@@ -456,8 +456,8 @@ def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> 
     desk = Session(db)
     old = write(desk, "Ada lives in Riga.")
     told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
-    assert told[0] == f"{old} ended at or before its beginning, so it holds at no time. Write it again if it did hold"
-    assert call(desk, "memory_retire", id=old)["notes"][:1] == [f"{old} had ended before and stays as it was"]
+    assert told[0] == f"{old} ended at or before its beginning, so it is never valid. Write it again if it was true"
+    assert call(desk, "memory_retire", id=old)["notes"][:1] == [f"{old} had already ended and is unchanged"]
     write(desk, "leads search", name="Sarah Chen", type="Entity")
     staged = call(desk, "memory_write", text="chess", name="Sarah Chen", type="Entity", user_id="ada")
     assert staged["notes"] == [
@@ -470,11 +470,11 @@ def test_the_functions_for_agents_replace_what_holds_alone(db: worlddb.Database)
     old = remember(db, "Ana lives in Lisbon.")["id"]
     new = remember(db, "Ana lives in Porto.", replaces=old)["id"]
     head = db.head()
-    with pytest.raises(InputError, match=f"not true any more: {new} took its place") as raised:
+    with pytest.raises(InputError, match=f"not true any more: {new} replaced it") as raised:
         remember(db, "Ana lives in Faro.", replaces=old)
     assert raised.value.remedy == f"Replace {new}"
     forget(db, new)
-    with pytest.raises(InputError, match="nothing holds in its place") as raised:
+    with pytest.raises(InputError, match="nothing replaced it") as raised:
         remember(db, "Ana lives in Faro.", replaces=new)
     assert raised.value.remedy == "Leave out replaces" and db.head().seq == head.seq + 1
     assert recall(db, "where does Ana live?") == []
@@ -493,7 +493,7 @@ def test_another_text_under_the_key_of_an_erased_one_is_told_as_not_written(
     assert again["id"] == old and db.head() == head
     (note,) = again["notes"]
     assert (
-        note.startswith(f"{old} was written or found under this idempotency_key, and erased since")
+        note.startswith(f"{old} was written or found under this idempotency_key, and erased later")
         and "nothing was" in note
     )
 
@@ -528,7 +528,7 @@ def test_a_session_or_a_person_is_no_memory_to_retire_or_amend(db: worlddb.Datab
     worlddb.memory(db, user="ada", session="call").add([{"role": "user", "content": "Hello, it is raining."}])
     (chat,), (entry, *_) = db.view().find(type="Session"), db.view().find(name="Ada", type="Entity")
     head = db.head()
-    for ref, wrong in ((chat.ref, "contains memories"), (entry.ref, "the name of a person")):
+    for ref, wrong in ((chat.ref, "contains memories"), (entry.ref, "the entry of a person")):
         for tool, given in (("memory_retire", {}), ("memory_amend", {"text": "Ada is gone."})):
             with pytest.raises(InputError, match=wrong):
                 call(desk, tool, id=ref, **given)
@@ -579,7 +579,7 @@ def test_all_of_a_scope_ends_with_what_is_to_come_or_is_hidden(
     done = call(desk, "memory_purge_scope" if purges else "memory_retire_all", **given)
     assert done["retired"] == 6
     assert done["notes"] == [
-        "Ended before they began: 2 of the 6, which hold at no time now",
+        "Ended before they began: 2 of the 6, which are never valid now",
         "Ended while hidden, by a deadline or as deprecated: 1 of the 6",
     ]
     call(desk, "memory_mark", id=hidden, expires_at="never")

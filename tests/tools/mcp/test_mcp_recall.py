@@ -187,7 +187,7 @@ def test_an_answer_says_which_space_was_compared_and_what_has_no_vector_yet(db: 
             tx.create("Fact", "", content=text)
     before = call(desk, "memory_recall", query=QUESTION)
     assert before["space"] is None
-    assert [note for note in before["notes"] if "Not searched by meaning" in note and "embedded yet" in note]
+    assert [note for note in before["notes"] if "not by meaning" in note and "embedded yet" in note]
     db.embed()
     after = call(desk, "memory_recall", query=QUESTION)
     assert (after["space"], after["notes"]) == (db.spaces()[0].name, [])

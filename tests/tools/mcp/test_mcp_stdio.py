@@ -82,7 +82,7 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
         ("memory_write", {"text": "x", "user_id": ["a"]}, "invalid_arguments"),
         ("memory_write", {"text": "x", "user_id": "a", "author": "boss"}, "unknown field"),
         ("memory_write", {"text": "x" * 200_000, "user_id": "a"}, "invalid_arguments"),
-        ("memory_write", {"text": "x"}, "No scope was named"),
+        ("memory_write", {"text": "x"}, "No scope was given"),
         ("memory_write", {"text": "x", "user_id": "a", "valid_from": "yesterday"}, "invalid_time"),
         ("memory_read", {"id": "zzzz"}, "invalid_arguments"),
         ("memory_read", {"id": "abcdef"}, "unknown_reference"),
@@ -181,7 +181,7 @@ def test_a_request_that_is_no_text_is_answered_with_what_is_wrong(tmp_path: Path
         out = run.ended()
     answers = {told["id"]: told for told in map(json.loads, out.splitlines())}
     assert "0xe9, is not UTF-8. Send it" in answers[2]["error"]["message"]
-    assert "\\ud800, which is no character" in answers["x"]["error"]["message"]
+    assert "\\ud800. Send it" in answers["x"]["error"]["message"]
     assert "error" not in answers.get(4, {})
 
 

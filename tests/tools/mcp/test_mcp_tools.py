@@ -107,7 +107,8 @@ def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
     old = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", run_id="7", valid_from="2020-01-01")
     new = call(desk, "memory_amend", id=old["id"], text="Ada lives in Oslo.", valid_from="2024-01-01", why="she moved")
     assert new["notes"][-1] == (
-        f"Superseded {old['id']}, which held from 2020-01-01T00:00:00Z until 2024-01-01T00:00:00Z: “Ada lives in Riga.”"
+        f"Superseded {old['id']}, which was valid from 2020-01-01T00:00:00Z until 2024-01-01T00:00:00Z: “Ada lives"
+        " in Riga.”"
     )
     for scope in ({"user_id": "ada"}, {"run_id": "7"}):
         assert texts(call(desk, "memory_list", **scope)) == ["Ada lives in Oslo."]
@@ -588,7 +589,7 @@ def test_sets_of_tools_are_joined_and_the_core_is_short(db: worlddb.Database) ->
         assert await listed_characters(core) <= 8_000
         assert await listed_characters(MemoryServer(session)) <= 13_000
         assert ["memory_as_of" in str(each.instructions) for each in (core, MemoryServer(session))] == [False, True]
-        with pytest.raises(MCPError, match="of the set time, which --tools can add"):
+        with pytest.raises(MCPError, match="in the set time, which --tools can add"):
             await core.call_tool("memory_as_of", {})
 
     anyio.run(work)
@@ -713,7 +714,7 @@ def test_a_default_user_needs_no_id_and_a_misspelt_one_is_told(db: worlddb.Datab
     (told,) = call(desk, "memory_list", user_id="bem")["notes"]
     assert told.startswith("There is no scope user:bem. Did you mean user:ben?")
     begun = call(desk, "memory_write", text="Anna likes milk.", user_id="anna")["notes"]
-    assert begun == ["user:anna is new, and another scope than user:ana"]
+    assert begun == ["user:anna is a new scope, different from user:ana"]
     assert call(desk, "memory_write", text="Anna likes tea.", user_id="anna")["notes"] == []
     # Of a world, nobody outside is named.
     world = db.create("Topic", "mine").ref
@@ -735,7 +736,7 @@ def test_a_history_tells_the_spans_of_each_version_and_an_amendment_what_the_tex
     call(desk, "memory_retire", id=rate, at="2024-07-01", valid_to="2024-08-01")
     told = call(desk, "memory_amend", id=rate, text="The rate is 190.", valid_from="2025-01-01")["notes"]
     assert told[-1] == (
-        f"Superseded {rate}, which held from 2024-01-01T00:00:00Z until 2025-01-01T00:00:00Z: “The rate is 150.”"
+        f"Superseded {rate}, which was valid from 2024-01-01T00:00:00Z until 2025-01-01T00:00:00Z: “The rate is 150.”"
     )
     call(desk, "memory_write", text="The rate is a secret.", user_id="ada")
     (undated,) = call(desk, "memory_history", id=call(desk, "memory_list")["memories"][-1]["id"])["versions"]

@@ -36,7 +36,10 @@ def test_a_span_of_a_memory_is_amended_under_its_id(db: Database, confined: bool
     given = {"id": ref, "text": "Ada lives in Oslo.", "valid_from": "2022-01-01", "valid_to": "2023-01-01"}
     done, head = call(desk, "memory_amend", **given), db.head()
     assert (done["id"], done["outcome"]) == (ref, "committed")
-    assert f"{ref} holds no more, in its version 1, from 2022-01-01T00:00:00Z to 2023-01-01T00:00:00Z" in done["notes"]
+    assert (
+        f"{ref} is no longer valid, in its version 1, from 2022-01-01T00:00:00Z to 2023-01-01T00:00:00Z"
+        in done["notes"]
+    )
     riga, oslo = "Ada lives in Riga.", "Ada lives in Oslo."
     assert held(db, ref, "2021-12-31", "2022-01-01", "2022-12-31", "2023-01-01") == [riga, oslo, oslo, riga]
     again = call(desk, "memory_amend", **given)

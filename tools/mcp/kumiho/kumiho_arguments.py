@@ -50,7 +50,7 @@ class Placed(Arguments, kw_only=True):
 
     project: Name
     space: Annotated[Name, Meta(description="Such as user, or work/designs.")]
-    title: Annotated[Name, Meta(description="The item's name. The same again is a new revision of it.")]
+    title: Annotated[Name, Meta(description="The item's name. The same name makes a new revision.")]
 
 
 class Ingest(Arguments, kw_only=True):
@@ -62,25 +62,23 @@ class Ingest(Arguments, kw_only=True):
     context: Annotated[str, Meta(max_length=200)] = ""
     project: Name = "CognitiveMemory"
     space: Name = "user"
-    title: Annotated[Name | None, Meta(description="The item to make, or to give a revision; none: only recall.")] = (
-        None
-    )
-    summary: Annotated[str, Meta(max_length=100_000, description="What the memory says from now on, all of it.")] = ""
+    title: Annotated[Name | None, Meta(description="The item to create or revise; none: only recall.")] = None
+    summary: Annotated[str, Meta(max_length=100_000, description="The whole new text of the memory.")] = ""
     memory_type: Literal["summary", "decision", "fact", "reflection", "error"] = "fact"
     topics: Labels = ()
     tags: Labels = ()
     sources: Annotated[Items, Meta(description="What it was derived from.")] = ()
     depends_on: Items = ()
-    bundles: Annotated[Items, Meta(description="What shall contain it, too.")] = ()
-    artifact: Annotated[str, Meta(max_length=4_000, description="Where its raw content lies; nothing opens it.")] = ""
-    limit: Annotated[int, Meta(ge=0, le=50, description="Relevant memories to tell.")] = 5
+    bundles: Annotated[Items, Meta(description="Also its containers.")] = ()
+    artifact: Annotated[str, Meta(max_length=4_000, description="Where its raw content is; never opened.")] = ""
+    limit: Annotated[int, Meta(ge=0, le=50, description="Relevant memories to return.")] = 5
 
 
 class Recall(Arguments, kw_only=True):
     """``memory_recall``."""
 
     query: Text
-    queries: Annotated[Labels, Meta(description="Other wordings to ask by, too.")] = ()
+    queries: Annotated[Labels, Meta(description="Also search by these wordings.")] = ()
     follow_edges: Annotated[bool, Meta(description="Also what edges join to the best.")] = False
     limit: Count = 10
 
@@ -89,19 +87,19 @@ class ConsolidateSession(Buffered, kw_only=True):
     """``memory_consolidate``."""
 
     space: Name
-    title: Annotated[Name, Meta(description="The item that it becomes.")]
+    title: Annotated[Name, Meta(description="The item to create.")]
 
-    summary: Annotated[str, Meta(max_length=100_000, description="Left out: the nearest sentences are taken.")] = ""
+    summary: Annotated[str, Meta(max_length=100_000, description="Default: its nearest sentences.")] = ""
     topics: Labels = ()
-    clear: Annotated[bool, Meta(description="Clear the buffer then.")] = True
+    clear: Annotated[bool, Meta(description="Then clear the buffer.")] = True
 
 
 class Discover(Arguments, kw_only=True):
     """``memory_discover_edges``."""
 
     kref: Item
-    questions: Annotated[Labels, Meta(description="Questions that follow from it; left out: its sentences.")] = ()
-    dry_run: Annotated[bool, Meta(description="Write none of the edges.")] = False
+    questions: Annotated[Labels, Meta(description="Follow-up questions; default: its sentences.")] = ()
+    dry_run: Annotated[bool, Meta(description="Write no edges.")] = False
     limit: Count = 10
 
 
@@ -112,7 +110,7 @@ class StoreExecution(Placed, kw_only=True):
     result: Text
     arguments: Metadata = msgspec.field(default_factory=dict)
     succeeded: bool = True
-    artifacts: Annotated[dict[str, str], Meta(description="Where files lie.")] = msgspec.field(default_factory=dict)
+    artifacts: Annotated[dict[str, str], Meta(description="Where the files are.")] = msgspec.field(default_factory=dict)
     sources: Items = ()
 
 
@@ -181,7 +179,7 @@ class AsOf(Arguments, kw_only=True):
 
     kref: Item
     time: Time
-    known: Annotated[bool, Meta(description="As it was known then, not as it is known now to have been.")] = False
+    known: Annotated[bool, Meta(description="As known then, not as known now.")] = False
 
 
 class Kref(Arguments, kw_only=True):
@@ -216,9 +214,9 @@ class TagRevision(Arguments, kw_only=True):
 
     kref: Item
     tag: Label
-    revision: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="Left out: the one that holds.")
-    ] = None
+    revision: Annotated[Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="Default: the current one.")] = (
+        None
+    )
 
 
 class CreateEdge(Arguments, kw_only=True):

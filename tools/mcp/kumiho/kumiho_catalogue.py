@@ -18,32 +18,32 @@ NAME: Final = "kumiho"
 _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any], type[msgspec.Struct], str], ...]] = (
     (
         *("memory_ingest", "Take a memory in"),
-        "Buffer what was said, tell what is known of it, and with a title write the memory whole: one commit.",
+        "Buffer what was said, return what is known about it, and with a title write the memory: one commit.",
         *(tools.ingest, kumiho.Ingest, kumiho.Unit, "w"),
     ),
     (
         *("memory_recall", "Recall"),
-        "Find what answers a question, best first; also by other wordings, and along edges.",
+        "Find answers to a question, best first; also by other wordings, and along edges.",
         *(tools.recall, kumiho.Recall, kumiho.Found, "r"),
     ),
     (
         *("memory_consolidate", "Consolidate a session"),
-        "Make one memory of a session's buffer, by your summary or its own sentences, without personal data.",
+        "Make one memory of a session's buffer, from your summary or its sentences, without personal data.",
         *(tools.consolidate, kumiho.ConsolidateSession, kumiho.Done, "w"),
     ),
     (
         *("memory_discover_edges", "Discover edges"),
-        "Join a memory to what it names, competes with, or what answers questions that follow from it.",
+        "Link a memory to what it names, competes with, or what answers its follow-up questions.",
         *(tools.discover, kumiho.Discover, kumiho.Edges, "w"),
     ),
     (
         *("memory_store_execution", "Store an execution"),
-        "Keep what a tool was called with and gave, as an item of the kind execution.",
+        "Keep the input and output of a tool as an item of the kind execution.",
         *(tools.store_execution, kumiho.StoreExecution, kumiho.Done, "w"),
     ),
     (
         *("memory_dream_state", "Dream"),
-        "Assess what is new and deprecate what is of no use any more, within bounds. By default a dry run.",
+        "Assess new memories and deprecate useless ones, within bounds. By default a dry run.",
         *(tools.dream, kumiho.DreamState, tool_results.Dreamt, "d"),
     ),
     (
@@ -58,7 +58,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
     ),
     (
         *("chat_get", "Read the session"),
-        "List the messages of the session that are not gone, the oldest first.",
+        "List the messages of the session that have not expired, oldest first.",
         *(tools.chat_get, kumiho.ChatGet, kumiho.Messages, "r"),
     ),
     (
@@ -75,7 +75,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.get_spaces, kumiho.Project, kumiho.Found, "r"),
     ),
     (
-        *("get_item", "Read an item", "Read an item in the revision that holds."),
+        *("get_item", "Read an item", "Read an item in its current revision."),
         *(tools.get_item, kumiho.OfItem, kumiho.Told, "r"),
     ),
     (
@@ -83,7 +83,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.get_item, kumiho.OfItem, kumiho.Told, "r"),
     ),
     (
-        *("get_artifacts", "List artifacts", "List where the raw content of a revision lies. Nothing opens it."),
+        *("get_artifacts", "List artifacts", "List where the raw content of a revision is. The server never opens it."),
         *(tools.get_artifacts, kumiho.OfItem, kumiho.Pointers, "r"),
     ),
     (
@@ -91,23 +91,23 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.search_items, kumiho.Search, kumiho.Found, "r"),
     ),
     (
-        *("get_edges", "List edges", "List the edges of an item that hold."),
+        *("get_edges", "List edges", "List the valid edges of an item."),
         *(tools.get_edges, kumiho.GetEdges, kumiho.Edges, "r"),
     ),
     (
-        *("get_dependencies", "What it rests on", "List what an item depends on, or was made of, at any remove."),
+        *("get_dependencies", "What it depends on", "List what an item depends on, or was made of, at any distance."),
         *(tools.get_dependencies, kumiho.Walk, kumiho.Found, "r"),
     ),
     (
-        *("get_dependents", "What rests on it", "List what depends on an item, at any remove."),
+        *("get_dependents", "What depends on it", "List what depends on an item, at any distance."),
         *(tools.get_dependents, kumiho.Walk, kumiho.Found, "r"),
     ),
     (
-        *("analyze_impact", "Analyse impact", "List all that may be wrong if an item is, the nearest first."),
+        *("analyze_impact", "Analyse impact", "List all that may be wrong if an item is, nearest first."),
         *(tools.get_dependents, kumiho.Walk, kumiho.Found, "r"),
     ),
     (
-        *("find_path", "Find a path", "Show a shortest way over edges from one item to another."),
+        *("find_path", "Find a path", "Show a shortest path of edges from one item to another."),
         *(tools.find_path, kumiho.FindPath, kumiho.Edges, "r"),
     ),
     (
@@ -115,11 +115,11 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.provenance, kumiho.OfItem, kumiho.Found, "r"),
     ),
     (
-        *("get_item_revisions", "List revisions", "List every revision of an item, the first first."),
+        *("get_item_revisions", "List revisions", "List every revision of an item, oldest first."),
         *(tools.get_item_revisions, kumiho.OfItem, kumiho.Found, "r"),
     ),
     (
-        *("get_revision_by_tag", "Revision by tag", "Read the revision that a tag stands for; current is what holds."),
+        *("get_revision_by_tag", "Revision by tag", "Read the revision of a tag; current is the valid one."),
         *(tools.get_revision_by_tag, kumiho.ByTag, kumiho.Told, "r"),
     ),
     (
@@ -127,7 +127,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.get_revision_as_of, kumiho.AsOf, kumiho.Told, "r"),
     ),
     (
-        *("resolve_kref", "Resolve a kref", "Read what a kref stands for: an item, a revision or an artifact."),
+        *("resolve_kref", "Resolve a kref", "Read what a kref names: an item, a revision or an artifact."),
         *(tools.resolve_kref, kumiho.Kref, tool_results.Resolved, "r"),
     ),
     (
@@ -139,11 +139,11 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.create_revision, kumiho.CreateRevision, kumiho.Done, "w"),
     ),
     (
-        *("tag_revision", "Tag a revision", "Let a tag stand for a revision, or move it there."),
+        *("tag_revision", "Tag a revision", "Put a tag on a revision, or move it there."),
         *(tools.tag_revision, kumiho.TagRevision, kumiho.Done, "w"),
     ),
     (
-        *("create_edge", "Create an edge", "Write an edge of one of six types. SUPERSEDES ends what the target says."),
+        *("create_edge", "Create an edge", "Write an edge of one of six types. SUPERSEDES ends the target."),
         *(tools.create_edge, kumiho.CreateEdge, kumiho.Done, "d"),
     ),
     (
@@ -151,7 +151,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
         *(tools.set_metadata, kumiho.SetMetadata, kumiho.Done, "w"),
     ),
     (
-        *("deprecate_item", "Deprecate an item", "Leave an item out of what is looked at, or bring it back."),
+        *("deprecate_item", "Deprecate an item", "Leave an item out of searches and lists, or bring it back."),
         *(tools.deprecate_item, kumiho.Deprecate, kumiho.Done, "w"),
     ),
 )
@@ -187,6 +187,6 @@ def tools_of(sets: str) -> tuple[catalogue.Tool, ...]:
         return catalogue.tools_in_sets(sets)
     if set(named) != {NAME}:
         raise InputError(
-            f"{NAME} was named beside other sets, whose tools have the same names", f"Name {NAME} alone, or the others"
+            f"{NAME} was given with other sets, whose tools have the same names", f"Give {NAME} alone, or the others"
         )
     return KUMIHO_TOOLS

@@ -92,7 +92,7 @@ def _find_item(session: Session, view: View, kref: str) -> World:
             found = view.resolve_kref(wanted, include_deprecated=True)
             if isinstance(found, World):
                 return found
-            raise InputError("An artifact was named", "Name its item")
+            raise InputError("An artifact was given", "Give its item")
     return session.get(view, kref)
 
 
@@ -239,7 +239,7 @@ def store_execution(session: Session, given: kumiho.StoreExecution, call: Call) 
 def dream(session: Session, given: kumiho.DreamState, call: Call) -> tool_results.Dreamt:
     """``memory_dream_state``: what is published stays, which is for an operator to say otherwise."""
     if session.world is not None:
-        raise InputError("One world is served here, and a dream goes over the whole store", "An operator does it")
+        raise InputError("This server serves one world, and a dream covers the whole store", "An operator does it")
     ratio = given.max_deprecation_ratio
     return write_tools.dream_record(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=ratio, batch_size=given.batch_size)
@@ -284,7 +284,7 @@ def _project(view: View, name: str) -> World:
     found = view.find(type="Project", name=name, limit=1)
     if not found:
         raise UnknownReference(
-            f"There is no project {mcp_wording.named(name)}", "memory_ingest and create_item make one"
+            f"There is no project {mcp_wording.named(name)}", "memory_ingest and create_item create one"
         )
     return found[0]
 
@@ -427,7 +427,7 @@ def get_revision_as_of(session: Session, given: kumiho.AsOf, call: Call) -> kumi
     view = session.view(valid=given.time, known=given.time if given.known else None)
     found = view.get(ref, include_deprecated=True)
     if found is None:
-        raise UnknownReference("It held nothing then", "Ask for another time, or see get_item_revisions")
+        raise UnknownReference("It had no valid revision then", "Ask for another time, or see get_item_revisions")
     return _item_record(view, found)
 
 
