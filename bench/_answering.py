@@ -171,7 +171,7 @@ class Transcript:
                     known = msgspec.json.decode(line, type=Judgement)
                 except msgspec.MsgspecError as error:
                     raise MalformedFile(
-                        f"{path}, line {number}: {error}", "Delete that line: its question is asked again"
+                        f"{path}, line {number}: {error}", "Delete that line, and its question is asked again"
                     ) from None
                 self.done[known.question_id] = known
 
@@ -210,7 +210,8 @@ class Panel:
         for known in transcript.done.values():
             if known.by != self._by:
                 raise InputError(
-                    f"The transcript is of the protocol {known.by}, not {self._by}", "Name another with --transcript"
+                    f"The transcript has answers of the protocol {known.by}, not {self._by}",
+                    "Give another file with --transcript",
                 )
 
     def prepare(self, db: Database, questions: Sequence[BenchmarkQuestion]) -> None:
@@ -288,25 +289,29 @@ class Panel:
 
 def add_arguments(arguments: argparse.ArgumentParser) -> None:
     """Add the options for answering and judging."""
-    half = arguments.add_argument_group("answers and verdicts by models that you name")
-    half.add_argument("--answer", action="store_true", help="have each question answered from what is recalled")
+    half = arguments.add_argument_group("answers and verdicts of models of your choice")
+    half.add_argument("--answer", action="store_true", help="answer each question from the recalled turns")
     half.add_argument(
         "--protocol",
         choices=protocols.PROTOCOLS,
         default=protocols.WORLDDB.name,
-        help="whose rules extractor, answer and judge follow, told in our own words (default: %(default)s)",
+        help="the protocol whose rules extractor, answer and judge follow, in our own words (default: %(default)s)",
     )
     half.add_argument("--without", nargs="+", choices=PARTS, default=(), help="parts of the protocol to leave out")
     half.add_argument("--calibrate", action="store_true", help="also ask the judge about cases of our own")
-    half.add_argument("--judge", action="store_true", help="have each answer judged")
-    half.add_argument("--endpoint", metavar="URL", help="up to the version, such as http://127.0.0.1:8000/v1")
-    half.add_argument("--interface", choices=INTERFACES, default=INTERFACES[0], help="what the endpoint speaks")
+    half.add_argument("--judge", action="store_true", help="judge each answer")
+    half.add_argument(
+        "--endpoint", metavar="URL", help="the endpoint's address up to the version, such as http://127.0.0.1:8000/v1"
+    )
+    half.add_argument("--interface", choices=INTERFACES, default=INTERFACES[0], help="the interface of the endpoint")
     half.add_argument("--model", help="the model that answers")
     half.add_argument("--judge-model", help="the model that judges (default: the one that answers)")
     half.add_argument("--key-variable", metavar="NAME", help="the environment variable with the key")
     half.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one request (default: 120)")
-    half.add_argument("--turns", type=positive, default=50, help="how many recalled turns an answer is made from")
-    half.add_argument("--transcript", type=Path, metavar="FILE", help="keep each question that is done; go on from it")
+    half.add_argument("--turns", type=positive, default=50, help="the number of recalled turns for an answer")
+    half.add_argument(
+        "--transcript", type=Path, metavar="FILE", help="record finished questions here, and continue from them"
+    )
 
 
 def panel_of(arguments: argparse.Namespace) -> Panel | None:
@@ -318,7 +323,7 @@ def panel_of(arguments: argparse.Namespace) -> Panel | None:
     """
     if not arguments.answer:
         if arguments.judge:
-            raise InputError("--judge was given without --answer", "Give both: there is nothing else to judge")
+            raise InputError("--judge was given without --answer", "Give both: only answers can be judged")
         return None
     protocol = protocols.PROTOCOLS[arguments.protocol]
     given = (arguments.interface, arguments.key_variable, arguments.timeout)

@@ -54,7 +54,7 @@ def add_arguments(arguments: argparse.ArgumentParser) -> None:
     """Add the files of questions."""
     for name in _READERS:
         arguments.add_argument(f"--{name}", type=Path, help=f"ask the questions of {name}'s file before and after")
-    arguments.add_argument("--stores", type=int, default=5, help="the first so many stores of each file (default: 5)")
+    arguments.add_argument("--stores", type=int, default=5, help="the first N stores of each file (default: 5)")
 
 
 def measure_files(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Endpoint(NamedTuple):
             reply = post(to, path, body, headers, seconds=seconds, most_bytes=MAX_ANSWER_BYTES)
         except NoAnswer as error:
             told = f"{self!r} did not answer: {error}"
-            raise EndpointUnavailable(told, "Check the address, or give it more time with --timeout") from None
+            raise EndpointUnavailable(told, "Check the address, or allow more time with --timeout") from None
         if reply.status != HTTPStatus.OK:
             self._refusal(reply)
         return reply.body
@@ -92,7 +92,7 @@ class Endpoint(NamedTuple):
         told = told.replace(self.key, "***") if self.key else told
         said = f"{self!r} answered {reply.status}: {told[:_SHOWN]}"
         if reply.status in _TURNED_AWAY:
-            raise EndpointUnavailable(said, "Try again later; with --transcript it goes on where it stopped")
+            raise EndpointUnavailable(said, "Try again later; with --transcript it continues where it stopped")
         raise EndpointRefused(said, "Check --endpoint, --interface, --model and the key")
 
     def _text(self, held: bytes) -> str:
@@ -109,7 +109,8 @@ class Endpoint(NamedTuple):
         if not isinstance(found, str):
             shown = held[:_SHOWN].decode(errors="replace")
             raise EndpointMalformed(
-                f"{self!r} answered what is not of the {self.interface} interface: {shown}", "Check --interface"
+                f"{self!r} gave an answer that the {self.interface} interface does not have: {shown}",
+                "Check --interface",
             )
         return found
 
@@ -145,7 +146,7 @@ def endpoint_of(
         raise InputError("No model was named", "Give --model")
     key = os.environ.get(key_variable, "") if key_variable else ""
     if key_variable and not key:
-        raise InputError(f"The environment variable {key_variable!r:.80} is not set", "Put the key there")
+        raise InputError(f"The environment variable {key_variable!r:.80} is not set", "Put the key into it")
     if not (key.isascii() and key.isprintable()):
         raise InputError(
             f"The key in {key_variable!r:.80} has characters that an HTTP header cannot have", "Check it for line ends"

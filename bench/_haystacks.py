@@ -84,7 +84,7 @@ def load(path: Path) -> list[Record]:
     place = Place(path)
     written = decode_at(place, _decoded, bytes(input_files.read_whole(path)))
     if not written:
-        raise malformed_error(place, "it holds no question", "Name a file of LongMemEval")
+        raise malformed_error(place, "it has no question", "Give a file of LongMemEval")
     return [_record(Place(path, "record", index, f"$[{index}]"), each) for index, each in enumerate(written)]
 
 
@@ -140,7 +140,8 @@ def _record(place: Place, written: _RawRecord) -> Record:
     dates = [None] * len(said) if written.haystack_dates is None else written.haystack_dates
     if not len(names) == len(dates) == len(said):
         raise malformed_error(
-            place, f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; they have to be as many"
+            place,
+            f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
     sessions = list(_sessions(place, names, dates, said))
     last = max((session.at for session in sessions if session.at is not None), default=None)

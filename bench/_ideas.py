@@ -87,7 +87,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
 
 def add_argument(arguments: argparse.ArgumentParser) -> None:
     """The option that asks for them."""
-    arguments.add_argument("--ideas", action="store_true", help="also the default without each of its ideas")
+    arguments.add_argument("--ideas", action="store_true", help="also measure the default without each of its parts")
 
 
 def variants(arguments: argparse.Namespace) -> dict[str, Mapping[str, Any]]:

@@ -169,6 +169,6 @@ class _Cursor:
 
 def _read(inner: Any, name: str) -> Callable[..., Any]:
     if name not in _READS:
-        raise AttributeError(f"{name} is not known to the recording: say in bench/_recording.py whether it writes")
+        raise AttributeError(f"{name} is unknown to the recording: add it to bench/_recording.py, as a read or a write")
     found: Callable[..., Any] = getattr(inner, name)
     return found

@@ -27,7 +27,7 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     """Arguments that every program takes; the module's docstring is the help."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-    made.add_argument("--seed", type=int, default=DEFAULT_SEED, help="what the workload is drawn from (default: 1)")
+    made.add_argument("--seed", type=int, default=DEFAULT_SEED, help="the seed of the workload (default: 1)")
     return made
 
 

@@ -108,10 +108,10 @@ def main() -> None:
     flagged = result["weak"]
     notes = (
         f"{result['conversations']} conversations, {result['turns']:,} turns.",
-        f"Called weak: {flagged[ABSTENTION]} of {flagged['abstaining']} that nobody can answer, and"
-        f" {flagged['answered']} of {flagged['answerable']} others.",
+        f"Called weak: {flagged[ABSTENTION]} of {flagged['abstaining']} without an answer, and {flagged['answered']}"
+        f" of {flagged['answerable']} others.",
         *(
-            f"With the line drawn on the other half, {name}: {told['abstaining_flagged']} of {told['abstaining']}, and"
+            f"With the threshold of the other half, {name}: {told['abstaining_flagged']} of {told['abstaining']}, and"
             f" {told['answerable_flagged']} of {told['answerable']} others."
             for name, told in result["flagged"].items()
         ),
@@ -131,7 +131,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="BEAM's JSON, compressed or not")
-    arguments.add_argument("--sizes", nargs="+", default=("100K", "500K", "1M"), help="which of its conversations")
+    arguments.add_argument(
+        "--sizes", nargs="+", default=("100K", "500K", "1M"), help="sizes of the conversations to use"
+    )
     arguments.add_argument("--half", type=int, choices=(0, 1), help="only the conversations of one half")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     add_argument(arguments)
@@ -146,7 +148,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         if each.size in arguments.sizes and arguments.half in (None, _haystacks.half(each.id))
     ]
     if not chosen:
-        raise worlddb.InputError(f"{arguments.file} has no conversation of {arguments.sizes}", "Name other sizes")
+        raise worlddb.InputError(f"{arguments.file} has no conversation of {arguments.sizes}", "Give other sizes")
     scores: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
     flagged: defaultdict[bool, list[bool]] = defaultdict(list)
     signals: list[_unanswerable.Signals] = []

@@ -48,8 +48,8 @@ def main() -> None:
         (f"floor: {floor}", result["floor_p50_ms"], result["floor_p95_ms"], 1.0),
     ]
     notes = (
-        f"{arguments.commits:,} durable commits each, alternating, in a store of {result['nodes']:,} names. Of the"
-        f" processor {result['cpu_p50_ms']} and {result['floor_cpu_p50_ms']} ms (p50).",
+        f"{arguments.commits:,} durable commits each, alternating, in a store of {result['nodes']:,} names."
+        f" Processor time {result['cpu_p50_ms']} and {result['floor_cpu_p50_ms']} ms (p50).",
     )
     report(arguments, "commits", result, ("", "p50 ms", "p95 ms", "ratio of p50"), rows, notes)
 
@@ -65,8 +65,10 @@ def _arguments() -> argparse.Namespace:
         metavar="N",
         help="compare both durabilities with these numbers of threads",
     )
-    arguments.add_argument("--store", type=Path, metavar="PATH", help="in a copy of a store of `bench.load --keep`")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument(
+        "--store", type=Path, metavar="PATH", help="measure in a copy of a store of `bench.load --keep`"
+    )
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

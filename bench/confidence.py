@@ -66,7 +66,7 @@ def main() -> None:
     arguments = _arguments()
     asked = list(ask_all(arguments))
     if not asked:
-        raise worlddb.InputError("No file of questions was named", "Give --locomo, --beam, --longmemeval, or several")
+        raise worlddb.InputError("No file of questions was given", "Give --locomo, --beam, --longmemeval, or several")
     fitted = {
         mode or "words alone": fit([each for each in asked if each.mode == mode and not each.half]) for mode in MODES
     }
@@ -100,7 +100,7 @@ _FLAGGED: Final = tuple(f"flagged@{falsely}" for falsely in FALSELY)
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     add_files(arguments)
-    arguments.add_argument("--fit", action="store_true", help="also print the coefficients that half 0 gives")
+    arguments.add_argument("--fit", action="store_true", help="also print the coefficients fitted to half 0")
     return arguments.parse_args()
 
 

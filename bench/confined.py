@@ -55,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--neighbours", type=int, default=2_000, help="texts of others; with 0 no second store")
     arguments.add_argument("--samples", type=positive, default=200, help="questions of each kind")
     arguments.add_argument("--runs", type=positive, default=3, help="fresh processes")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

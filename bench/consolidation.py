@@ -48,9 +48,10 @@ def main() -> None:
     keys = ("full_ms", "summary_first_ms", "summary_first_ratio", "first_ratio", "full_slower", "full_slower_a_record")
     rows = [(f"{name} facts/topics", *(found[key] for key in keys)) for name, found in measure_files.items()]
     notes = [
-        "Milliseconds of the processor. Ratio: the full read by the summary-first one; first: by a handle's first.",
-        "Slower: the full read of the consolidated store by that before, where no summaries lay among the facts; a",
-        "record: the same by the records that each reads, since the summaries are among what is read.",
+        "Milliseconds of the processor. Ratio: the full read divided by the summary-first read; first: by a handle's"
+        " first.",
+        "Slower: the full read of the consolidated store divided by that before, without summaries among the facts; a",
+        "record: the same for each record, since the reads include the summaries.",
     ]
     for name, found in measure_files.items():
         by_turns = ", ".join(f"{read} {ratio}" for read, ratio in found["others"].items())
@@ -66,9 +67,9 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--facts", type=positive, nargs="+", default=[1_000, 10_000])
     arguments.add_argument("--topics", type=positive, nargs="+", default=[100, 100], help="as many as sizes of --facts")
     arguments.add_argument("--runs", type=positive, default=9)
-    arguments.add_argument("--beside", action="store_true", help="also what reads take before and after, by turns")
+    arguments.add_argument("--beside", action="store_true", help="also the time of reads before and after, alternating")
     arguments.add_argument("--large", action="store_true", help="also 100,000 facts in 10,000 topics")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     _consolidated.add_arguments(arguments)
     return arguments.parse_args()
 

@@ -80,7 +80,7 @@ def main() -> None:
     arguments = _arguments()
     asked = {name: read for name, read in _READERS.items() if getattr(arguments, name) is not None}
     if not asked:
-        raise InputError("No file of questions is named", "Name one: --locomo FILE, --longmemeval FILE")
+        raise InputError("No file of questions was given", "Name one: --locomo FILE, --longmemeval FILE")
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         curves = {name: _curve(read(Path(folder) / name, arguments), arguments) for name, read in asked.items()}
     result = {name: curve.told(arguments.seed) for name, curve in curves.items()}
@@ -103,8 +103,8 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--locomo", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
     arguments.add_argument("--half-lives", type=float, nargs="+", default=HALF_LIVES, help="in days")
-    arguments.add_argument("-k", type=positive, default=10, help="how many hits are read")
-    arguments.add_argument("--limit", type=positive, help="so many questions of each file, at even distances")
+    arguments.add_argument("-k", type=positive, default=10, help="the number of hits to read")
+    arguments.add_argument("--limit", type=positive, help="use N questions of each file, evenly spaced")
     return arguments.parse_args()
 
 

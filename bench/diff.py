@@ -58,12 +58,12 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument(
         "--small",
         type=positive,
-        help="the size to compare with (default: 10,000, or a fifth if there are no more than that)",
+        help="the size to compare with (default: 10,000, or a fifth of a smaller store)",
     )
     arguments.add_argument("--edges", type=int, help="edges of the larger store (default: as many as nodes)")
     arguments.add_argument("--changes", type=int, default=10)
     arguments.add_argument("--repeat", type=positive, default=15)
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

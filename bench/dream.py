@@ -154,7 +154,7 @@ def main() -> None:
     rows += ((f"goes: {kind}", "", share, "") for kind, share in judged["recall_by_kind"].items())
     rows += ((f"stays: {kind}, wrongly gone", count, "", "") for kind, count in judged["wrong_by_kind"].items())
     notes = (
-        "Precision and recall of what the stand-in deprecates, with the breaker at 0.9; by kind: the share that went.",
+        "Precision and recall of the stand-in's deprecations, with the breaker at 0.9; by kind: the deprecated share.",
         "Planted: texts of which one to three words were changed, moved or added, among as many others and a half.",
     )
     measured = {**{key: judged[key] for key in ("precision", "recall", "ms_per_memory")}, "planted": planted}
@@ -166,7 +166,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--memories", type=positive, default=1_000, help="labelled ones, in steps of 20")
     arguments.add_argument("--planted", type=positive, default=500, help="near-duplicates among others")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

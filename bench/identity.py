@@ -55,9 +55,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--sets", nargs="+", choices=(*FEBRL, INVENTORS), help="which sets (default: all there are)")
-    arguments.add_argument("--wrong", type=int, default=12, help="how many errors of each kind and set are printed")
+    arguments.add_argument("--wrong", type=int, default=12, help="the number of errors to print of each kind and set")
     arguments.add_argument("--sweep", action="store_true", help="also try a grid of thresholds")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -45,7 +45,7 @@ def main() -> None:
     ]
     notes = [
         f"{result['worlds']:,} worlds, {result['trees']:,} trees of branching {arguments.branching} and depth "
-        f"{arguments.depth}: {result['reached']:,} worlds an answer, each with the way there."
+        f"{arguments.depth}: {result['reached']:,} worlds an answer, each with its path."
     ]
     if "growth" in result:
         told = ", ".join(f"{name} {growth}" for name, growth in result["growth"].items())
@@ -56,11 +56,11 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--worlds", type=positive, default=100_000)
-    arguments.add_argument("--beside", type=positive, help="how many worlds the store has that it is compared with")
+    arguments.add_argument("--beside", type=positive, help="the number of worlds in the store for comparison")
     arguments.add_argument("--branching", type=positive, default=4)
     arguments.add_argument("--depth", type=positive, default=5)
     arguments.add_argument("--samples", type=positive, default=200)
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

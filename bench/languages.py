@@ -86,7 +86,7 @@ def main() -> None:
 
 def _arguments() -> Any:
     arguments = parser(__doc__)
-    arguments.add_argument("--held-out", action="store_true", help="the half that is held out, and not the other")
+    arguments.add_argument("--held-out", action="store_true", help="only the held-out half")
     arguments.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="which models (default: all)")
     arguments.add_argument("--languages", nargs="+", default=(), help="which languages (default: all)")
     return arguments.parse_args()

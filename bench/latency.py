@@ -79,11 +79,11 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LongMemEval's JSON, compressed or not")
     arguments.add_argument(
-        "--turns", type=positive, default=200_000, help="how many turns the store has (default: 200,000)"
+        "--turns", type=positive, default=200_000, help="the number of turns in the store (default: 200,000)"
     )
-    arguments.add_argument("--questions", type=positive, help="only the first so many questions")
-    arguments.add_argument("--inside", action="store_true", help="ask inside worlds of several sizes too")
-    arguments.add_argument("--store", type=Path, help="a folder to keep the store in")
+    arguments.add_argument("--questions", type=positive, help="only the first N questions")
+    arguments.add_argument("--inside", action="store_true", help="also recall inside worlds of several sizes")
+    arguments.add_argument("--store", type=Path, help="a folder for a permanent store")
     return arguments.parse_args()
 
 

@@ -103,11 +103,12 @@ def main() -> None:
         f" commits of up to {sizes.batch:,} commands.",
         f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
         f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in a process of its own).",
-        f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"
-        f" processor, a write takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less,"
-        f" the ratios are {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
-        f"The last tenth of the commits had {result['last_to_first']:.2f} of the rate of the first. A write had LMDB"
-        f" write {result['written_per_write']:,.0f} bytes, {result['written_per_write_last']:,.0f} in the last tenth.",
+        f"WorldDB has {result['sorted_ratio']:.3g} of the rate of a loop over the engine's pairs in sorted order. A"
+        f" write takes {result['cpu_us_per_write']:.3g} µs of the processor; by processor time, which a busy machine"
+        f" changes less, the ratios are {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
+        f"The last tenth of the commits had {result['last_to_first']:.2f} of the rate of the first. LMDB wrote"
+        f" {result['written_per_write']:,.0f} bytes for each write, {result['written_per_write_last']:,.0f} in the last"
+        " tenth.",
         *(
             f"{name}: {counts['written']:,} of {counts['all']:,} pages written by the last commit ({counts['leaf']:,}"
             f" leaves, {counts['value']:,} of long values, {counts['branch']:,} branches)"
@@ -123,16 +124,16 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--nodes", type=positive, default=20_000)
     arguments.add_argument("--edges", type=int, default=80_000)
     arguments.add_argument("--batch", type=positive, default=10_000, help="commands a commit")
-    arguments.add_argument("--keep", metavar="PATH", type=Path, help="only load, into a store at PATH that stays")
+    arguments.add_argument("--keep", metavar="PATH", type=Path, help="only load, into a permanent store at PATH")
     arguments.add_argument("--every", type=positive, default=200_000, help="writes in a part (with --keep)")
-    arguments.add_argument("--pages", action="store_true", help="say which table wrote how many pages")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--pages", action="store_true", help="print the pages that each table wrote")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 
 def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
     if arguments.keep.exists():
-        raise SystemExit(f"{arguments.keep} is there already: give a path where nothing is")
+        raise SystemExit(f"{arguments.keep} exists already: give a new path")
     with AnonPeak() as peak:
         parts = [part._asdict() for part in load_and_keep(arguments.keep, sizes, arguments.every)]
     result = {"parts": parts, "peak_anon_bytes": peak.bytes, "nodes": sizes.nodes, "edges": sizes.edges}

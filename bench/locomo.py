@@ -90,7 +90,7 @@ def main() -> None:
         f" {result['ingest_s']:.2f} s.",
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
         *_enrichment_lines(result["enriched"]),
-        f"Left out: {result['unknown_evidence']} evidence ids that name no turn,"
+        f"Left out: {result['unknown_evidence']} evidence ids without a turn,"
         f" {result['left_out']} questions without evidence.",
     )
     report(arguments, "locomo", result, ("category", "questions", key, "95 %"), rows, notes)
@@ -101,10 +101,12 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=positive, default=10)
-    arguments.add_argument("--pooled", action="store_true", help="ask in the whole store, not in one conversation")
+    arguments.add_argument("--pooled", action="store_true", help="recall in the whole store, not in one conversation")
     add_argument(arguments)
-    arguments.add_argument("--enrich", action="store_true", help="ask again once turns are enriched without a model")
-    arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
+    arguments.add_argument("--enrich", action="store_true", help="also recall after enriching turns without a model")
+    arguments.add_argument(
+        "--entities", action="store_true", help="also with the entities of turns, by EntityExtractor"
+    )
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
 
@@ -114,7 +116,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     conversations = {found.name: found for found in locomo.read(arguments.file)}
     questions, left_out, unknown = questions_of(arguments.file, conversations)
     if not questions:
-        raise InputError(f"{arguments.file} has no question with evidence in what was said", "Name a file of LoCoMo")
+        raise InputError(f"{arguments.file} has no question with evidence in what was said", "Give a file of LoCoMo")
     embedder, compared = embedder_named(arguments.embedder), variants(arguments)
     with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()

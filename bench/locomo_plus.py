@@ -66,8 +66,8 @@ def main() -> None:
     ]
     conversations = [found for found in locomo.read(arguments.conversations) if _last_session(found) is not None]
     if not pairs or not conversations:
-        lacking = f"{arguments.conversations} has no dated session" if pairs else f"{arguments.file} holds no pair"
-        raise InputError(lacking, "Name a file of LoCoMo-Plus, and one of LoCoMo")
+        lacking = f"{arguments.conversations} has no dated session" if pairs else f"{arguments.file} has no pair"
+        raise InputError(lacking, "Give a file of LoCoMo-Plus, and one of LoCoMo")
     result = measure(pairs, conversations, arguments)
     key = f"recall@{arguments.k}"
     rows = [
@@ -85,7 +85,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LoCoMo-Plus's JSON, compressed or not")
     arguments.add_argument("conversations", type=Path, help="LoCoMo's JSON, compressed or not")
-    arguments.add_argument("--limit", type=positive, help="only the first so many pairs")
+    arguments.add_argument("--limit", type=positive, help="only the first N pairs")
     arguments.add_argument("-k", type=positive, default=10)
     add_argument(arguments)
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")

@@ -44,9 +44,9 @@ def main() -> None:
     questions = [question(record) for record in _records(arguments)]
     panel = panel_of(arguments)
     if not any(each.turns for each in questions):
-        raise InputError(f"Of {len(questions)} questions none has a turn that answers it in its haystack", "Ask others")
+        raise InputError(f"Of {len(questions)} questions, none has its answer in its haystack", "Ask others")
     if arguments.judge and (nothing := [each.record for each in questions if not each.record.answer]):
-        raise InputError(f"The question {nothing[0].question_id!r:.80} has no answer to judge by", "Leave out --judge")
+        raise InputError(f"The question {nothing[0].question_id!r:.80} has no expected answer", "Leave out --judge")
     result = measure(questions, arguments, panel)
     rows = []
     for name, found in result["variants"].items():
@@ -77,7 +77,7 @@ def main() -> None:
     notes = (
         f"{result['n']} questions, {result['turns']:,} turns; ingested in {result['ingest_s']:.1f} s, embedded in"
         f" {result['embed_s']:.1f} s.",
-        f"Left out: {result['left_out']} questions whose haystack has nothing that answers. Those that can be answered:"
+        f"Left out: {result['left_out']} questions without an answer in their haystack. The others:"
         f" {_granularity_cells(result['answerable'][arguments.granularity])}.",
         f"95 % intervals of the default, {arguments.granularity} level: {_intervals(result)}.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
@@ -104,9 +104,11 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--granularity", choices=GRANULARITIES, default="session")
     arguments.add_argument("--pooled", action="store_true", help="all haystacks in one store")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="the lanes of the default")
-    arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
+    arguments.add_argument(
+        "--entities", action="store_true", help="also with the entities of turns, by EntityExtractor"
+    )
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
-    arguments.add_argument("--limit", type=positive, help="only the first so many questions")
+    arguments.add_argument("--limit", type=positive, help="only the first N questions")
     add_argument(arguments)
     add_arguments(arguments)
     arguments.add_argument("--half", type=int, choices=(0, 1), help="only one half of them, by a hash of their ids")

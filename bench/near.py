@@ -86,7 +86,7 @@ KEYS: Final = (
 
 def _arguments() -> Any:
     arguments = parser(__doc__)
-    arguments.add_argument("--held-out", action="store_true", help="also the half that is held out")
+    arguments.add_argument("--held-out", action="store_true", help="also the held-out half")
     arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
     arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's file, packed or not")
     arguments.add_argument("--size", default="100K", help="which of BEAM's conversations (default: 100K)")

@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--large", type=positive, default=100_000, help="events in the large store")
     arguments.add_argument("--store", type=Path, metavar="PATH", help="a store of `bench.load --keep` as the large one")
     arguments.add_argument("--runs", type=positive, default=15)
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

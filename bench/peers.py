@@ -96,17 +96,23 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--texts", type=positive, default=3_000, help="how many texts are searched (default: 3,000)")
-    arguments.add_argument("--writes", type=int, default=60, help="how many are then written one by one (default: 60)")
-    arguments.add_argument("--questions", type=positive, default=100, help="how many searches are timed (default: 100)")
-    arguments.add_argument("--only", nargs="+", metavar="NAME", help="only these, as they are called in the table")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument(
+        "--texts", type=positive, default=3_000, help="the number of texts to search (default: 3,000)"
+    )
+    arguments.add_argument(
+        "--writes", type=int, default=60, help="the number of texts then written one by one (default: 60)"
+    )
+    arguments.add_argument(
+        "--questions", type=positive, default=100, help="the number of searches to time (default: 100)"
+    )
+    arguments.add_argument("--only", nargs="+", metavar="NAME", help="only these, by their names in the table")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures and answers of every peer."""
-    vectors_of(["The model is loaded before anything is timed."], query=False)
+    vectors_of(["This loads the model before the first timing."], query=False)
     draw = random.Random(arguments.seed)
     texts = {f"fact {number}": words(draw, CONTENT_WORDS) for number in range(arguments.texts)}
     fresh = {f"new {number}": words(draw, CONTENT_WORDS) for number in range(arguments.writes)}

@@ -37,7 +37,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--commits", type=positive, default=2_000)
     arguments.add_argument("--samples", type=positive, default=50)
-    arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -66,11 +66,11 @@ def main() -> None:
     notes = [
         f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['events']:,} events, "
         f"{result['commits']:,} commits; recall@10 of the vector index {result.get('recall_at_10', 'not asked')}.",
-        f"The dearest read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
+        f"The most expensive read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
         f"{result['largest_ratio']['ranked']} times ranked.",
     ]
     first = f"{result['first_recall_ms']} ms, {result['first_recall_cpu_ms']} of the processor"
-    notes.append(f"The first recall behind the load: {first}.")
+    notes.append(f"The first recall after the load: {first}.")
     if arguments.beside is not None:
         of_each = ((name, *of.values()) for name, of in result["growth"].items())
         told = ", ".join(f"{name} {clock} ({cpu_p50}, {cpu_p95})" for name, clock, cpu_p50, cpu_p95 in of_each)
@@ -89,11 +89,11 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--exact-samples", type=positive, default=EXACT_SAMPLES, help="the same for exact ones")
     arguments.add_argument("--confined", action=argparse.BooleanOptionalAction, default=True, help="confined views too")
     arguments.add_argument(
-        "--beside", type=positive, metavar="N", help="the same in a store of N nodes, and how it grows"
+        "--beside", type=positive, metavar="N", help="also measure a store of N nodes, and print the growth"
     )
-    arguments.add_argument("--store", type=Path, metavar="PATH", help="ask a store that `bench.load --keep` has left")
-    arguments.add_argument("--only", nargs="+", choices=sorted(SHAPES), help="ask these shapes alone")
-    arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
+    arguments.add_argument("--store", type=Path, metavar="PATH", help="read a store of `bench.load --keep`")
+    arguments.add_argument("--only", nargs="+", choices=sorted(SHAPES), help="only these shapes of questions")
+    arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -299,7 +299,7 @@ def count_left(given: list[Text], folder: Path) -> tuple[int, int]:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--no-store", action="store_true", help="leave out writing them to a store")
+    arguments.add_argument("--no-store", action="store_true", help="do not write them to a store")
     given = arguments.parse_args()
     made = texts(given.seed)
     found = precision_recall(made)
@@ -311,7 +311,7 @@ def main() -> None:
         "checkable_recall": min(found[kind]["recall"] for kind in CHECKABLE),
     }
     notes = [
-        f"credentials and what has a check: {speeds['checkable_mb_per_s']} MB/s, all rules {speeds['all_mb_per_s']}"
+        f"credentials and data with a checksum: {speeds['checkable_mb_per_s']} MB/s, all rules {speeds['all_mb_per_s']}"
     ]
     if not given.no_store:
         with tempfile.TemporaryDirectory() as folder:

@@ -49,8 +49,8 @@ def main() -> None:
     notes = (
         f"{result['events']:,} events in {result['commits']:,} commits, {result['pairs']:,} table pairs; medians of"
         f" {arguments.repeat} runs each.",
-        f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"
-        f" processor, an event takes {result['cpu_us_per_event']:.3g} µs; by that the ratios are"
+        f"WorldDB has {result['sorted_ratio']:.3g} of the rate of a loop over the engine's pairs in sorted order. An"
+        f" event takes {result['cpu_us_per_event']:.3g} µs of the processor; by processor time the ratios are"
         f" {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
     )
     report(arguments, "replay", result, ("", "events/s", "seconds", "ratio"), rows, notes)
@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
         "--batch", type=positive, default=10_000, help="commands a commit of the store that is replayed"
     )
     arguments.add_argument("--repeat", type=positive, default=3)
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -45,9 +45,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     add_files(arguments)
-    arguments.add_argument("--of", type=positive, default=20, help="how many hits are reranked (default: 20)")
+    arguments.add_argument("--of", type=positive, default=20, help="the number of hits to rerank (default: 20)")
     arguments.add_argument("--cross", action="store_true", help="by the cross-encoder of the extra rerank")
-    arguments.add_argument("--every", type=positive, default=1, help="only every so many questions")
+    arguments.add_argument("--every", type=positive, default=1, help="only every Nth question")
     return arguments.parse_args()
 
 

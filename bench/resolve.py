@@ -81,12 +81,13 @@ def main() -> None:
 
 def _scan_note(size: str, found: dict[str, Any]) -> str:
     return (
-        f"{size} names: blocks hold {found['recall_of_all_alike']} of the {found['pairs_alike']:,} pairs that are alike"
-        f" for {found['scanned']:,} candidates, and {found['recall']} of the {found['pairs']:,} that a look at every"
-        f" name would propose by other tiers than the exact one. The resolver's answer is that of such a look for"
-        f" {found['same_answer']:,} candidates, and nobody for {found['lost']} who were somebody. Of"
-        f" {found['candidates']:,} candidates {found['in_part']:,} had a block that was looked at in part, and"
-        f" {found['not_weighed']:,} more names alike than are weighed."
+        f"{size} names: blocks contain {found['recall_of_all_alike']} of the {found['pairs_alike']:,} similar pairs of"
+        f" {found['scanned']:,} candidates, and {found['recall']} of the {found['pairs']:,} pairs that a comparison"
+        " with"
+        " every name would propose by tiers other than the exact one. The resolver agrees with such a comparison for"
+        f" {found['same_answer']:,} candidates, and finds nobody for {found['lost']} with a known identity. Of"
+        f" {found['candidates']:,} candidates {found['in_part']:,} had a block that was searched in part, and"
+        f" {found['not_weighed']:,} more similar names than are compared."
     )
 
 
@@ -95,11 +96,11 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--nodes", type=positive, default=10_000, help="names in the store")
     arguments.add_argument("--beside", type=positive, default=10_000, help="names in the store beside one of more")
     arguments.add_argument("--candidates", type=positive, default=1_000)
-    arguments.add_argument("--repeat", type=positive, default=3, help="tries a candidate, of which the least counts")
-    arguments.add_argument("--scanned", type=positive, default=1_000, help="candidates held against every name")
-    arguments.add_argument("--batch", type=positive, default=_BATCH, help="candidates that arrive together")
+    arguments.add_argument("--repeat", type=positive, default=3, help="tries for each candidate; the fastest counts")
+    arguments.add_argument("--scanned", type=positive, default=1_000, help="candidates compared with every name")
+    arguments.add_argument("--batch", type=positive, default=_BATCH, help="candidates in one batch")
     arguments.add_argument("--namesakes", type=positive, default=5_000, help="people in the store of one name")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

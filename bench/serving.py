@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--runs", type=positive, default=9, help="starts")
     arguments.add_argument("--memories", type=positive, default=1_000, help="memories in the store")
     arguments.add_argument("--calls", type=positive, default=200, help="calls of each tool")
-    arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -67,8 +67,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--runs", type=positive, default=15, help="processes of each kind")
     arguments.add_argument("--memories", type=positive, default=1_000, help="memories in the store")
-    arguments.add_argument("--programs", nargs="+", help="these alone, by their names in the table (default: all)")
-    arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
+    arguments.add_argument("--programs", nargs="+", help="only these, by their names in the table (default: all)")
+    arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -59,10 +59,10 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--statements", type=positive, default=100_000)
-    arguments.add_argument("--samples", type=positive, default=500, help="patterns that are looked at")
-    arguments.add_argument("--repeat", type=positive, default=7, help="how often each query is asked")
+    arguments.add_argument("--samples", type=positive, default=500, help="the number of patterns to read")
+    arguments.add_argument("--repeat", type=positive, default=7, help="the number of runs of each query")
     arguments.add_argument("--updates", type=positive, default=7)
-    arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -88,7 +88,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--sizes", type=positive, nargs="+", default=list(SIZES), help="versions of a lineage")
     arguments.add_argument("--samples", type=positive, default=100, help="calls of each kind in each store")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -47,9 +47,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--messages", type=positive, default=1_000, help="how many each process adds")
+    arguments.add_argument("--messages", type=positive, default=1_000, help="the number of messages of each process")
     arguments.add_argument("--processes", type=positive, default=4)
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     arguments.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     arguments.add_argument("--process", help=argparse.SUPPRESS)
     return arguments.parse_args()

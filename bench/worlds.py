@@ -79,7 +79,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--members", type=positive, nargs="+", default=[1_000, 100_000, 1_000_000])
     arguments.add_argument("--depths", type=positive, nargs="+", default=[1, 8, 64])
     arguments.add_argument("--edits", type=positive, default=100, help="edits of each kind in each store")
-    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
 
 

@@ -21,7 +21,7 @@ MARK: Final = "worlddb-bench-mark"
 
 def main() -> None:
     name, folder = sys.argv[1:]
-    vectors_of(["The model is loaded before anything is asked."], query=False)
+    vectors_of(["This loads the model before the first question."], query=False)
     try:
         peer = kind_of(name).open(Path(folder))
     except Exception as error:

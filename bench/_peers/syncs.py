@@ -33,7 +33,7 @@ def syncs_per_write(name: str, folder: Path) -> float | None:
     try:
         with Process(name, folder, [strace, "-f", "-qq", "-o", str(log), "-e", f"trace={calls}"]) as traced:
             traced.ready()
-            traced.write({"first": "What is done once is done at the first write."})
+            traced.write({"first": "The first write does what is done only once."})
             traced.write({f"traced {number}": f"This is text {number}." for number in range(WRITES)})
     except (Refused, subprocess.TimeoutExpired):  # A system may forbid to look.
         return None

@@ -124,13 +124,13 @@ def test_a_question_that_nothing_answers_is_left_out_and_counted_and_abstentions
         ([], "no question"),
         ("", "truncated"),
         ('[{"question_id": 3', "malformed"),
-        ([changed(haystack_sessions=[])], "as many"),
+        ([changed(haystack_sessions=[])], "must be equal"),
         (
             [changed(haystack_sessions=[[{"role": "user", "content": None}], [], []])],
             "$[0].haystack_sessions[0][0].content",
         ),
         ([changed(question_date="some day")], "$[0].question_date"),
-        ([changed(answer_session_ids=[])], "none has a turn that answers it"),
+        ([changed(answer_session_ids=[])], "none has its answer"),
         ([changed(haystack_sessions=[[], [{"role": "user", "content": "a"}], []])], "with different turns"),
     ],
 )
@@ -145,7 +145,7 @@ def test_verdicts_need_an_answer_to_judge_by(tmp_path: Path, monkeypatch: pytest
     path = written(tmp_path, "q.json", [changed(answer=None)])
     endpoint = ("--endpoint", "http://127.0.0.1:9/v1", "--model", "m")
     said = refusal(longmemeval, monkeypatch, path, "--answer", "--judge", *endpoint)
-    assert "no answer to judge by" in said
+    assert "no expected answer" in said
 
 
 def locomo_with(*asked: dict[str, Any], **conversation: Any) -> list[dict[str, Any]]:
