@@ -29,8 +29,8 @@ from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
 BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
-MOST_WRITTEN: Final = 12_288
-"""How many nodes that were written are kept, of at most six kilobytes."""
+MOST_WRITTEN: Final = 24_576
+"""How many nodes that were written are kept, of at most six kilobytes and of one and a half on the average."""
 _KEPT_OF: Final = 8
 """Where they are as many, one in so many that were not kept before."""
 

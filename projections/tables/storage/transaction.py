@@ -139,7 +139,11 @@ class KnownWorlds:
 
     def trim(self) -> None:
         """Let the oldest entries go if there are too many, and the smallest sets of joined worlds."""
-        leaving = [*map(self.endpoints.pop, [*islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN))])]
+        # Of very many worlds few are asked for again soon, and what is in columns is soon given back.
+        most = MAX_KNOWN
+        if len(self.endpoints) > most // 4 and self.columns is not None and self.columns.count() > 4 * most:
+            most //= 5
+        leaving = [*map(self.endpoints.pop, [*islice(self.endpoints, max(0, len(self.endpoints) - most))])]
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
@@ -186,6 +190,12 @@ class WorldColumns:
         """Whether a world is among ``_slots``: its lineage stays what it is."""
         self._slots = np.zeros(2 * self.MOST, dtype=np.uint32)
         """Numbers, and one more each, by the beginning of the lineage or behind: 0 where there is none."""
+
+    def count(self) -> int:
+        """Of how many worlds something is known."""
+        import numpy as np  # As above.
+
+        return int(np.count_nonzero(self._holds))
 
     def forget(self, node: int) -> None:
         """Drop a world of which something has changed."""

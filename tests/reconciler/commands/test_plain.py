@@ -248,6 +248,21 @@ def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> N
     assert all(before[each] == end for each, end in known.endpoints.items())
 
 
+def test_of_very_many_worlds_fewer_are_kept_as_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
+    known = KnownWorlds()
+    for number in range(510):
+        end = hashing.edge_end(number.to_bytes(16, "big"), number.to_bytes(32, "big"))
+        known.endpoints[end[4:20]] = EdgeEndpoint(number, end[4:20], 1, end, number, number, end[4:20])
+    before, sizes = dict(known.endpoints), list[int]()
+    for _ in range(3):
+        known.trim()
+        sizes.append(len(known.endpoints))
+    assert sizes == [100, 20, 20]
+    known.recall([each for each in before if each not in known.endpoints])
+    assert known.endpoints == before
+
+
 @pytest.mark.parametrize("most", [1 << 20, 64])
 def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     asked: Counter[str] = Counter()
