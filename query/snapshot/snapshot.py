@@ -322,17 +322,29 @@ def edge_stretch(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
     return Stretch(moment.valid, moment.valid + 1)
 
 
+class KeptStanding(NamedTuple):
+    """A world is valid up to the root by its first containers, as of a commit, at all valid times of a stretch.
+
+    ``is_latest``: later commits were not followed when it was kept.
+    """
+
+    seq: int
+    stretch: Stretch
+    is_latest: bool
+
+
 class PlainPlacement(NamedTuple):
     """A world lies in one that is valid up to the root, as of a commit, at all valid times of a stretch.
 
     ``is_derived``: it ever had a ``derived_from`` edge. ``is_alone``: it has no edges besides but a few that contain
-    it or by which others derive from it.
+    it or by which others derive from it. ``is_latest`` as in :class:`KeptStanding`.
     """
 
     seq: int
     stretch: Stretch
     is_derived: bool
     is_alone: bool = True
+    is_latest: bool = False
 
 
 class ReferenceCount(NamedTuple):
@@ -382,6 +394,15 @@ FEW_EVENTS: Final = 2_000
 may have millions."""
 EVENTS_FOR_A_MEMBER: Final = 2
 """The number of events read in the time that listing one member takes: 1.5 and 3.3 µs."""
+FOLLOWED_EVENTS: Final = 512
+"""Beyond so many events where worlds lie is read anew, which takes a tenth of a millisecond for each."""
+_PLACING_EVENTS: Final[frozenset[type[ev.Event]]] = frozenset(
+    (
+        *(ev.Revised, ev.Closed, ev.Lost, ev.Voided, ev.Ended, ev.Linked, ev.Unlinked, ev.EdgeClosed, ev.EdgeLost),
+        *(ev.Filled, ev.Imported, ev.Erased, ev.ErasedElsewhere),
+    )
+)
+"""The events that may change where a world lies, which versions hold, or what edges it has."""
 
 
 class Interior(NamedTuple):
@@ -400,11 +421,14 @@ class InteriorCache:
         self.place = place
         """The folder in which the caches of :attr:`kept` are stored."""
         self._kept: OrderedDict[int, Interior] = OrderedDict()
-        self.standing: dict[int, tuple[int, Stretch]] = {}
-        """Worlds that are valid up to the root by their first containers: the commit, and the valid times for which
-        that is known."""
+        self.standing: dict[int, KeptStanding] = {}
+        """Worlds that are valid up to the root by their first containers."""
         self.plain: dict[int, PlainPlacement] = {}
         """Worlds whose first container is valid up to the root."""
+        self._followed = 0
+        """The commit up to which these two were followed, ..."""
+        self._since = 0
+        """... and the one since which what the latest say of both is as it was."""
         self.referred: dict[int, ReferenceCount] = {}
         """Worlds to which many others refer."""
         self.kept: dict[Callable[[CompositionFolder], Any], Any] = {}
@@ -428,15 +452,63 @@ class InteriorCache:
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
         """Cache that a world is valid up to the root."""
-        if len(self.standing) >= MAX_STANDING:
-            self.standing.clear()
-        self.standing[world] = seq, stretch
+        with self._guard:
+            if len(self.standing) >= MAX_STANDING:
+                # What is kept of a world holds as long as what is kept of all around it.
+                self.standing.clear()
+                self._since = self._followed + 1
+            self.standing[world] = KeptStanding(seq, stretch, seq >= self._followed)
 
     def keep_plain(self, world: int, plain: PlainPlacement) -> None:
         """Cache that the first container of a world is valid up to the root."""
-        if len(self.plain) >= MAX_STANDING:
-            self.plain.clear()
-        self.plain[world] = plain
+        with self._guard:
+            if len(self.plain) >= MAX_STANDING:
+                self.plain.clear()
+            self.plain[world] = plain._replace(is_latest=True) if plain.seq >= self._followed else plain
+
+    def is_known_at(self, kept: KeptStanding | PlainPlacement, seq: int) -> bool:
+        """True if what is kept as of a commit holds at another one, up to which :meth:`follow` has gone."""
+        return kept.seq == seq or (kept.is_latest and self._since <= kept.seq <= seq <= self._followed)
+
+    def follow(self, snapshot: Snapshot, seq: int) -> None:
+        """Bring what is known of where worlds lie up to a later commit."""
+        if seq <= self._followed:
+            return
+        with self._guard:
+            if self._followed < seq <= snapshot.log.head().seq:
+                if not self._follow_commits(snapshot, seq):
+                    self._since = seq
+                self._followed = seq
+
+    def _follow_commits(self, snapshot: Snapshot, upto: int) -> bool:
+        """Drop the worlds whose edges have changed; false if a world changed that others may lie in."""
+        log, tables = snapshot
+        left = FOLLOWED_EVENTS
+        if not (self.plain or self.standing) or upto - self._followed > MAX_COMMITS:
+            return False
+        for seq in range(self._followed + 1, upto + 1):
+            left -= log.header(seq).event_count
+            if left < 0:
+                return False
+            for event in log.some_events(seq, _PLACING_EVENTS):
+                if isinstance(event, ev.Linked):
+                    for lineage in (event.source, event.target):
+                        self.plain.pop(tables.node_of(lineage) or schema.ROOT_NODE, None)
+                elif isinstance(event, ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
+                    place = tables.place_of(event.edge)
+                    if place is None:
+                        return False
+                    if place.type == schema.CONTAINS_CODE:
+                        target = tables.edge(place).target
+                        if target in self.standing:
+                            return False
+                        self.plain.pop(target, None)
+                elif isinstance(event, ev.Revised | ev.Closed | ev.Lost | ev.Voided | ev.Ended):
+                    if tables.node_of(event.lineage) in self.standing:
+                        return False
+                else:
+                    return False
+        return True
 
     def keep_large(self, world: int, most: int) -> None:
         """Cache that a world has more than ``most`` members."""

@@ -29,6 +29,7 @@ from worlddb.query.snapshot.snapshot import (
     Ended,
     Inhabitants,
     InteriorCache,
+    KeptStanding,
     PlainPlacement,
     ReferenceCount,
     Scope,
@@ -143,6 +144,8 @@ class VisibleSnapshot:
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
+        if self._interiors is not None:
+            self._interiors.follow(snapshot, place.moment.seq)
         self._listings = interiors
         self._bodies: dict[tuple[int, int], blobs.Body | None] = {}
         self._headers: dict[int, codec.Header] = {}
@@ -262,7 +265,7 @@ class VisibleSnapshot:
             (place, row)
             for place, row in edges
             if place.type == schema.CONTAINS_CODE
-            if (kept := plain.get(row.target)) is None or kept.seq != seq or not kept.stretch.holds(valid)
+            if (kept := plain.get(row.target)) is None or not self._is_now(kept)
             # Edges that were cut are looked up one by one, when they are needed.
             if row.closed <= seq < row.unlinked and row.valid_from <= valid < row.valid_to
         ]
@@ -290,9 +293,13 @@ class VisibleSnapshot:
         """The cached times at which a world is valid up to the root, if the moment is one of them."""
         if world == schema.ROOT_NODE:
             return ALL_TIMES
-        seq, valid = self.place.moment
         known = None if self._interiors is None else self._interiors.standing.get(world)
-        return known[1] if known is not None and known[0] == seq and known[1].holds(valid) else None
+        return known.stretch if known is not None and self._is_now(known) else None
+
+    def _is_now(self, kept: KeptStanding | PlainPlacement) -> bool:
+        """True if what is kept holds at the moment."""
+        seq, valid = self.place.moment
+        return self._interiors is not None and self._interiors.is_known_at(kept, seq) and kept.stretch.holds(valid)
 
     def _find_standing(self, world: int) -> Stretch | None:
         """The times around the moment at which a world is valid up to the root; ``None`` if it is not."""
@@ -358,9 +365,8 @@ class VisibleSnapshot:
 
     def _is_plain(self, node: int) -> bool:
         """True if the cache says that a node lies in a world that is valid up to the root."""
-        seq, valid = self.place.moment
         kept = None if self._interiors is None else self._interiors.plain.get(node)
-        return kept is not None and kept.seq == seq and kept.stretch.holds(valid)
+        return kept is not None and self._is_now(kept)
 
     def has_more_referrers(self, entity: int, most: int) -> bool:
         """True if the cache says that more than ``most`` worlds refer to an entity at the moment."""
@@ -632,8 +638,10 @@ class VisibleSnapshot:
 
     def _known_plain(self, node: int) -> PlainPlacement | None:
         """The cached facts about a world's edges, if they are of the moment's commit."""
-        kept = None if self._interiors is None else self._interiors.plain.get(node)
-        return kept if kept is not None and kept.seq == self.place.moment.seq else None
+        interiors = self._interiors
+        kept = None if interiors is None else interiors.plain.get(node)
+        is_known = interiors is not None and kept is not None and interiors.is_known_at(kept, self.place.moment.seq)
+        return kept if is_known else None
 
     def _find_lone(self, node: int) -> SparseNode | None:
         if self._lone[0] != node:

@@ -90,6 +90,82 @@ def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_s
         assert known > 20
 
 
+@given(st.integers(0, 2**32))
+@examples(3, deadline=None)
+def test_where_worlds_lie_is_followed_from_commit_to_commit_and_is_what_is_read_anew(seed: int) -> None:
+    random, carried = Random(seed), 0
+    with TemporaryDirectory() as folder, worlddb.open(Path(folder) / "store", embedder=None) as db:
+        reader = db._reader
+        worlds = [db.create("World", f"world {number}", valid_from=TIMES[0]).ref for number in range(3)]
+        leaves = [db.create("Note", f"note {number}", world=worlds[number]).ref for number in range(3)]
+
+        def told(view: View, ref: str) -> Any:
+            with suppress(worlddb.UnknownReference):
+                return view.get(ref, include_superseded=True)
+
+        def is_carried(view: View) -> bool:
+            seq, interiors = view.moment.seq, reader.interiors
+            kept = (*interiors.standing.values(), *interiors.plain.values())
+            return any(each.seq < seq and interiors.is_known_at(each, seq) for each in kept)
+
+        for _ in range(40):
+            step, one, other = random.random(), random.choice(worlds + leaves), random.choice(leaves)
+            with suppress(worlddb.RefusedError, worlddb.InputError):
+                if step < 0.3:
+                    grown(db, worlds, random)
+                elif step < 0.45:
+                    leaves.append(db.create("Note", f"note {len(leaves)}", world=random.choice(worlds)).ref)
+                elif step < 0.6:
+                    edges = [edge.ref for edge in db.view().edges(other, type="contains", direction="in")]
+                    db.unlink(random.choice(edges)) if edges else db.link(random.choice(worlds), "contains", other)
+                elif step < 0.8:
+                    db.link(one, random.choice(("derived_from", "contradicts", "refers_to", "supersedes")), other)
+                else:
+                    db.revise(other, content=f"said at step {step}", valid_from=random.choice(TIMES))
+            views = [db.view(), db.view(valid=random.choice(TIMES))]
+            views.append(db.view(seq=random.randint(4, views[0].moment.seq)))
+            for view in random.sample(views, 3):
+                asked = random.sample(worlds + leaves, 5)
+                found = [told(view, ref) for ref in asked]
+                carried += is_carried(view)
+                kept, reader.interiors = reader.interiors, containment.InteriorCache(reader.interiors.place)
+                assert [told(view, ref) for ref in asked] == found
+                reader.interiors = kept
+    assert carried > 10
+
+
+def test_a_world_taken_out_of_what_holds_is_only_in_what_has_ended_from_then_on(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        shelf, box = (db.create("World", name, valid_from=TIMES[0]).ref for name in ("shelf", "box"))
+        note = db.create("Note", "note", world=shelf, valid_from=TIMES[0]).ref
+        db.link(box, "contains", note, valid_from=TIMES[0])
+        db.retire(box, at=TIMES[1])
+        before = db.view()
+        for _ in range(2):
+            assert before.in_ended(note) == ""
+        db.unlink(next(edge.ref for edge in before.edges(note, type="contains") if edge.source == shelf))
+        assert (before.in_ended(note), db.view().in_ended(note)) == ("", box)
+
+
+def test_what_is_kept_is_not_followed_over_many_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containment, "FOLLOWED_EVENTS", 6)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        box = db.create("World", "box").ref
+        note = db.create("Note", "note", world=box).ref
+        interiors = db._reader.interiors
+        for count, is_followed in ((0, True), (1, True), (8, False), (1, True)):
+            if count:
+                with db.batch() as batch:
+                    for number in range(count):
+                        batch.create("Note", f"{count} {number}", world=box)
+            before = dict(interiors.standing)
+            view = db.view()
+            view.get(note)
+            [kept] = interiors.standing.values()
+            assert interiors.is_known_at(kept, view.moment.seq)
+            assert is_followed == (not before or [kept] == list(before.values()))
+
+
 def test_a_world_that_grows_is_not_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with worlddb.open(tmp_path / "store") as db:
         garden = db.create("World", "Garden").ref
