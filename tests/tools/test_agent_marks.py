@@ -225,7 +225,7 @@ def test_every_surface_says_what_saying_again_wrote_besides(mem: Memory, db: Dat
     assert f"{told.id} has new labels: pet" in again
     lifted = call_write(db, text, about=["Bo"], properties={"n": 1})
     assert lifted["notes"] == [
-        f"{told.id} says so already: it has one more source now, and more was written of it",
+        f"{told.id} says so already: it has one more source now, and more was written about it",
         f"{told.id} was to be hidden from {day} on, and is not any more: that deadline was lifted",
         f"{told.id} has other properties now: n",
     ]

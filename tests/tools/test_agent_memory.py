@@ -1551,7 +1551,7 @@ def test_what_came_to_lie_later_where_it_lies_says_where_it_is_not_found(mem: wo
     assert codes == ["outside_before"] and mem.db.reassert(ended.id, valid_from="2026-01-01").notes == ()
     given: Any = {"since": "2020-01-01", "until": "2021-01-01", "world": scope.ref}
     other = remember(mem.db, "Ana has a cat.", since="2024-01-01", world=scope.ref)["id"]
-    assert "came to lie in" in str(remember(mem.db, "Ana has a hen.", replaces=other, **given)["notes"])
+    assert "is valid from before it was in" in str(remember(mem.db, "Ana has a hen.", replaces=other, **given)["notes"])
     assert not mem.db.revise(mem.db.create("Fact", "", content="x"), content="y", valid_from="2020-01-01").notes
 
 
