@@ -19,7 +19,7 @@ from worlddb import Database, View
 from worlddb.query.reads import adjacency, build
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
-from worlddb.query.snapshot.snapshot import Inhabitants, Stretch, members_below
+from worlddb.query.snapshot.snapshot import Inhabitants, KeptStanding, PlainPlacement, Stretch, members_below
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 TIMES = ("2020-01-01", "2024-06-01", "2030-01-01")
@@ -105,7 +105,7 @@ def test_where_worlds_lie_is_followed_from_commit_to_commit_and_is_what_is_read_
 
         def is_carried(view: View) -> bool:
             seq, interiors = view.moment.seq, reader.interiors
-            kept = (*interiors.standing.values(), *interiors.plain.values())
+            kept: list[KeptStanding | PlainPlacement] = [*interiors.standing.values(), *interiors.plain.values()]
             return any(each.seq < seq and interiors.is_known_at(each, seq) for each in kept)
 
         for _ in range(40):
