@@ -135,7 +135,10 @@ def _link(command: cmd.Link) -> None:
         and type(command.target_ref) in _REFERENCES
         and type(command.type) is str
         and command.type in EDGE_TYPE_CODES
-        and (command.home, command.key, command.valid_from, command.valid_to) == (None, None, None, None)
+        and command.home is None
+        and command.key is None
+        and command.valid_from is None
+        and command.valid_to is None
         and type(command.properties) is dict
         and not command.properties
     ):
@@ -687,8 +690,11 @@ def _reject_nul(value: Any, place: str) -> None:
             _check_stored_text(value, place, limits.MAX_RECORD_BYTES)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            _reject_nul(name, f"a key of {place}")
-            _reject_nul(inner, f"{place}.{name}")
+            if "\0" in name:
+                _reject_nul(name, f"a key of {place}")
+            # Most are a short text or a number, of which nobody asks where it stands.
+            if "\0" in inner if type(inner) is str else isinstance(inner, str | dict | list | tuple):
+                _reject_nul(inner, f"{place}.{name}")
     elif isinstance(value, list | tuple):
         for position, inner in enumerate(value):
             _reject_nul(inner, f"{place}[{position}]")

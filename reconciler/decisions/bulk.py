@@ -43,6 +43,7 @@ class BulkDecider:
         self._refs = ctx.draft.refs
         self._endpoints = ctx.tables.known_worlds.endpoints
         self._rules: dict[str, _Rule] = {}
+        self._scopes = ctx.scopes
         self._containment = ctx.scopes.built_in[schema.CONTAINS]
         self._root = ctx.tables.node(schema.ROOT_NODE).lineage
         self._has_forbidden = ctx.has_forbidden_texts()
@@ -87,8 +88,8 @@ class BulkDecider:
 
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command if it only has to be recorded; else return false and leave the draft untouched."""
-        kind = type(command)
-        if self._ctx.scopes.any_closed:
+        kind, scopes = type(command), self._scopes
+        if scopes.any_registered and scopes.any_closed:
             return False
         if kind is cmd.Link:
             decided = self._link(command)  # type: ignore[arg-type]
