@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from math import log
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
@@ -355,6 +355,13 @@ class Nodes(Collection[int]):
 
     def __init__(self, nodes: frozenset[int]) -> None:
         self.nodes = nodes
+
+    @classmethod
+    def ordered(cls, numbers: Numbers) -> Self:
+        """Of an array in ascending order."""
+        made = cls(frozenset(numbers.tolist()))
+        made.in_order = numbers
+        return made
 
     @cached_property
     def in_order(self) -> Numbers:

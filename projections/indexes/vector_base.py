@@ -161,6 +161,10 @@ class VectorSearcher:
     def _best(self, scores: Matrix, places: Numbers, limit: int) -> list[vector_rows.VectorHit]:
         import numpy as np
 
+        if len(scores) > 2 * limit:
+            # To put all in order that are in a world takes longer than to find the best.
+            best = scores >= np.partition(scores, -limit)[-limit]
+            scores, places = scores[best], places[best]
         numbers = self.numbers[places]
         order = np.lexsort((numbers[:, 1], numbers[:, 0], -scores))[:limit]
         return vector_rows.as_hits(numbers[order], scores[order])

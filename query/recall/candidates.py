@@ -876,7 +876,7 @@ def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]
         return None
     began = [(span.start, span.end) for span in spans]
     found = kept.within(snapshot.store_tables, snapshot.worlds_known(), began)
-    return None if found is None else Nodes(found)
+    return None if found is None else Nodes.ordered(found)
 
 
 def begun_among(snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]) -> list[Proposed]:

@@ -8,7 +8,7 @@ the mean of the texts nearest to it, and where nothing stands out by meaning, fi
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, repeat
 from math import fsum
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -493,22 +493,15 @@ def _collect_evidence(
     # Nearly all of them were said before a question that names no time.
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
     when = {node: _time_evidence(times, until, pool[node].seen) for node in told}
-    return {
-        node: _make_evidence(
-            (
-                texts.get(node, 0.0),
-                cosines.get(node, middling),
-                entities.get(node, 0.0),
-                when.get(node, 0.0),
-                before.get(node, 0.0),
-                edge.get(node, 0.0),
-                float(node in at_home),
-                0.0,
-                talk.get(node, 0.0),
-            )
-        )
-        for node in pool
-    }
+    nodes, home = list(pool), dict.fromkeys(at_home, 1.0)
+    rest = (_of_each(nodes, found, 0.0) for found in (entities, when, before, edge, home, {}, talk))
+    columns = zip(_of_each(nodes, texts, 0.0), _of_each(nodes, cosines, middling), *rest, strict=False)
+    return dict(zip(nodes, map(_make_evidence, columns), strict=False))
+
+
+def _of_each(nodes: Iterable[int], found: Mapping[int, float], other: float) -> Iterator[float]:
+    """What was found of each node, or the other number: of most evidence there is none of any."""
+    return map(found.get, nodes, repeat(other)) if found else repeat(other)
 
 
 _make_evidence: Final = partial(tuple.__new__, scoring.Evidence)

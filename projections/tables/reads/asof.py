@@ -422,8 +422,9 @@ class WorldStarts:
         self._guard = Lock()
         self._began: NDArray[np.int64] | None = None
 
-    def within(self, tables: rows.Tables, known: int, spans: Iterable[tuple[int, int]]) -> frozenset[int] | None:
-        """Those of the first ``known`` worlds that began in one of some spans; ``None`` where they are too many."""
+    def within(self, tables: rows.Tables, known: int, spans: Iterable[tuple[int, int]]) -> "NDArray[np.int64] | None":
+        """Those of the first ``known`` worlds that began in one of some spans, in ascending order; ``None`` where they
+        are too many."""
         import numpy as np
 
         if known > MAX_BEGINNINGS:
@@ -434,7 +435,7 @@ class WorldStarts:
             is_within |= (began >= start) & (began < end)
         if np.count_nonzero(is_within) > MAX_DATED:
             return None
-        return frozenset(np.flatnonzero(is_within).tolist())
+        return np.flatnonzero(is_within)
 
     def write(self) -> None:
         """Write nothing to the disk: to read it anew takes little."""
