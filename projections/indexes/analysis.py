@@ -387,28 +387,10 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
 
     They are folded, and in the text's order.
     """
-    sought = _sought(terms)
-    spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
-    if spaced.isascii():
-        # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-        lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
-        beginnings = sought.beginnings
-        every = dict.fromkeys([word for word in lowered.split() if word[:2] in beginnings])
-        words = [word for word in every if len(word) < MAX_TOKEN_BYTES]
-        matched = sought.among(words)
-    else:
-        told = zip(*_words(spaced), strict=True)
-        found = (word for word, stem in told if stem in sought.stems or word in sought.words)
-        matched = list(dict.fromkeys(found))
-    if not runs:
-        return matched
-    stretches = [part for run in runs for part in _stretches(run, sought.grams, 2)]
-    if not stretches:
-        stretches = [part for run in runs for part in _stretches(run, sought.grams, 1)]
-    return [*matched, *dict.fromkeys(stretches)]
+    return sought(terms).matched(text)
 
 
-class _Sought(NamedTuple):
+class Sought(NamedTuple):
     """The words, stems and grams that a query looks for, and the two letters with which what it may find begins."""
 
     words: frozenset[str]
@@ -416,7 +398,28 @@ class _Sought(NamedTuple):
     grams: frozenset[str]
     beginnings: frozenset[str]
 
-    def among(self, words: list[str]) -> list[str]:
+    def matched(self, text: str) -> list[str]:
+        """As :func:`matched_words`."""
+        spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
+        if spaced.isascii():
+            # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
+            lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
+            beginnings = self.beginnings
+            every = dict.fromkeys([word for word in lowered.split() if word[:2] in beginnings])
+            words = [word for word in every if len(word) < MAX_TOKEN_BYTES]
+            matched = self._among(words)
+        else:
+            told = zip(*_words(spaced), strict=True)
+            found = (word for word, stem in told if stem in self.stems or word in self.words)
+            matched = list(dict.fromkeys(found))
+        if not runs:
+            return matched
+        stretches = [part for run in runs for part in _stretches(run, self.grams, 2)]
+        if not stretches:
+            stretches = [part for run in runs for part in _stretches(run, self.grams, 1)]
+        return [*matched, *dict.fromkeys(stretches)]
+
+    def _among(self, words: list[str]) -> list[str]:
         """Those of some ASCII words in lower case that the query finds."""
         stems = zip(words, _english_stems(words), strict=True)
         return [word for word, stem in stems if stem in self.stems or word in self.words]
@@ -439,8 +442,7 @@ def _english_stems(words: Sequence[str]) -> list[str]:
     return [found[word] or word for word in words]
 
 
-@lru_cache(maxsize=16)
-def _sought(terms: tuple[Term, ...]) -> _Sought:
+def sought(terms: tuple[Term, ...]) -> Sought:
     """The terms that explain a hit of a query."""
     words, stems, some = (
         frozenset(term.text for term in terms if term.field == field) for field in (PLAIN, STEM, GRAMS)
@@ -449,7 +451,7 @@ def _sought(terms: tuple[Term, ...]) -> _Sought:
     beginnings = {word[:2] for word in words | stems}
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
     beginnings |= {two.replace("i", "y") for two in beginnings}
-    return _Sought(words, stems, some, frozenset(beginnings))
+    return Sought(words, stems, some, frozenset(beginnings))
 
 
 @cache
@@ -776,7 +778,6 @@ def query_stems(text: str) -> frozenset[str]:
 
 def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
-    _sought.cache_clear()
     _STEMS.clear()
     _folded.cache_clear()
     standing_instruction.cache_clear()

@@ -18,14 +18,20 @@ def _terms(text: str) -> tuple[analysis.Term, ...]:
     return analysis.query_terms(text)
 
 
+@lru_cache(maxsize=64)
+def _sought(text: str) -> analysis.Sought:
+    return analysis.sought(_terms(text))
+
+
 def matched(text: str, name: str, content: str) -> list[str]:
     """The words of a world by which the query found it."""
-    return analysis.matched_words(f"{name}\n{content}", _terms(text))
+    return _sought(text).matched(f"{name}\n{content}")
 
 
 def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     _terms.cache_clear()
+    _sought.cache_clear()
     _query_size.cache_clear()
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis
@@ -90,6 +91,7 @@ class Passed(NamedTuple):
     literal: int = 0
 
 
+_node_and_version: Final = attrgetter("node", "version")
 _passed: Final[Callable[[tuple[int, SeenVersion, float, int]], Passed]] = partial(tuple.__new__, Passed)
 """Makes one of a tuple without a call in Python: a recall makes hundreds."""
 
@@ -264,11 +266,8 @@ class Gate:
         known, shown = self._numbered, self._seen
         # Among all worlds whatever is found is inside.
         is_inside = ROOT_NODE.__ne__ if self._is_anywhere else self._is_inside
-        new = [
-            key
-            for key in ((hit.node, hit.version) for hit in hits)
-            if key[1] < FIRST_LITERAL and key not in known and is_inside(key[0])
-        ]
+        keys = map(_node_and_version, hits)
+        new = [key for key in keys if key[1] < FIRST_LITERAL and key not in known and is_inside(key[0])]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
             if seen is not None and (seen.row.type != NO_TYPE or self._has_text(seen)):
                 known[key] = shown[key[0]] = seen
