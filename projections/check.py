@@ -249,23 +249,25 @@ def _is_undamaged(kept: environment.Environment, env: environment.Environment, s
 
 
 def _find_derived_difference(
-    kept: environment.Environment,
+    snapshot: environment.Environment,
     env: environment.Environment,
     seq: int,
     progress: Callable[[int, int], None] | None,
 ) -> str:
     """Describe how a snapshot differs from the store's verified log, or from a replay of its own log."""
     for first in range(1, seq + 1, CHUNK_COMMITS):
-        with kept.read() as txn, env.read() as reading:
+        with snapshot.read() as txn, env.read() as reading:
             problem = _find_record_difference(
                 LmdbLog(txn), LmdbLog(reading), first, min(first + CHUNK_COMMITS - 1, seq)
             )
         if problem:
             return problem
-    with kept.read() as txn:
+    with snapshot.read() as txn:
         findings = head_findings(LmdbLog(txn), rows.Tables(txn))
     if not findings:
-        findings = scratch.run_with_tables(env.folder, lambda folder: _compare_in_folder(folder, kept, seq, progress))
+        findings = scratch.run_with_tables(
+            env.folder, lambda folder: _compare_in_folder(folder, snapshot, seq, progress)
+        )
     return findings[0].problem if findings else ""
 
 
@@ -328,14 +330,14 @@ def _apply(log: LmdbLog, first: int, last: int, txn: lmdb.Transaction) -> verify
     return None
 
 
-def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.Finding]:
+def _compare(stored_tables: rows.Tables, derived: rows.Tables, last: int) -> list[verify.Finding]:
     findings: list[verify.Finding] = []
-    if kept.progress().seq != last:
+    if stored_tables.progress().seq != last:
         return findings
     for name, table in derived.by_name().items():
-        theirs = kept.by_name()[name].scan(b"")
+        stored_pairs = stored_tables.by_name()[name].scan(b"")
         for key, value in table.scan(b""):
-            pair = next(theirs, None)
+            pair = next(stored_pairs, None)
             if pair != (key, value):
                 shown = pair[0] if pair is not None else key
                 findings.append(
@@ -343,11 +345,13 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
                 )
                 break
         else:
-            if next(theirs, None) is not None:
+            if next(stored_pairs, None) is not None:
                 findings.append(verify.Finding(last, f"the table {name} has more rows than the log gives"))
-        found = kept.by_name()[name]
-        if isinstance(found, packed_runs.PackedTable | transaction.TrieTable):
-            findings += (verify.Finding(last, f"of the table {name}, {fault}") for fault in islice(found.faults(), 1))
+        stored_table = stored_tables.by_name()[name]
+        if isinstance(stored_table, packed_runs.PackedTable | transaction.TrieTable):
+            findings += (
+                verify.Finding(last, f"of the table {name}, {fault}") for fault in islice(stored_table.faults(), 1)
+            )
         if len(findings) >= MAX_FINDINGS:
             break
     return findings

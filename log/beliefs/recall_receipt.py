@@ -469,21 +469,21 @@ def differences(receipt: RecallReceipt, again: RecallReceipt, within: int) -> tu
 
     Scores may differ by ``within`` millionths.
     """
-    found, off = [], 0
+    problems, largest = [], 0
     pairs: Sequence[tuple[str, Sequence[Any], Sequence[Any]]] = (
         ("hits", receipt.hits, again.hits),
         ("groups", receipt.groups, again.groups),
     )
     for what, then, now in pairs:
         if len(then) != len(now):
-            found.append(f"it has {len(then)} {what}, and the store now gives {len(now)}")
+            problems.append(f"it has {len(then)} {what}, and the store now gives {len(now)}")
         for at, (one, other) in enumerate(zip(then, now, strict=False), 1):
             if msgspec.structs.replace(one, score=0) != msgspec.structs.replace(other, score=0):
-                found.append(f"number {at} of the {what} is now {ids.short(other.ref)}, not {ids.short(one.ref)}")
+                problems.append(f"number {at} of the {what} is now {ids.short(other.ref)}, not {ids.short(one.ref)}")
                 break
-            off = max(off, abs(one.score - other.score))
-    if off > within:
-        found.append(f"a score differs by {off / SCALE:g}")
+            largest = max(largest, abs(one.score - other.score))
+    if largest > within:
+        problems.append(f"a score differs by {largest / SCALE:g}")
     if receipt.lanes != again.lanes:
-        found.append(f"the lanes that answer are now {', '.join(again.lanes)}, not {', '.join(receipt.lanes)}")
-    return found, off
+        problems.append(f"the lanes that answer are now {', '.join(again.lanes)}, not {', '.join(receipt.lanes)}")
+    return problems, largest

@@ -51,18 +51,18 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
             f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
         )
     try:
-        with scratch.unfinished_file(store, path) as made:
+        with scratch.unfinished_file(store, path) as unfinished:
             if path.suffix == PACKED_SUFFIX:
                 import zstandard
 
                 packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-                with packer.stream_writer(made, closefd=False) as packed:
+                with packer.stream_writer(unfinished, closefd=False) as packed:
                     yield cast(BinaryIO, packed)
             else:
-                yield cast(BinaryIO, made)
-            made.flush()
-            os.fsync(made.fileno())
-            os.replace(made.name, path)
+                yield cast(BinaryIO, unfinished)
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+            os.replace(unfinished.name, path)
     except (FileNotFoundError, NotADirectoryError):
         raise errors.InputError(
             f"The directory of {str(path)!r:.200} does not exist", "Create the directory first"

@@ -180,24 +180,24 @@ def _find_problem(data: Path, number: int, mark: Mark | None) -> _Problem | None
     if metas is None:
         return None
     used, other = metas[number & 1], metas[~number & 1]
-    here, before = _head_in(used), _head_in(other)
-    if here is None:
+    head, other_head = _head_in(used), _head_in(other)
+    if head is None:
         return None
     if not used.plain:
         return _Problem(f"{data} has a damaged meta page: its tree flags are not those of a store", _REMEDY)
     numbers = tuple(meta.transaction for meta in metas)
-    if before is not None and before.seq > here.seq and other.transaction <= number:
+    if other_head is not None and other_head.seq > head.seq and other.transaction <= number:
         return _Problem(
-            f"{data} was rolled back: it ends at commit {here.seq}, and the meta page that counts as older "
-            f"names commit {before.seq} (the transaction numbers are {numbers[0]} and {numbers[1]})",
+            f"{data} was rolled back: it ends at commit {head.seq}, and the meta page that counts as older "
+            f"names commit {other_head.seq} (the transaction numbers are {numbers[0]} and {numbers[1]})",
             _REMEDY,
-            here.seq + 1,
+            head.seq + 1,
         )
-    if mark is not None and (problem := _compare_with_mark(data, here, used, mark)):
+    if mark is not None and (problem := _compare_with_mark(data, head, used, mark)):
         return problem
     if not _are_consecutive(numbers, number) and not (
         number >= max(numbers)
-        and (here == before or (before is not None and here.seq > before.seq) or _is_mark_of(mark, here))
+        and (head == other_head or (other_head is not None and head.seq > other_head.seq) or _is_mark_of(mark, head))
     ):
         return _Problem(
             f"{data} has meta pages with the transaction numbers {numbers[0]} and {numbers[1]}, which do not "

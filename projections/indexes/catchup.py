@@ -202,12 +202,12 @@ class TextFollower:
         """
         with self._guard:
             index = self._open()
-            told = 0
+            reported = 0
             while True:
                 index.refresh()
                 base = self._base(index)
                 if base >= head or self._is_level(index, base, head):
-                    if progress is not None and told < head:
+                    if progress is not None and reported < head:
                         progress(head)
                     return True
                 if stopped():
@@ -219,8 +219,8 @@ class TextFollower:
                 if reached <= base:
                     self._tail = None  # What was taken for a boundary is none any more: texts were erased.
                 elif progress is not None:
-                    told = reached
-                    progress(told)
+                    reported = reached
+                    progress(reported)
 
     def gather(self) -> None:
         """Merge the segments of a small index, unless another process is writing it."""

@@ -75,18 +75,18 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
             witness.secret_in(log),
             {number: row.dimension for number, row in spaces(tables) if dropped_at(tables, number) is None},
         )
-    found = _retry_if_changed(partial(_check_text, env, env.folder / INDEX_FOLDER / "text", secret, deep))
+    findings = _retry_if_changed(partial(_check_text, env, env.folder / INDEX_FOLDER / "text", secret, deep))
     for number, dimension in sorted(dimensions.items()):
         folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
-        found += _retry_if_changed(partial(_check_vectors, env, folder, secret, number, dimension, deep))
+        findings += _retry_if_changed(partial(_check_vectors, env, folder, secret, number, dimension, deep))
         for pool in composition.POOLS if deep else ():
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
-            found += _check_composed(env, folder, secret, number, dimension, pool)
+            findings += _check_composed(env, folder, secret, number, dimension, pool)
     if deep:
-        found += _check_summaries(env, env.folder / INDEX_FOLDER / witness.SUMMARIES, secret)
+        findings += _check_summaries(env, env.folder / INDEX_FOLDER / witness.SUMMARIES, secret)
         for file in kept_worlds.files_in(env.folder / INDEX_FOLDER / kept_worlds.FOLDER):
-            found += _retry_if_changed(partial(_check_world, env, file, secret))
-    return found
+            findings += _retry_if_changed(partial(_check_world, env, file, secret))
+    return findings
 
 
 def _check_world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFinding], bool]:

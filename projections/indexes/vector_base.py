@@ -393,7 +393,7 @@ def write(
         sync_file(base / name)
     sync_folder(base)
     digests = {name: witness.digest_of(base / name) for name in _FILES}
-    told = {
+    header = {
         "format": FORMAT,
         "base": base.name,
         "store": marker.store_id.hex(),
@@ -402,9 +402,9 @@ def write(
         "dimension": dimension,
         "files": {name: digest.hex() for name, digest in digests.items()},
     }
-    told["seal"] = witness.seal(secret, witness.VECTORS, _sealed(told, digests)).hex()
+    header["seal"] = witness.seal(secret, witness.VECTORS, _sealed(header, digests)).hex()
     fresh = folder / f"{_CURRENT}.new"
-    fresh.write_text(json.dumps(told), "utf-8")
+    fresh.write_text(json.dumps(header), "utf-8")
     sync_file(fresh)
     os.replace(fresh, folder / _CURRENT)
     for other in folder.glob("base-*"):

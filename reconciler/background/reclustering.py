@@ -295,7 +295,7 @@ def recluster(
     with background_lease(writer.env.folder) as leased:
         looked_at = events = commits = 0
         proposals: list[str] = []
-        wanted: dict[tuple[str, str], None] = {}
+        proposed_pairs: dict[tuple[str, str], None] = {}
         marked, head = _progress(writer)
         through = max(after, marked)
         done = VisitedWorlds(set(), set())
@@ -303,7 +303,7 @@ def recluster(
             count, pairs, reached = _compare_next(writer, meaning, through, head, most, done, tiebreaker)
             looked_at, through = looked_at + count, reached
             if dry_run:
-                wanted.update(((one.hex(), other.hex()), None) for one, other, _ in pairs)
+                proposed_pairs.update(((one.hex(), other.hex()), None) for one, other, _ in pairs)
                 continue
             for command in _staging_commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
@@ -312,7 +312,9 @@ def recluster(
                 events, commits = events + receipt.events, commits + (receipt.events > 0)
                 marked, _ = _progress(writer)
         pending = head - through
-        return Reclustering(looked_at, tuple(proposals), through, pending, events, commits, not leased, tuple(wanted))
+        return Reclustering(
+            looked_at, tuple(proposals), through, pending, events, commits, not leased, tuple(proposed_pairs)
+        )
 
 
 def _progress(writer: Writer) -> tuple[int, int]:

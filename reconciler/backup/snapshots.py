@@ -108,19 +108,19 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
 
 def _load(source: environment.Environment, target: environment.Environment, seq: int) -> bool:
     """Put a snapshot into an empty target if it verifies; false if it does not."""
-    kept = check.open_snapshot(source, seq)
-    if kept is None:
+    snapshot = check.open_snapshot(source, seq)
+    if snapshot is None:
         return False
     try:
-        kept.refuse_damaged_pages()
-        with kept.read() as pairs, source.read() as reading:
+        snapshot.refuse_damaged_pages()
+        with snapshot.read() as pairs, source.read() as reading:
             if not check.is_sound_snapshot(pairs, reading, seq):
                 return False
             target.write(partial(_put_all, pairs))
     except (DamagedStore, NewerFormat):
         return False
     finally:
-        kept.close()
+        snapshot.close()
     return True
 
 

@@ -279,18 +279,18 @@ def _separate_diverged(ctx: context.Context, contents: Contents) -> tuple[Conten
 
 def _join_diverged(ctx: context.Context, apart: Sequence[_DivergedWorld], merge: bundle_merge.BundleMerge) -> None:
     """Record each contradiction once, and let one of two equal statements supersede the other."""
-    for whole, lineage, told in apart:
-        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
+    for world, lineage, divergence in apart:
+        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(divergence.theirs)
         if one is None or other is None or _are_in_conflict(ctx, one, other):
             continue
         _contradict(ctx, one, other)
         if other >= ctx.tables.first_new_node:
-            ctx.note("went_apart", lineage, told.theirs)
-            left = bundle_contents.list_uncarried(whole, lineage, told)
-            if left:
-                ctx.note("not_carried", *(text.encode() for text in (ids.short(told.theirs), *left)))
-    for _, lineage, told in apart:
-        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
+            ctx.note("went_apart", lineage, divergence.theirs)
+            uncarried = bundle_contents.list_uncarried(world, lineage, divergence)
+            if uncarried:
+                ctx.note("not_carried", *(text.encode() for text in (ids.short(divergence.theirs), *uncarried)))
+    for _, lineage, divergence in apart:
+        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(divergence.theirs)
         for third in () if one is None or other is None else _other_diverged_versions(ctx, one, other):
             for way in (one, other):
                 if way is not None and not _are_in_conflict(ctx, *sorted((way, third))):

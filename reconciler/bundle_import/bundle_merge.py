@@ -232,24 +232,24 @@ class BundleMerge:
     def events(self) -> list[ev.AnyEvent]:
         """The events of the import, each after those that it refers to."""
         worlds = sorted(self._contents.worlds, key=lambda world: world.frame.order)
-        made: list[ev.AnyEvent] = []
+        created: list[ev.AnyEvent] = []
         later: list[ev.AnyEvent] = []
         for outside in self._contents.outside:
-            self._add_reference(outside, made, later)
+            self._add_reference(outside, created, later)
         for world in worlds:
-            self._world(world, made, later)
+            self._world(world, created, later)
         proposals = [(frame, world) for world in worlds for frame in world.proposals]
-        told = {frame.proposal for frame, _ in proposals}
+        bundled_proposals = {frame.proposal for frame, _ in proposals}
         waiting = self._pending_pairs({frame.proposal for frame, _ in proposals if frame.decisions})
         for world in worlds:
-            later.extend(self._retractions(world, told))
+            later.extend(self._retractions(world, bundled_proposals))
         for frame, world in sorted(proposals, key=lambda each: each[0].order):
-            if not self._was_rejected_here(frame, told) and not self._is_already_pending(frame, waiting):
+            if not self._was_rejected_here(frame, bundled_proposals) and not self._is_already_pending(frame, waiting):
                 later.extend(self._proposal(frame, world.frame.lineage))
         edges = [(frame, world) for world in worlds for frame in world.edges]
         for edge, world in sorted(edges, key=lambda each: each[0].order):
-            later.extend(self._edge(edge, world.frame.lineage, told))
-        return [*made, *later]
+            later.extend(self._edge(edge, world.frame.lineage, bundled_proposals))
+        return [*created, *later]
 
     def apart(self) -> dict[bytes, bundle_contents.Divergence]:
         """The worlds whose history differs here and in the bundle, by lineage, with where each history continues."""
@@ -407,26 +407,26 @@ class BundleMerge:
         A hole that one side does not know contradicts a version that the other one does not have, if that holds then:
         nobody can say which of the two was said later.
         """
-        told = _bundled_holes(world)
-        if node is None or not (told or newer_there):
-            return told, [], []
-        here = [(hole, self.lineages.details(hole)) for hole in self.lineages.history_of(node).holes]
-        new: list[_BundledHole] = []
-        for hole in told:
-            same = next((each for each in here if _is_same_hole(hole, *each)), None)
+        bundled_holes = _bundled_holes(world)
+        if node is None or not (bundled_holes or newer_there):
+            return bundled_holes, [], []
+        own_holes = [(hole, self.lineages.details(hole)) for hole in self.lineages.history_of(node).holes]
+        new_holes: list[_BundledHole] = []
+        for hole in bundled_holes:
+            same = next((each for each in own_holes if _is_same_hole(hole, *each)), None)
             if same is None or (hole.span.is_open and hole.after > len(world.versions) - len(newer_there)):
                 # A version that comes now resumes what had ended here, and was ended after it there.
-                new.append(hole)
+                new_holes.append(hole)
             if same is not None:
-                here.remove(same)
+                own_holes.remove(same)
         count = len(world.versions)
         newer_here = [
             asof.version_validity(self._tables, node, ordinal, row, self._draft.seq)
             for ordinal, row in self._tables.version_rows(node)
             if ordinal > count
         ]
-        emptied = [hole.span for hole, _ in here if any(window.overlaps(hole.span) for window in newer_there)]
-        return new, emptied, [hole for hole in new if any(each.overlaps(hole.span) for each in newer_here)]
+        emptied = [hole.span for hole, _ in own_holes if any(window.overlaps(hole.span) for window in newer_there)]
+        return new_holes, emptied, [hole for hole in new_holes if any(each.overlaps(hole.span) for each in newer_here)]
 
     def _add_erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
         """Add a world whose texts were erased here.
@@ -439,7 +439,7 @@ class BundleMerge:
         known = [row for _, row in sorted(self._tables.version_rows(node))]
         told = [(version.body, version.valid_from) for version in world.versions]
         windows = [_written_window(version) for version in world.versions]
-        held = _validities_in_order(windows)
+        validities = _validities_in_order(windows)
         holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
         if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or emptied or filled:
             self._gone_apart.add(lineage)
@@ -449,12 +449,12 @@ class BundleMerge:
             holes = [hole for hole in holes if not self._is_empty(node, hole.span)]
         for ordinal, version in enumerate(world.versions[: len(known)], 1):
             before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
-            later.extend(_loss_events(lineage, ordinal, before, held[ordinal - 1], version.by))
+            later.extend(_loss_events(lineage, ordinal, before, validities[ordinal - 1], version.by))
         later.extend(self._void_events(lineage, holes, range(len(known) + 1), told=False))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body, born = self.blobs.missing_position(version.body, lineage), windows[ordinal - 1][0]
             later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated_ends(version)))
-            later.extend(_loss_events(lineage, ordinal, born, held[ordinal - 1], version.by))
+            later.extend(_loss_events(lineage, ordinal, born, validities[ordinal - 1], version.by))
             later.extend(self._void_events(lineage, holes, (ordinal,), told=False))
 
     def _is_empty(self, node: int, span: times.Interval) -> bool:

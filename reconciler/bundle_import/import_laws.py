@@ -302,23 +302,25 @@ def _worlds_with_erased_texts(ctx: Context, contents: bundle_contents.Contents) 
 
     What was written here may stand in a world of its own there, since the two were joined, or in a rest of one.
     """
-    begins = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
-    told: dict[bytes, list[bytes]] = {}
+    first_bodies = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
+    bundled_bodies: dict[bytes, list[bytes]] = {}
     for world in contents.worlds:
         node = ctx.tables.node_of(world.frame.lineage)
         if node is None or erasure_of(ctx.tables, node) is not None:  # What holds here may be there.
             for each in world.versions:
                 if contents.blob(each.body, world) is not None:
-                    told.setdefault(each.body, []).append(world.frame.lineage)
-    for key, stored in ctx.tables.erasures.scan(b"") if told else ():
+                    bundled_bodies.setdefault(each.body, []).append(world.frame.lineage)
+    for key, stored in ctx.tables.erasures.scan(b"") if bundled_bodies else ():
         node, erasure = int.from_bytes(key, "big"), ErasureRow._make(ERASURE.unpack(stored))
         erased = ctx.tables.node(node).lineage
-        rows = (row for _, row in ctx.tables.version_rows(node) if row.seq <= erasure.seq and row.body in told)
+        rows = (
+            row for _, row in ctx.tables.version_rows(node) if row.seq <= erasure.seq and row.body in bundled_bodies
+        )
         for body in {row.body for row in rows if ctx.draft.log.blob(row.seq, row.position) is None}:
-            for lineage in told[body]:
-                of = (erased, *(each.lineage for each in contents.outside), *begins)
+            for lineage in bundled_bodies[body]:
+                origins = (erased, *(each.lineage for each in contents.outside), *first_bodies)
                 if lineage == erased or any(
-                    bundle_contents.divergent_lineage(o, begins[lineage]) == lineage for o in of
+                    bundle_contents.divergent_lineage(o, first_bodies[lineage]) == lineage for o in origins
                 ):
                     yield lineage, erasure.seq
 

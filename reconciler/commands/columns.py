@@ -173,7 +173,7 @@ class _ColumnTable:
     def _column_values(self, name: str, column: _Column, first: int, last: int, worlds: int | None) -> Iterable[Any]:
         if name not in self._columns:
             return repeat(column.default)
-        taken = []
+        values = []
         for row, given in enumerate(_values(self._columns[name], first, last), first):
             try:
                 if given is None and column.needed:
@@ -188,8 +188,8 @@ class _ColumnTable:
                         )
             except errors.InputError as error:
                 raise self.with_row(error, row) from error
-            taken.append(value)
-        return taken
+            values.append(value)
+        return values
 
     def with_row(self, error: errors.WorldDBError, row: int) -> errors.WorldDBError:
         """An error of one row, with its place in front."""
@@ -230,7 +230,7 @@ class Load:
         notes: Counter[str] = Counter()
         for commits, first in enumerate(range(0, total, batch), 1):
             last = min(first + batch, total)
-            made = min(last, self._worlds.count) - first
+            worlds_in_batch = min(last, self._worlds.count) - first
             key = None if idempotency_key is None else f"{idempotency_key}/{commits}"
             commands = list(self._commands(first, last, worlds))
             try:
@@ -243,8 +243,8 @@ class Load:
                 in_worlds = row < self._worlds.count
                 table = self._worlds if in_worlds else self._edges
                 raise table.with_row(error, row if in_worlds else row - self._worlds.count) from error
-            worlds.add(receipt.refs[: max(0, made)])
-            edges.add(receipt.refs[max(0, made) :])
+            worlds.add(receipt.refs[: max(0, worlds_in_batch)])
+            edges.add(receipt.refs[max(0, worlds_in_batch) :])
             events, proposals, seq = events + receipt.events, proposals + len(receipt.proposals), receipt.seq
             notes.update(note.code for note in receipt.notes)
             if progress is not None:

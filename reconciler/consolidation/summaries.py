@@ -77,11 +77,11 @@ def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Mom
     def holds(node: int) -> bool:
         path, on_path = [node], {node}
         while path:
-            here = path[-1]
-            if here in known:
+            current = path[-1]
+            if current in known:
                 on_path.discard(path.pop())
                 continue
-            above, beside = ctx.containers(here), origin(here)
+            above, beside = ctx.containers(current), origin(current)
             missing = [each for each in above if each not in known]
             if beside is not None and beside not in known and beside not in on_path:
                 missing.append(beside)
@@ -91,7 +91,7 @@ def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Mom
                 continue
             is_tried = beside is not None and known.get(beside, False)
             known[path.pop()] = not is_tried and (any(known[each] for each in above) or not (given or above))
-            on_path.discard(here)
+            on_path.discard(current)
         return known[node]
 
     return holds

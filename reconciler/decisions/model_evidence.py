@@ -229,19 +229,19 @@ def _evidence_for(
     chosen: list[bytes] = []
 
     def ask(contenders: Sequence[verdict.Contender]) -> Sequence[verdict.Contender]:
-        left = tiebreaker(contenders) if tiebreaker is not None and contenders else []
+        remaining = tiebreaker(contenders) if tiebreaker is not None and contenders else []
         asked.extend(bytes.fromhex(each.considered.ref) for each in contenders)
-        chosen.extend(bytes.fromhex(each.considered.ref) for each in left)
-        return left
+        chosen.extend(bytes.fromhex(each.considered.ref) for each in remaining)
+        return remaining
 
     if tiebreaker is not None:
         verdict.judge(comparisons.considered, new_world.thresholds, ask)
     if not near and not asked:
         return None
     space, model = ("", "") if meaning is None or not near else (meaning.name, meaning.model)
-    named = verdict.name_of(tiebreaker) if tiebreaker is not None and asked else ""
+    tiebreaker_name = verdict.name_of(tiebreaker) if tiebreaker is not None and asked else ""
     return cmd.ModelEvidence(
-        near=near, space=space, model=model, asked=tuple(asked), chosen=tuple(chosen), tiebreaker=named
+        near=near, space=space, model=model, asked=tuple(asked), chosen=tuple(chosen), tiebreaker=tiebreaker_name
     )
 
 

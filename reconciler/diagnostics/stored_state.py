@@ -111,20 +111,20 @@ def snapshots(
     env: environment.Environment, deep: bool, progress: runner.Progress | None = None
 ) -> Iterator[installation.Symptom]:
     """Check that snapshots match their noted digests, and with ``deep`` that they match a replay."""
-    for found in check.snapshot_findings(env, deep=deep, progress=progress):
+    for finding in check.snapshot_findings(env, deep=deep, progress=progress):
         why = (
             "A replay that starts from it creates a store that never existed"
-            if found.is_used
+            if finding.is_used
             else "A replay creates it again"
         )
         yield installation.Symptom(
             "snapshot_damaged",
-            found.is_used,
-            str(found.folder),
-            found.problem,
+            finding.is_used,
+            str(finding.folder),
+            finding.problem,
             f"{why}; the log holds its whole content",
             "Delete it",
-            f"rm -r {installation.quoted(found.folder)}",
+            f"rm -r {installation.quoted(finding.folder)}",
         )
 
 

@@ -92,10 +92,12 @@ def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: b
 
     The world that contains all reports is deprecated: nobody sums up what they say.
     """
-    made: list[cmd.Command] = []
+    commands: list[cmd.Command] = []
     if home is None:
-        made.append(cmd.Create(type="Dreams", name="Dreams", key=_HOME, resolve=False, why="reports of Dream State"))
-        made.append(cmd.Deprecate(ref=0, why="it is not a memory"))
+        commands.append(
+            cmd.Create(type="Dreams", name="Dreams", key=_HOME, resolve=False, why="reports of Dream State")
+        )
+        commands.append(cmd.Deprecate(ref=0, why="it is not a memory"))
     report = cmd.Create(
         type=REPORT,
         name=f"Dream {number}",
@@ -104,7 +106,7 @@ def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: b
         properties={"number": number, "start": list(start), "through": through, "ratio": ratio},
         resolve=False,
     )
-    return [*made, report]
+    return [*commands, report]
 
 
 def judgement_command(report: cmd.Ref, world: bytes, judged: JudgedMemory) -> cmd.Link:

@@ -499,25 +499,28 @@ class _Run:
         return receipt
 
     def _actions_for(
-        self, ctx: context.Context, each: JudgedMemory, gone: set[int], moment: asof.Moment
+        self, ctx: context.Context, judged: JudgedMemory, deprecated_nodes: set[int], moment: asof.Moment
     ) -> Iterator[_Action]:
-        ref, said = ctx.lineage(each.node), each.said
-        if each.node in gone:
-            yield _Action("deprecated", each.node, said.ref, cmd.Deprecate(ref=ref, why=said.reason))
+        ref, assessment = ctx.lineage(judged.node), judged.said
+        if judged.node in deprecated_nodes:
+            yield _Action("deprecated", judged.node, assessment.ref, cmd.Deprecate(ref=ref, why=assessment.reason))
             return
-        if said.tags:
-            yield _Action("labelled", each.node, said.ref, cmd.Label(ref=ref, labels=said.tags))
-        current = ctx.properties_of(each.node, ctx.tables.node(each.node).versions)
-        texts = {name: text for name, text in said.metadata.items() if isinstance(current.get(name, ""), str)}
+        if assessment.tags:
+            yield _Action("labelled", judged.node, assessment.ref, cmd.Label(ref=ref, labels=assessment.tags))
+        current = ctx.properties_of(judged.node, ctx.tables.node(judged.node).versions)
+        texts = {name: text for name, text in assessment.metadata.items() if isinstance(current.get(name, ""), str)}
         if texts:
-            yield _Action("updated", each.node, said.ref, cmd.Revise(ref=ref, properties=current | texts))
-        for other, kind in said.related:
+            yield _Action("updated", judged.node, assessment.ref, cmd.Revise(ref=ref, properties=current | texts))
+        for other, kind in assessment.related:
             node = ctx.tables.node_of(ids.Lineage(bytes.fromhex(other)))
-            if node is not None and node not in gone and not self._is_protected(ctx, node, moment.seq):
+            if node is not None and node not in deprecated_nodes and not self._is_protected(ctx, node, moment.seq):
                 key = f"{AUTHOR}/{kind}/{ref.hex()}/{other}"
                 target = ctx.lineage(node)
                 yield _Action(
-                    "related", each.node, said.ref, cmd.Link(source_ref=ref, type=kind, target_ref=target, key=key)
+                    "related",
+                    judged.node,
+                    assessment.ref,
+                    cmd.Link(source_ref=ref, type=kind, target_ref=target, key=key),
                 )
 
     # -- reporting

@@ -433,11 +433,11 @@ def _take_windows(ctx: Succession, loser: int, losses: Sequence[tuple[int, bytes
     note_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in losses})
 
 
-def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
+def _statements_around(worlds: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
     """The statements of some worlds and all statements that overlap them, in the order of time."""
-    if len(asked) * MAX_BLOCK_STATEMENTS > sum(map(len, parts)):
+    if len(worlds) * MAX_BLOCK_STATEMENTS > sum(map(len, parts)):
         spans = [
-            said.span for part in parts for each in asked & part.statements.keys() for said in part.statements[each]
+            said.span for part in parts for each in worlds & part.statements.keys() for said in part.statements[each]
         ]
         window = Interval(min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0))
         few = [part.spans.overlapping(window) for part in parts]
@@ -446,13 +446,13 @@ def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[S
             insort(few[1], few[0][0], key=_place)
             return few[1]
         return few[0] if len(few) == 1 else sorted(chain.from_iterable(few), key=_place)
-    around: set[Statement] = set()
+    overlapping: set[Statement] = set()
     for part in parts:
-        for each in asked & part.statements.keys():
+        for each in worlds & part.statements.keys():
             for statement in part.statements[each]:
                 for other in parts:
-                    around.update(other.spans.overlapping(statement.span))
-    return sorted(around, key=_place)
+                    overlapping.update(other.spans.overlapping(statement.span))
+    return sorted(overlapping, key=_place)
 
 
 # As `rows.py` makes its rows: a world may lose hundreds of windows to those that follow each other.

@@ -107,33 +107,39 @@ def _segment(read: ReadState, node: int) -> tuple[Segment, str] | None:
     return shown, seen.row.body.hex()
 
 
-def commands_of(each: Due, said: Enrichment, maker: str, at: int) -> list[cmd.Command]:
+def commands_of(each: Due, enrichment: Enrichment, maker: str, at: int) -> list[cmd.Command]:
     """The commands that store the enrichment of a segment, from position ``at`` of a request on."""
-    used = [each.segment.ref, *(said.used if said.used is not None else (one.ref for one in each.window))]
+    used = [each.segment.ref, *(enrichment.used if enrichment.used is not None else (one.ref for one in each.window))]
     bases = list(dict.fromkeys(used))
-    told = {name: value for name, value in msgspec.to_builtins(said).items() if value and name != "used"}
+    properties = {name: value for name, value in msgspec.to_builtins(enrichment).items() if value and name != "used"}
     segment = bytes.fromhex(each.segment.ref)
     key = witness.enrichment_key(segment)
     version: dict[str, Any] = {
-        "content": "\n".join(said.lines) or said.embedding_text,
-        "properties": told | {witness.MADE_OF: [[ref, each.bodies[ref]] for ref in bases]},
+        "content": "\n".join(enrichment.lines) or enrichment.embedding_text,
+        "properties": properties | {witness.MADE_OF: [[ref, each.bodies[ref]] for ref in bases]},
         "source": {"by": witness.ENRICH_AUTHOR, ENRICHER: maker},
         "valid_from": each.segment.since,
         "why": "what a text means, told from those around it",
     }
-    own: cmd.Ref = each.own or at
+    enrichment_ref: cmd.Ref = each.own or at
     if not each.own or each.is_erased:
-        made: dict[str, Any] = {"type": witness.ENRICHMENT, "name": "", "world": segment, "key": key, "resolve": False}
-        found: list[cmd.Command] = [cmd.Create(**made, revive=each.is_erased, **version)]
+        creation: dict[str, Any] = {
+            "type": witness.ENRICHMENT,
+            "name": "",
+            "world": segment,
+            "key": key,
+            "resolve": False,
+        }
+        commands: list[cmd.Command] = [cmd.Create(**creation, revive=each.is_erased, **version)]
     else:
-        found = [cmd.Revise(ref=each.own, **version)]
-    wanted = {bytes.fromhex(ref) for ref in bases}
-    found += (
-        cmd.Unlink(edge=edge, why="it rests on that no more") for to, edge in each.linked.items() if to not in wanted
+        commands = [cmd.Revise(ref=each.own, **version)]
+    base_refs = {bytes.fromhex(ref) for ref in bases}
+    commands += (
+        cmd.Unlink(edge=edge, why="it rests on that no more") for to, edge in each.linked.items() if to not in base_refs
     )
-    found += (
+    commands += (
         cmd.Link(
-            source_ref=own,
+            source_ref=enrichment_ref,
             type=_DERIVED_FROM,
             target_ref=base,
             home=segment,
@@ -143,7 +149,7 @@ def commands_of(each: Due, said: Enrichment, maker: str, at: int) -> list[cmd.Co
         for base in map(bytes.fromhex, bases)
         if base not in each.linked
     )
-    return found
+    return commands
 
 
 def refs_of(some: Sequence[Due]) -> tuple[bytes, ...]:

@@ -323,18 +323,18 @@ def blobs_of(
     """
     owners = _owners(tables, nodes)
     at_home = {bytes(tables.node(node).lineage): node for node in homes}
-    found: dict[inputs.BlobPlace, int] = {}
+    owner_by_place: dict[inputs.BlobPlace, int] = {}
     for seq in range(1, last + 1):
         events = log.events(seq)
         for event in events.events if at_home else ():
             if isinstance(event, ev.Linked) and event.home in at_home and _is_live(tables, event.edge):
                 owners.setdefault(event.edge, at_home[event.home])
         for place, owner in _owned_places(log, seq, events, owners):
-            if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
-                found[place] = owner
+            if place[1] != ev.NONE and place not in owner_by_place and log.blob(*place) is not None:
+                owner_by_place[place] = owner
     blobs: dict[int, list[inputs.BlobPlace]] = {}
-    for place in sorted(found):
-        blobs.setdefault(found[place], []).append(place)
+    for place in sorted(owner_by_place):
+        blobs.setdefault(owner_by_place[place], []).append(place)
     return blobs
 
 

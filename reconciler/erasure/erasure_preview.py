@@ -120,20 +120,20 @@ def literal_preview(log: LmdbLog, tables: Tables, command: EraseLiteral) -> Lite
 
     assert not isinstance(command.ref, int), "checked before"
     node = find_node(tables, command.ref, log.head().seq)
-    found = literal_places(log, tables, node, command.literal, everywhere=command.everywhere)
-    gone = {each.node: set(each.terms) for each in found}
+    literals = literal_places(log, tables, node, command.literal, everywhere=command.everywhere)
+    erased_terms = {each.node: set(each.terms) for each in literals}
     quads = {
         (each.node, stating.quad)
-        for each in found
+        for each in literals
         for stating in statement_rows.matching(tables, each.node, (None,) * 4)
-        if not gone[each.node].isdisjoint(stating.quad)
+        if not erased_terms[each.node].isdisjoint(stating.quad)
     }
-    others = (node for node in statement_rows.worlds(tables) if node not in gone)
+    others = (node for node in statement_rows.worlds(tables) if node not in erased_terms)
     stating = [node for node in others if statement_rows.number_of(tables, node, command.literal) is not None]
     return LiteralErasurePlan(
-        worlds=tuple(tables.node(each.node).lineage.hex() for each in found),
+        worlds=tuple(tables.node(each.node).lineage.hex() for each in literals),
         statements=len(quads),
-        texts=sum(len(places) for each in found for places in each.blobs.values()),
+        texts=sum(len(places) for each in literals for places in each.blobs.values()),
         elsewhere=tuple(tables.node(node).lineage.hex() for node in stating),
     )
 

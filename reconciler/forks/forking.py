@@ -34,7 +34,9 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     into = _fork_container(ctx, node, command)
     _refuse_erased_meanwhile(ctx, [world.frame.lineage for world in contents.worlds])
     names = renaming.Names(contents, lambda *what: ctx.draft.nonce("fork", *what))
-    renamed, left = renaming.rename_contents(contents, names, lambda name: _crosses_out_of_world(ctx, name, into))
+    renamed, dropped_edges = renaming.rename_contents(
+        contents, names, lambda name: _crosses_out_of_world(ctx, name, into)
+    )
     merge = bundle_merge.BundleMerge(ctx.draft, renamed)
     events = merge.events()
     assert not merge.conflicts, "nothing of it is here"
@@ -43,8 +45,10 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     lineage = renamed.heading.world
     origins = [world.frame.lineage for world in contents.worlds]
     copies = [names.lineages[each] for each in origins]
-    of = contents.heading.world
-    ctx.draft.emit(ev.Forked(lineage, of, contents.heading.seq, origins, copies, details, sorted(merge.blobs.absent)))
+    origin = contents.heading.world
+    ctx.draft.emit(
+        ev.Forked(lineage, origin, contents.heading.seq, origins, copies, details, sorted(merge.blobs.absent))
+    )
     if command.aliases:
         ctx.draft.emit(ev.Named(lineage, details, 0))
     top = tables.node_of(lineage)
@@ -53,8 +57,8 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     for kind in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
         kind(ctx, renamed, merge.blobs).set_missing()
     _copy_guards(ctx, names)
-    if left:
-        ctx.note("edges_not_forked", *left[:_NAMED])
+    if dropped_edges:
+        ctx.note("edges_not_forked", *dropped_edges[:_NAMED])
     return lineage
 
 

@@ -308,7 +308,7 @@ def _create_speaker(name: str, request: Ingest, begins: int | None) -> Create:
 
 
 def _create_turn(turn: Turn, place: _TurnPlace, request: Ingest, speakers: dict[str, int]) -> list[Command]:
-    made: list[Command] = [
+    commands: list[Command] = [
         Create(
             type=TURN,
             name=turn.name,
@@ -321,7 +321,7 @@ def _create_turn(turn: Turn, place: _TurnPlace, request: Ingest, speakers: dict[
         )
     ]
     if turn.speaker:
-        made.append(
+        commands.append(
             Link(
                 source_ref=place.command,
                 type="refers_to",
@@ -331,7 +331,7 @@ def _create_turn(turn: Turn, place: _TurnPlace, request: Ingest, speakers: dict[
                 properties={"role": "speaker"},
             )
         )
-    return made
+    return commands
 
 
 def checked_extraction(extraction: object, turns: int) -> Extraction:

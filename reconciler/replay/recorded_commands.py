@@ -161,19 +161,19 @@ class _Commit:
     def _texts(self, kind: type[cmd.Command], entry: Sequence[Any], ref: bytes) -> dict[str, Any]:
         """The given texts, from the body and details that hold them."""
         names: list[str] = entry[3]
-        found = receipts.texts_of(self._log, self._seq, list(entry))
+        texts = receipts.texts_of(self._log, self._seq, list(entry))
         if kind is cmd.Create and entry[1] == ev.NONE:
-            found |= self._known_text(ref)
-        if kind is cmd.Revise and "properties" in names and entry[1] != ev.NONE and not found.get("properties"):
+            texts |= self._known_text(ref)
+        if kind is cmd.Revise and "properties" in names and entry[1] != ev.NONE and not texts.get("properties"):
             # A version without properties had those before, unless it was told that no artifact is left.
-            found["properties"] = {artifact.PROPERTY: {}}
-        missing = [name for name in names if name not in found]
+            texts["properties"] = {artifact.PROPERTY: {}}
+        missing = [name for name in names if name not in texts]
         needed = [name for name in missing if name in _BODY or kind in _ALIASED]
-        if needed or (kind is cmd.Create and "type" not in found):
+        if needed or (kind is cmd.Create and "type" not in texts):
             raise _TextNotKept(f"The {(needed or ['text'])[0]} that it gave was not kept, for nothing came of it")
         self.unkept.extend(missing)
-        return {name: found[name] for name in names if name in found} | (
-            {"type": found["type"], "name": found["name"]} if kind is cmd.Create else {}
+        return {name: texts[name] for name in names if name in texts} | (
+            {"type": texts["type"], "name": texts["name"]} if kind is cmd.Create else {}
         )
 
     def _known_text(self, lineage: bytes) -> dict[str, Any]:

@@ -209,23 +209,23 @@ def _decide_some(
 
     Also gives those that do not; the tables then have what was decided.
     """
-    same = 0
-    found: list[event_comparison.Redecision] = []
+    same_count = 0
+    differences: list[event_comparison.Redecision] = []
     with source.read() as reading:
-        log, whole = LmdbLog(reading), Tables(reading)
+        log, whole_tables = LmdbLog(reading), Tables(reading)
         for seq in range(span[0], span[1] + 1):
             verify.require_intact(log, seq)
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.
-                other = _redecide_commit(log, whole, Tables(txn), seq, events, decider, keys)
-                same += other is None
-                found.extend([] if other is None else [other])
+                difference = _redecide_commit(log, whole_tables, Tables(txn), seq, events, decider, keys)
+                same_count += difference is None
+                differences.extend([] if difference is None else [difference])
             keys.learn(events)
             tables = Tables(txn)
             apply_commit(log, tables, seq)
             tables.flush()
-    return same, found
+    return same_count, differences
 
 
 def _redecide_commit(

@@ -157,21 +157,21 @@ class _Arriving:
         """What came from the store of the bundle and does not hold there any more, without what others said of it."""
         if self._node is None:
             return
-        told: dict[Quad, list[fr.StatedFrame]] = defaultdict(list)
+        bundled_frames: dict[Quad, list[fr.StatedFrame]] = defaultdict(list)
         for frame in self._world.stated:
             for quad in ev.quads_of(frame.quads):
-                told[self._numbered(quad)].append(frame)
-        held: dict[Quad, list[Stating]] = defaultdict(list)
+                bundled_frames[self._numbered(quad)].append(frame)
+        live_statings: dict[Quad, list[Stating]] = defaultdict(list)
         for stating in statement_rows.matching(self._tables, self._node, (None,) * 4):
             if stating.until == schema.LIVE:
-                held[stating.quad].append(stating)
+                live_statings[stating.quad].append(stating)
         store = self._heading.store_id.hex()
-        for quad, statings in held.items():
-            said = [self._said_here(each) for each in statings]
-            came = [of is not None and of.store == store and of.seq <= self._heading.seq for of in said]
-            own = [each for each, is_own in zip(statings, came, strict=True) if is_own]
+        for quad, statings in live_statings.items():
+            origins = [self._said_here(each) for each in statings]
+            is_from_bundle = [of is not None and of.store == store and of.seq <= self._heading.seq for of in origins]
+            own = [each for each, is_own in zip(statings, is_from_bundle, strict=True) if is_own]
             if own:
-                yield from self._ended(quad, own, [each for each in statings if each not in own], told[quad])
+                yield from self._ended(quad, own, [each for each in statings if each not in own], bundled_frames[quad])
 
     def _said_here(self, stating: Stating) -> "_Said | None":
         """Which store was the first to say what was brought here; ``None`` if it was said here."""

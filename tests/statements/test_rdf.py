@@ -116,7 +116,7 @@ def test_an_update_says_what_was_not_searched_and_which_names_are_none(db: world
     said = "INSERT { ?x <urn:x:p> ?n } WHERE { GRAPH <https://worlddb.dev/ns#search?text=warm> { ?x wdb:scroe ?n } }"
     notes = db.sparql_update(said, world=town).notes
     assert [note.code for note in notes] == ["searched_by_words", "names_unknown"]
-    assert "by words alone" in str(notes[0])
+    assert "words only" in str(notes[0])
     assert "the memory has no name wdb:scroe" in str(notes[1]) and "wdb:score" in str(notes[1])
     assert not db.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world=town).notes
 

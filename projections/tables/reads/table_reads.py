@@ -175,22 +175,22 @@ def version_written(tables: TableReads, node: int, seq: int, position: int) -> i
 
 
 def _only(ref: bytes | str, candidates: Iterator[tuple[T, bytes]], what: str) -> T:
-    found: list[tuple[T, bytes]] = []
+    matches: list[tuple[T, bytes]] = []
     for candidate in candidates:
-        found.append(candidate)
-        if len(found) > _SHOWN_CANDIDATES:
+        matches.append(candidate)
+        if len(matches) > _SHOWN_CANDIDATES:
             break
-    if not found:
+    if not matches:
         raise errors.UnknownReference(f"No {what} has the reference {_text(ref)}", _REMEDIES[what], ref=_text(ref))
-    if len(found) > 1:
-        names = [ids.short(identifier) for _, identifier in found[:_SHOWN_CANDIDATES]]
-        more = ", and more" if len(found) > _SHOWN_CANDIDATES else ""
+    if len(matches) > 1:
+        names = [ids.short(identifier) for _, identifier in matches[:_SHOWN_CANDIDATES]]
+        more = ", and more" if len(matches) > _SHOWN_CANDIDATES else ""
         raise errors.AmbiguousReference(
             f"The reference {_text(ref)} fits several: {', '.join(names)}{more}",
             "Give more digits",
-            candidates=[identifier.hex() for _, identifier in found[:_SHOWN_CANDIDATES]],
+            candidates=[identifier.hex() for _, identifier in matches[:_SHOWN_CANDIDATES]],
         )
-    return found[0][0]
+    return matches[0][0]
 
 
 def _text(ref: bytes | str) -> str:
