@@ -1,42 +1,42 @@
-"""Every error that WorldDB raises, chosen by what the caller should do.
+"""All errors of WorldDB, grouped by what the caller should do.
 
     WorldDBError
-    ├── InputError                 the value you gave is wrong: correct it and call again
+    ├── InputError                 a given value is wrong: correct it and call again
     │   ├── InvalidTime            naive, unparsable or out-of-range time
     │   ├── InvalidInterval        an interval that ends before it begins
-    │   ├── InvalidText            text that is not valid UTF-8, or is empty where it may not be
+    │   ├── InvalidText            text that is not valid UTF-8, or empty where that is not allowed
     │   ├── InvalidKref            a kref that breaks its form; the place in it is named
-    │   ├── InvalidSparql          a query that breaks SPARQL, or asks for what is closed; the place is named
+    │   ├── InvalidSparql          a query with a syntax error or a disabled feature; the place is named
     │   ├── LimitExceeded          a name, content or batch above the stated limit
-    │   │   └── QueryLimit         a query was ended at its limit of time, memory, rows or bytes
-    │   ├── UnknownReference       nothing in the store (or in this view) has that reference
+    │   │   └── QueryLimit         a query reached its limit of time, memory, rows or bytes
+    │   ├── UnknownReference       nothing in the store, or in the view, has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
-    │   ├── MembersNotSaid         a world that contains others is to be erased, and nobody said what becomes of these
+    │   ├── MembersNotSaid         an erasure of a world with members does not say whether they go too
     │   ├── UnknownEdgeType        no handler is registered for that edge type
-    │   ├── HandlerFailed          the handler of an edge type raised something, or broke its protocol
+    │   ├── HandlerFailed          the handler of an edge type raised an error, or broke its protocol
     │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
-    │   └── InvalidBundle          a bundle that does not hold: cut short, changed, forged, or no bundle at all
-    │       └── UnprovedBundle     it holds, and is not shown to be of the log that a head stands for
-    ├── PlanLimit                  the key, or the plan of its account, does not allow it
-    ├── RefusedError               the reconciler said no, and you used the result all the same
-    ├── IdempotencyConflict        another command was already committed under that key
-    ├── StoreError                 something about the store itself
+    │   └── InvalidBundle          an invalid bundle: cut short, changed, forged, or another kind of file
+    │       └── UnprovedBundle     a valid bundle without a proof that ties it to the given head
+    ├── PlanLimit                  the key, or the plan of its account, does not allow the request
+    ├── RefusedError               the result of a refused write was used
+    ├── IdempotencyConflict        another command was committed under the idempotency key
+    ├── StoreError                 the store itself is the problem
     │   ├── NotAStore              the directory is not a WorldDB store
-    │   ├── PlaceTaken             a store, or something else, is where a new one was to be made
+    │   ├── PlaceTaken             the place for a new store holds a store or something else
     │   ├── DamagedStore           bytes on disk are not what was written
     │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
     │   ├── OlderTables            tables of an older WorldDB: `worlddb upgrade` derives them again
-    │   ├── ReadOnlyBackup         a backup was written to: restore it first
-    │   ├── HypotheticalStore      a store that only might have been is to be written to, or to stand for the real one
-    │   ├── BackupMismatch         a backup of another store, one that has parted from it, or none at all
+    │   ├── ReadOnlyBackup         a write to a backup: restore it first
+    │   ├── HypotheticalStore      a hypothetical store was written to, or used as the real one
+    │   ├── BackupMismatch         the backup belongs to another store, has diverged, or is not a backup
     │   └── Conflict               the log's head is not the expected one
-    └── UnavailableError           nothing is wrong with the call: try again, or elsewhere
+    └── UnavailableError           the call is correct: try again, or elsewhere
         ├── DiskFull               no room is left where the store lies
-        ├── WriterBusy             another writer held the store beyond the time limit
+        ├── WriterBusy             another writer held the store for longer than the time limit
         ├── ForkedProcess          a handle opened before a fork was used after it
         ├── StoreClosed            the handle was closed
         ├── ClockJump              the clock is implausibly far ahead of the last commit
-        └── ModelUnavailable       the embedding model is not there, or failed: recall goes on without its lane
+        └── ModelUnavailable       the embedding model is missing or failed: recall goes on without its lane
 
 Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` for the command line:
 1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable. It has one of its own beside: 6, done, but the
@@ -51,9 +51,9 @@ from typing import Any, ClassVar, Final
 
 
 class WorldDBError(Exception):
-    """Base of all errors. ``message`` says what was wrong and where, ``remedy`` what to do next.
+    """Base of all errors. ``message`` says what is wrong and where, ``remedy`` what to do next.
 
-    None of them repeats what looks like a credential, whatever it is raised for: see :func:`concealed`.
+    No message repeats what looks like a credential: see :func:`concealed`.
     """
 
     code: ClassVar[str] = "error"
@@ -108,7 +108,7 @@ class LimitExceeded(InputError):
 
 
 class InvalidSparql(InputError):
-    """A query or an update breaks SPARQL 1.1, or asks for what is closed.
+    """A query or an update breaks SPARQL 1.1, or uses a disabled feature.
 
     ``details`` has ``line`` and ``column``, from 1, where they are known.
     """
@@ -123,7 +123,7 @@ class QueryLimit(LimitExceeded):
 
 
 class UnknownReference(InputError):
-    """Nothing in the store, or nothing that this view may see, has the reference."""
+    """Nothing in the store, or nothing that the view may see, has the reference."""
 
     code = "unknown_reference"
     exit_code = 1
@@ -136,7 +136,7 @@ class AmbiguousReference(InputError):
 
 
 class MembersNotSaid(InputError):
-    """A world is to be erased, and whether what it contains goes too was not said.
+    """An erasure of a world with members does not say whether they go too.
 
     ``details["members"]`` counts the worlds inside that nothing else contains.
     """
@@ -166,7 +166,7 @@ class MalformedFile(InputError):
 
 
 class InvalidBundle(InputError):
-    """A bundle that does not hold.
+    """An invalid bundle.
 
     ``details`` has ``file``, and ``frame`` if one is at fault (1 is the first).
     """
@@ -175,9 +175,9 @@ class InvalidBundle(InputError):
 
 
 class UnprovedBundle(InvalidBundle):
-    """A bundle that holds, but that no proof ties to a head.
+    """A valid bundle that no proof ties to a head.
 
-    It has no proof that its world hash is what a head stands for, or one that fails.
+    It has no proof of its world hash against the head, or one that fails.
     """
 
     code = "unproved_bundle"
@@ -185,10 +185,10 @@ class UnprovedBundle(InvalidBundle):
 
 
 class PlanLimit(WorldDBError):
-    """A key, or the plan of its account, does not allow what was asked for; nothing was done.
+    """A key, or the plan of its account, does not allow the request; nothing was done.
 
     ``details["kind"]`` is ``rate`` (wait ``details["retry_after"]`` seconds), ``quota``, ``feature`` or ``right``, and
-    ``details["limit"]`` names what was met.
+    ``details["limit"]`` names the limit.
     """
 
     code = "plan_limit"
@@ -210,21 +210,21 @@ class IdempotencyConflict(WorldDBError):
 
 
 class StoreError(WorldDBError):
-    """Something about the store itself stands in the way."""
+    """The store itself is the problem."""
 
     code = "store"
     exit_code = 4
 
 
 class NotAStore(StoreError):
-    """The path holds something else, or nothing where a store had to exist."""
+    """The path holds something else, or nothing where a store must exist."""
 
     code = "not_a_store"
     exit_code = 2
 
 
 class PlaceTaken(StoreError):
-    """A store, or something else, lies where a new store was to be made; it is left as it is."""
+    """The place for a new store holds a store or something else, which stays as it is."""
 
     code = "place_taken"
     exit_code = 2
@@ -255,15 +255,15 @@ class OlderTables(StoreError):
 
 
 class ReadOnlyBackup(StoreError):
-    """A backup, or a restore that broke off, was to be written to; only reading it is possible."""
+    """A write to a backup, or to an interrupted restore; both can only be read."""
 
     code = "read_only_backup"
 
 
 class HypotheticalStore(StoreError):
-    """A hypothetical store was to be written to, or to stand for what happened.
+    """A hypothetical store was written to, or used as the real one.
 
-    ``details["since"]`` is the first commit that only might have been.
+    ``details["since"]`` is the first hypothetical commit.
     """
 
     code = "hypothetical_store"
@@ -271,9 +271,9 @@ class HypotheticalStore(StoreError):
 
 
 class BackupMismatch(StoreError):
-    """A directory is no backup of this store.
+    """A directory is not a backup of this store.
 
-    ``details["since"]`` is the first commit in which both differ, or 0.
+    ``details["since"]`` is the first commit that differs, or 0.
     """
 
     code = "backup_mismatch"
@@ -287,7 +287,7 @@ class Conflict(StoreError):
 
 
 class UnavailableError(WorldDBError):
-    """Nothing is wrong with the call itself; it cannot be served now or from here."""
+    """The call is correct, but cannot be served now or from here."""
 
     code = "unavailable"
     exit_code = 5
@@ -377,9 +377,9 @@ _HIDDEN: Final = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""What is not seen: of no width, soft hyphens, fillers, marks of direction."""
+"""Invisible characters: of no width, soft hyphens, fillers, marks of direction."""
 _DISGUISED: Final = r"[\u2010\u2011\u2212\u24b6-\u24e9\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]"
-"""What looks like a letter, a digit or a sign of ASCII: of full width, in circles, of formulas, hyphens of print."""
+"""Lookalikes of ASCII characters: full width, circled, mathematical, typographic hyphens."""
 _ESCAPED: Final = (
     r"\\xad|\\u(?:00ad|034f|061c|115f|1160|17b[45]|180[b-f]|20(?:0[b-f]|2[a-e]|6[0-9a-f])|fe0[0-9a-f]|feff)"
 )
@@ -392,9 +392,9 @@ def _unseen(*, escaped: bool) -> re.Pattern[str]:
 
 
 def unhidden(text: str, *, escaped: bool = False) -> tuple[str, Sequence[int]]:
-    """A text as it looks, without what is not seen and in letters of ASCII; and where each character of it stood.
+    """Return a text in visible ASCII letters, and the original position of each character.
 
-    With ``escaped`` also without what is not seen and written as an escape, as in ``'a\\u200bb'``.
+    ``escaped`` also removes escapes of invisible characters, as in ``'a\\u200bb'``.
     """
     if text.isascii() and not (escaped and "\\" in text):
         return text, range(len(text))
@@ -413,9 +413,9 @@ def unhidden(text: str, *, escaped: bool = False) -> tuple[str, Sequence[int]]:
 
 
 def concealed(text: str) -> str:
-    """A text for somebody to read, with ``[credential]`` in the place of what looks like one, or like a part of one.
+    """Replace all that looks like a credential, or a part of one, in a text by ``[credential]``.
 
-    What a caller gave is told in messages by its beginning, so a credential may be cut off there. The forms are
+    Messages show the beginning of given values, so a credential may be cut off there. The patterns are
     therefore looser than those of :func:`.find_credentials`: a word too many is hidden rather than a secret shown.
     """
     if len(text) < _SHORTEST:
@@ -432,7 +432,7 @@ def concealed(text: str) -> str:
 
 
 def _concealed_across_lines(text: str) -> str:
-    """A text without the credentials that go on behind a line end: of such a one the second half would be shown."""
+    """Replace credentials that continue after a line end, whose second half would otherwise be shown."""
     if not any(sign in text for sign in "\n\r\\"):
         return text
     plain, places = unhidden(text, escaped=True)
@@ -452,7 +452,7 @@ def _concealed_across_lines(text: str) -> str:
 
 
 def _first_credential(joined: str, kept: Sequence[int], plain: str, start: int) -> tuple[int, int] | None:
-    """Where a credential lies in a text without line ends, from a place on; a line may begin with one."""
+    """Find the next credential in a text without line ends; a line may begin with one."""
     behind = next(iter(_secrets().finditer(joined, start)), None)
     at = start
     while (token := _token().search(joined, at)) is not None and (behind is None or token.start() < behind.start()):
@@ -468,7 +468,7 @@ _SHORTEST: Final = 8
 
 
 def shown(value: object) -> str:
-    """The beginning of a value that was given, for a message, also if it cannot be printed."""
+    """The beginning of a given value for a message, even if it cannot be printed."""
     try:
         given = concealed(value[:400]) if type(value) is str else value
         return concealed(f"{given!r:.400}")[:80]
