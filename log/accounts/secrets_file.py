@@ -1,4 +1,4 @@
-"""The file beside a store without which no access key opens it.
+"""The secrets file beside a store; without it no access key opens the store.
 
 The log has a keyed hash of every key. What it is keyed with lies in a file of its own, ``DIR.accounts`` beside the
 directory of the store, that only its owner can read, with the ids of the keys in force and the last commit that changed
@@ -51,7 +51,7 @@ class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileState(NamedTuple):
-    """The file as it was found; ``secrets`` is ``None`` where there is none."""
+    """The file as it was read; ``secrets`` is ``None`` if there is none."""
 
     seen: FileStamp
     secrets: Secrets | None
@@ -109,7 +109,7 @@ class SecretsFile:
             raise errors.UnavailableError(f"Another process is changing {self.path}", "Try again") from None
 
     def write(self, secrets: Secrets) -> None:
-        """Put other contents in its place, durably; nobody sees half of it.
+        """Replace the contents durably; readers never see half of them.
 
         Raises:
             UnavailableError: it cannot be written.

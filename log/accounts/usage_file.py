@@ -1,4 +1,4 @@
-"""The file beside a store that has what its keys asked for, minute by minute.
+"""The usage file beside a store: the requests of its keys, minute by minute.
 
 ``DIR.usage`` is a small SQLite database that only its owner can read. It is no part of the memory: no hash covers it,
 no backup or replay takes it along, and all that stands in it are ids and numbers. Every row has a checksum.
@@ -48,7 +48,7 @@ Minutes = Mapping[tuple[int, str], Numbers]
 
 
 class Row(NamedTuple):
-    """What a key asked for in a minute."""
+    """The requests of a key in a minute."""
 
     minute: int
     key: str
@@ -121,7 +121,7 @@ class UsageFile:
 
     @contextmanager
     def _connection(self, *, begin: bool) -> Iterator[sqlite3.Connection | None]:
-        """The open file; ``None`` where there is none, unless it is to be begun."""
+        """Open the file; ``None`` if there is none and ``begin`` is false."""
         with self._translated_errors():
             if not self.path.exists():
                 if not begin:
@@ -207,7 +207,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _add_to_rows(
     base: sqlite3.Connection, table: str, names: tuple[str, ...], added: Iterable[tuple[tuple[Any, ...], Numbers]]
 ) -> None:
-    """Add numbers to those of rows, by their primary keys; a damaged row begins anew."""
+    """Add numbers to those of rows, by their primary keys; a damaged row starts anew."""
     where = " AND ".join(f"{name} = ?" for name in names)
     for place, numbers in added:
         found = base.execute(f"SELECT * FROM {table} WHERE {where}", place).fetchone()

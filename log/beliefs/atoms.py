@@ -23,20 +23,20 @@ SUMMARY: Final = "summary"
 SINGLE: Final = frozenset({TYPE, TITLE, SUMMARY})
 """The predicates that are single-valued in every store."""
 UNTYPED: Final = "Untyped"
-"""The type of a version that says nothing of its type: it is no atom."""
+"""The type of a version without a stated type: it is not an atom."""
 NO_BELIEF: Final = artifact.PROPERTY
-"""The property that points to what is kept elsewhere, and says nothing."""
+"""The property that points to artifacts; it is not a belief."""
 RESTORES: Final = "restores"
-"""The field of a version's source that says which version it repeats: nobody says that anew."""
+"""The field of a version's source that names the version it repeats, so it is not a new statement."""
 LEAVES: Final = "leaves"
-"""The field that says of which version it has what is left."""
+"""The field that names the version of which this one keeps the rest."""
 REPEATS: Final = (RESTORES, LEAVES)
 _ESCAPE: Final = "property."
 """In front of a property that is called as a field is."""
 
 
 class Atom(NamedTuple):
-    """One thing that is believed: of which item (a reference), by which predicate, which value."""
+    """One belief: the item (a reference), the predicate and the value."""
 
     item: str
     predicate: str
@@ -60,7 +60,7 @@ NOTHING: Final = VersionContent()
 
 
 def comparable_form(value: Any) -> str:
-    """The form in which a value is compared; empty for what says nothing.
+    """The form in which a value is compared; empty for an empty value.
 
     Raises:
         InputError: nobody could have said it.
@@ -137,7 +137,7 @@ def remove_claims(said: VersionContent, gone: Collection[Claim], single: Collect
 
 
 def apply_claims(said: VersionContent, given: Mapping[str, Any], single: Collection[str]) -> VersionContent:
-    """A version with some claims in the place of what conflicts with them; it repeats none that it has already."""
+    """A version in which some claims replace conflicting ones; claims that it has already are not repeated."""
     claims = dict(parse_claims(given, single))
     left = remove_claims(said, find_conflicts(said, claims, single), single)
     known = claims_of(left, single)
@@ -185,7 +185,7 @@ KINDS: Final[Mapping[str, Measure]] = {
     "preference": "recency",
     "inferred": "confidence",
 }
-"""How the types are compared, whatever their case, of which nothing was recorded; all others are facts."""
+"""How types without a recorded setting are compared, whatever their case; all others are facts."""
 
 
 class Rank(NamedTuple):
@@ -202,7 +202,7 @@ class Rank(NamedTuple):
 
 
 NEVER: Final = Rank(-1, 0, 0, 0)
-"""The rank of what is not believed."""
+"""The rank of a claim that is not believed."""
 
 
 def least_entrenched(ranks: Mapping[Any, Rank]) -> set[Any]:

@@ -20,7 +20,7 @@ MAX_SPACES: Final = 16
 """How deep spaces may lie in one another."""
 MAX_REVISION: Final = 2**31 - 1
 _PLAIN: Final = "!$'()*+,;:@"
-"""What a part may hold as it is beside letters, digits and ``-._~``: it means nothing to a kref."""
+"""The characters that a part may hold unescaped beside letters, digits and ``-._~``; they mean nothing in a kref."""
 
 
 class Kref(NamedTuple):

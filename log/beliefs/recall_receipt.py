@@ -1,4 +1,4 @@
-"""Receipts of exact recalls: what was asked of which state, and what came first, without a word of either.
+"""Receipts of exact recalls: the digest of the question, the state of the store and the first hits, without any text.
 
 A receipt is one JSON object in one line, in the order of the fields below; hashes and keys are lower-case hexadecimal.
 ``hash`` is :data:`~worlddb.log.model.hashing.RECALL` over that line with ``hash`` empty, so that every byte of a
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 RANKING: Final = 1
-"""The version of what scores are made by. A release that ranks otherwise counts on, and recomputes none of before."""
+"""The version of the scoring. A release that ranks differently raises it, and recomputes no older receipts."""
 KEY_BYTES: Final = 32
 SCALE: Final = 1_000_000
 """Scores are whole millionths, which every program writes alike."""
@@ -65,7 +65,7 @@ class WorldHead(_Part, frozen=True, tag="world", tag_field="of"):
 
 
 class Options(_Part, frozen=True, kw_only=True):
-    """All that a recall was asked beside its texts. ``world`` is the one to search inside, empty for all that is seen.
+    """The options of a recall beside its texts. ``world`` is the world to search, empty for everything visible.
 
     What a view shows otherwise than by default belongs to it: ``unify``, ``include_expired``, ``include_deprecated``.
     """
@@ -107,7 +107,7 @@ class RankedGroup(_Part, frozen=True, array_like=True):
 
 
 class RecallReceipt(_Part, frozen=True, kw_only=True, tag="recall", tag_field="receipt"):
-    """What an exact recall was asked of which state of a store, and the hits in their order; it holds no text.
+    """The digest of an exact recall's question, the state of the store, and the hits in order; it holds no text.
 
     ``question`` is the digest of the question, and of the texts of its filters, under ``key``; who has the receipt can
     try a question that they guess, and nobody who lacks the key can. ``lanes`` answered. ``seal`` is a hash of all that
@@ -269,7 +269,7 @@ def _cipher(secret: bytes) -> "ChaCha20Poly1305":
 
 
 def read_recall_receipt(given: object, what: str = "the receipt") -> RecallReceipt:
-    """Read a receipt that was written down. Bytes that were not written so are none, were they to mean the same.
+    """Read a receipt from its text, which must be in canonical form.
 
     Raises:
         MalformedFile: it is no receipt of a recall, or of a version that is not known; the place is named.
@@ -348,7 +348,7 @@ class Question(NamedTuple):
 
 
 _FILTERS: Final = ("about", "speaker", "type", "author", "source", "label", "properties", "tag")
-"""What filters of a recall hold texts, and are given again to whoever checks its receipt."""
+"""The filters of a recall that hold texts; they are given again to check its receipt."""
 
 
 def question_of(text: str, filters: Mapping[str, Any]) -> Question:

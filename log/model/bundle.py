@@ -19,9 +19,9 @@ from worlddb.log.model.events import BeliefSetting, Decision, DigestOf, RewriteN
 
 BUNDLE_FORMAT: Final = 1
 STRUCK_FORMAT: Final = 2
-"""Of a bundle with details of which single texts were erased; it is as one of format 1 otherwise."""
+"""The format of a bundle with details of which single texts were erased; otherwise it equals format 1."""
 TWIN_FORMAT: Final = 3
-"""Of a bundle with a text that one world has and its fork has not; each group gives what its own world has of it."""
+"""The format of a bundle with a text that one world has and its fork lacks; each group holds its own world's bytes."""
 MAGICS: Final = {
     BUNDLE_FORMAT: b"worlddb-bundle 1\n",
     STRUCK_FORMAT: b"worlddb-bundle 2\n",
@@ -58,7 +58,7 @@ class Heading(Frame, frozen=True, tag="bundle"):
 
 
 class CommitFrame(Frame, frozen=True, tag="commit"):
-    """A commit of the exporting store that wrote something of what follows: who and when."""
+    """A commit of the exporting store that wrote some of the following frames: author and time."""
 
     seq: int
     ingest_time: int

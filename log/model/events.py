@@ -17,7 +17,7 @@ NONE: Final = -1
 FORMAT: Final = 1
 """The format version of events and commit headers that this release writes."""
 STRUCK_FORMAT: Final = 2
-"""The format of a log of which single texts were erased, which releases that know none of that do not read."""
+"""The format of a log with erased single texts, which older releases cannot read."""
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="event"):
@@ -98,7 +98,7 @@ class Lost(Event, frozen=True, tag="lost"):
 
 
 class Voided(Event, frozen=True, tag="voided"):
-    """It was said that a lineage holds nothing in a span; what its versions lose by it is said by their events."""
+    """A lineage has no valid version in a span; the events of its versions say what they lose by that."""
 
     lineage: bytes
     valid_from: int
@@ -263,7 +263,7 @@ DigestOf = Literal["built_in", "name", "source", "laws"]
 
 
 class Laws(NamedTuple):
-    """The laws of a relation that was declared and has no code; whether it is functional is said beside them.
+    """The laws of a declared relation without code; whether it is functional is stored beside them.
 
     Packed: a byte of bits (:data:`LAWS`, the first the lowest), two bytes (big-endian) for the length of the inverse in
     UTF-8, the inverse. So what is packed says where it ends.
@@ -300,7 +300,7 @@ class Laws(NamedTuple):
 
 
 LAWS: Final = ("succession", "acyclic", "symmetric")
-"""What a declared relation may be, beside functional."""
+"""The laws of a declared relation, beside being functional."""
 
 RewriteName = Literal["hide_closed", "show_conflicts", "widen_types", "cross_worlds", "unify_identities"]
 """What an edge type may ask of queries."""
@@ -325,7 +325,7 @@ class Registered(Event, frozen=True, tag="registered"):
 
 
 class Unregistered(Event, frozen=True, tag="unregistered"):
-    """The registration of an edge type in ``world`` holds no longer."""
+    """The registration of an edge type for ``world`` is removed."""
 
     world: bytes
     type: str
@@ -479,10 +479,10 @@ class ErasedElsewhere(Event, frozen=True, tag="erased_elsewhere"):
 
 
 TrustOf = Literal["author", "source", "world", "rest"]
-"""What a level of trust is said of: an author, a field of sources, a world with its interior, or all the rest."""
+"""The subject of a level of trust: an author, a field of sources, a world with its interior, or everything else."""
 
 TrustLevel = Literal["none", "low", "fair", "full", ""]
-"""How far it is trusted, from the least on; empty: what was said of it is taken back."""
+"""The levels of trust, from the lowest on; empty removes the level."""
 
 
 class Trusted(Event, frozen=True, tag="trusted"):
@@ -549,7 +549,7 @@ class Tagged(Event, frozen=True, tag="tagged"):
 
 
 class Deprecated(Event, frozen=True, tag="deprecated"):
-    """A lineage was deprecated, or is not any more: what is deprecated is not looked at unless it is asked for."""
+    """A lineage was deprecated, or no longer is; reads leave it out unless the caller includes deprecated worlds."""
 
     lineage: bytes
     is_deprecated: bool
@@ -557,7 +557,7 @@ class Deprecated(Event, frozen=True, tag="deprecated"):
 
 
 GuardMode = Literal["off", "warn", "enforce", ""]
-"""What becomes of a text that holds what is guarded; empty: nothing is said of it."""
+"""What happens to a text with guarded data; empty removes the setting."""
 
 
 class Guarded(Event, frozen=True, tag="guarded"):
@@ -747,7 +747,7 @@ class Unstated(Event, frozen=True, tag="unstated"):
 
 
 class Struck(Event, frozen=True, tag="struck"):
-    """Single texts of details were erased, and all beside them stays: literals of a world's statements.
+    """Single texts of details were erased, and all others stay: literals of a world's statements.
 
     ``places`` are for each of ``blobs`` the places of the texts among its aliases, ``hashes`` that of what is left of
     it, and ``terms`` the numbers of the world's terms that are gone.
@@ -787,7 +787,7 @@ def quads_of(flat: Sequence[int]) -> list[Quad]:
     return list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
 
 
-"""What is said in worlds as RDF."""
+"""The RDF statements of worlds."""
 
 AnyEvent = (
     StoreCreated

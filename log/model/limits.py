@@ -1,4 +1,4 @@
-"""Limits that users are told, and the checks of texts, numbers and records against them.
+"""The limits of users' values, and the checks of texts, numbers and records against them.
 
 A value above a limit is a :class:`LimitExceeded` error. A *record* is what a caller attaches to a command as
 provenance, properties or evidence. Records are kept as msgpack and given back as they were, so they hold only values
@@ -61,7 +61,7 @@ MAX_HANDLER_VERSION: Final = 65_535
 
 
 def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
-    """The number itself if it is whole and within its bounds, both of which are allowed.
+    """Return the number if it is whole and within its bounds, both inclusive.
 
     Raises:
         InputError: it is not an ``int``, or lies outside.

@@ -195,7 +195,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
 
 
 def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object, and refuse duplicate members, of which another parser could take the other one."""
+    """Make a JSON object, and refuse duplicate members, which another parser could resolve differently."""
     found = dict(members)
     if len(found) != len(members):
         raise ValueError("an object has the same member twice")

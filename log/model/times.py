@@ -62,7 +62,7 @@ def lazy(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.A)
 _OFFSET: Final = lazy(r"[+-](?:2[4-9]|[3-9]\d):?[0-5]\d$", re.A)
 _SIGN: Final = lazy("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d\uff0b]")
-"""What looks like a sign or a hyphen and is none of ASCII's."""
+"""Characters that look like an ASCII sign or hyphen and are not."""
 _BLANK: Final = lazy(r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?\s+(?P<sign>[+-]?)\d\d:?\d\d$", re.A)
 """An offset behind a blank: as the ``+`` of a URL arrives."""
 _ZONE: Final = lazy(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)

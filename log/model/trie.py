@@ -46,7 +46,7 @@ _DIGITS: Final = tuple(bytes([digit]) for digit in range(FANOUT))
 Change = tuple[bytes, bytes | None]
 """A key, and its new value or ``None`` to remove it."""
 Read = tuple[bytes | None, list[bytes] | None]
-"""A stored node, and the entries of a bucket if whoever read it has taken them apart.
+"""A stored node, with the entries of a bucket if they were parsed when it was read.
 
 Or these alone, if it is known to be what was written. Neither: there is no node."""
 

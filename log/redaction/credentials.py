@@ -206,7 +206,7 @@ _SHORT: Final = 1_024
 
 
 _JOINED_KINDS: Final = frozenset(form.kind for form in _FORMS if form.is_whole) | {"Stripe key"}
-"""Forms of one token, which may be broken by the end of a line; what stands in front of one is not a part of it."""
+"""Forms of one token that a line end may break; the text before it is not part of it."""
 _LINE_END: Final = re.compile(r"(?<=[A-Za-z0-9_.-])\\?[\r\n][\r\n \t]*(?=[A-Za-z0-9_.-])")
 _INDENTED: Final = re.compile(rb"\n[ \t]+")
 _BROKEN: Final = tuple(
@@ -228,7 +228,7 @@ _DISGUISED: Final = re.compile(
     rb"|(?<=\xe2)(?:\x92[\xb6-\xbf]|\x93[\x80-\xa9]|(?:\x80[\x90\x91]|\x88\x92)(?=[A-Za-z0-9]))"
     rb"|(?<=[A-Za-z0-9]\xe2)(?:\x80[\x90\x91]|\x88\x92)|(?<=\xf0)\x9d[\x90-\x9f])"
 )
-"""Letters that are not of ASCII and look like those, and the same of signs beside letters."""
+"""Letters outside ASCII that look like ASCII letters, and signs likewise."""
 _ODD_BYTES: Final = (
     rb"(?<=\xef)[\xb9\xbc\xbd]|(?<=\xf0)\x9d|(?<=\xe2)(?:\x80[\x90\x91]|\x88\x92|[\x92\x93])|" + _UNSEEN_BYTES
 )
@@ -313,12 +313,12 @@ def find_credentials(text: str) -> list[Finding]:
 
 
 def _map_finding(found: Finding, places: Sequence[int]) -> Finding:
-    """A finding in a text of which the characters stood elsewhere."""
+    """A finding with places in the original text."""
     return Finding(found.kind, places[found.start], places[found.end - 1] + 1)
 
 
 def _join_broken_lines(text: str) -> tuple[str, Sequence[int]]:
-    """A text without the line ends between signs of a token, and where each character of it stood."""
+    """A text without the line ends inside tokens, and the original position of each character."""
     pieces, places, at = [], list[int](), 0
     for end in _LINE_END.finditer(text):
         pieces.append(text[at : end.start()])

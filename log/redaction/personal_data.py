@@ -21,7 +21,7 @@ class Redactor(Protocol):
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
-    """Put ``[email]``, ``[phone]``, ``[card]``, ``[iban]`` or ``[address]`` in the place of what the rules find.
+    """Replace what the rules find by ``[email]``, ``[phone]``, ``[card]``, ``[iban]`` or ``[address]``.
 
     Raises:
         InvalidText: it is no ``str``.

@@ -41,7 +41,7 @@ Windows = tuple[times.Interval, ...]
 
 
 def statement_windows(world: BundledWorld, contents: Contents) -> dict[Texts, Windows]:
-    """When each statement of a world in a bundle holds; those of which a text was erased are left out."""
+    """The validity of each statement of a world in a bundle, without statements with an erased text."""
     return {
         texts: windows
         for known, _, windows in _read_statements(world, contents)
@@ -87,7 +87,7 @@ def merge_windows(windows: list[times.Interval]) -> Windows:
 
 
 def statement_line(texts: Known, leaf: bytes = b"") -> str:
-    """A statement as a line of N-Quads; of what was erased the beginning of what stands for it in hashes."""
+    """A statement as a line of N-Quads; erased terms are shown by the beginning of their hashes."""
     if not any(texts):
         return f"({leaf.hex()[:12]}, its text was erased)"
     line = " ".join(text for text in (*(terms.ERASED if each is None else each for each in texts), ".") if text)

@@ -19,7 +19,7 @@ from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, 
 
 
 class Bundle(NamedTuple):
-    """A checked bundle: which world, as of which commit, of which store.
+    """A checked bundle: its world, commit and store.
 
     ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
@@ -200,7 +200,7 @@ class BundledWorld(NamedTuple):
 
     @classmethod
     def empty(cls, frame: fr.WorldFrame) -> "BundledWorld":
-        """A group of which nothing but its opening was read."""
+        """A group of which only the first frame was read."""
         return cls._make([frame, *([] for _ in cls._fields[1:-1]), {}])
 
 
@@ -217,7 +217,7 @@ class Contents(NamedTuple):
     worlds: list[BundledWorld]
 
     def blob(self, blob: bytes, world: BundledWorld) -> bytes | None:
-        """The stored bytes that a group has of a blob; ``None`` if they were erased there, or there are none."""
+        """The stored bytes of a blob in a group; ``None`` if they were erased there or are missing."""
         return world.own[blob] if blob in world.own else self.blobs.get(blob)
 
 
@@ -327,7 +327,7 @@ _By = TypeVar("_By", fr.VersionFrame, fr.EndedFrame, fr.VoidedFrame)
 
 
 class Divergence(NamedTuple):
-    """A world of which two stores wrote different versions: how many versions they share, and where the rest goes.
+    """A world with different versions in two stores: the number of shared versions, and the worlds of the rest.
 
     ``theirs`` is the lineage for the bundle's own later versions, empty if there are none. ``ours`` is the lineage
     under which the bundle has the later versions of this store, empty if it has none.

@@ -82,7 +82,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def make_data_file(data: Path) -> bool:
-    """Put an LMDB file that holds nothing in a place where there is none.
+    """Create an empty LMDB file if there is none.
 
     It is put there durably, whole or not at all. True if there is one then. LMDB itself writes the first two pages
     and goes on: after a crash they may be there in part, and be taken for damage. Somebody else may put one there at
@@ -111,7 +111,7 @@ _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _OF_ONE_MACHINE: Final = frozenset(
     ("btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "iso9660", "squashfs", "tmpfs", "udf", "vfat", "xfs")
 )
-"""File systems of which nobody else sees the disk; not those in layers over others, as containers have them."""
+"""File systems whose disk no other machine sees, without those in layers over others, as containers have them."""
 
 
 class Mount(NamedTuple):

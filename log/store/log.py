@@ -63,7 +63,7 @@ MANY_TOGETHER: Final = 64
 """Of so many new pairs it is seen how they lie in their pages."""
 _PAGE_BYTES: Final = 4096
 _PAIR_BYTES: Final = 10
-"""What a pair takes of a page beside its key and value."""
+"""The bytes of a page that a pair takes beside its key and value."""
 _MOST_IN_PLACE: Final = 1 << 10
 """A value that is hardly longer lies in pages of its own."""
 _SPARSE: Final = 1.25

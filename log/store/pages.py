@@ -273,7 +273,7 @@ class _PageWalk:
         self._parsed: dict[tuple[int, int], list[tuple[bytes, int, tuple[int, int]]]] = {}
         self._free: list[tuple[int, bytes]] = []
         self.following = b""
-        """The first key of the leaf behind the one that the last path ended at; empty if there is none."""
+        """The first key of the leaf after the last path's leaf; empty if there is none."""
 
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:

@@ -29,7 +29,7 @@ class Finding(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Counts of what a verification read."""
+    """The counts of a verification."""
 
     commits: int
     events: int

@@ -37,7 +37,7 @@ _DELETED: Final = b"\xff"
 """The key of a mark: rows were deleted whose bytes may still be in a page."""
 _ATTEMPTS: Final = 64
 _TORN: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
-"""What opening an environment ends in whose bytes are none; any other error says nothing of them."""
+"""The errors of opening an environment with invalid bytes; other errors say nothing about the bytes."""
 _NUMBER_BYTES: Final = 8
 
 
