@@ -549,7 +549,7 @@ def test_an_operators_tool_tells_the_plan_and_erases_what_it_said(db: Database) 
     assert (plan.outcome, plan.worlds, plan.elsewhere, plan.receipt) == ("planned", [world], [other], None)
     with pytest.raises(worlddb.InputError, match="not 9"):
         ask(Session(db), statements=9)
-    with pytest.raises(worlddb.InputError, match="One world"):
+    with pytest.raises(worlddb.InputError, match="one world"):
         ask(Session(db, world), statements=plan.statements)
     assert f'"{GONE}"' in _texts(db, world)
     done = ask(Session(db), statements=plan.statements)

@@ -262,7 +262,7 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     assert f"{porto} before {lisbon}" in found.note
     first, second = found.hits[:2]
     assert first.score == second.score and first.scores["competes"] > 0
-    assert "competes" in first.reason
+    assert "competing" in first.reason
     # The answer to fewer is the beginning of that to more.
     assert [hit.ref for hit in db.view().recall("Ana lives in Lisbon.", k=1)] == [porto]
     # Said by an edge, it competes no more.
