@@ -304,11 +304,11 @@ def contraction_of(
         found.setdefault(ref(atom[0]), []).append(atom[1:])
     if not found:
         raise errors.InputError("No belief to contract was given", "Give (item, predicate, value)")
-    told = tuple((item, claims_of(pairs)) for item, pairs in found.items())
+    claims = tuple((item, claims_of(pairs)) for item, pairs in found.items())
     if planned is not None:
         return Contraction(
-            by_item=told, whole=planned.whole, each=planned.each, at=planned.valid, outlook=planned.outlook
+            by_item=claims, whole=planned.whole, each=planned.each, at=planned.valid, outlook=planned.outlook
         )
     limits.checked_flag(whole, "whole")
     limits.checked_flag(each, "each")
-    return Contraction(by_item=told, whole=whole, each=each, at=None if at is None else times.parse_time(at, "at"))
+    return Contraction(by_item=claims, whole=whole, each=each, at=None if at is None else times.parse_time(at, "at"))

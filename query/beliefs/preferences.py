@@ -60,17 +60,17 @@ def preferences(
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     newest = ((node, asof.newest_version(tables, node, seq)) for node in nodes)
     nodes = [node for node, seen in newest if seen is not None and snapshot.body(seen.row) is not None]
-    said: dict[tuple[str, str], list[_Evidence]] = {}
+    evidence_by_pair: dict[tuple[str, str], list[_Evidence]] = {}
     named: dict[str, str | None] = {}
     for kind in RELATIONS:
         for edge in adjacency.edges_of(snapshot, spec, nodes, adjacency.EdgeFilter(kind, "out", False, None)):
             if edge.target not in named:
                 named[edge.target] = _name(snapshot, edge.target)
             if named[edge.target] is not None:
-                said.setdefault((kind, edge.target), []).append(_weigh_edge(edge))
-    support = {pair: sum(each.support for each in given) for pair, given in said.items()}
+                evidence_by_pair.setdefault((kind, edge.target), []).append(_weigh_edge(edge))
+    support = {pair: sum(each.support for each in given) for pair, given in evidence_by_pair.items()}
     found = []
-    for (kind, target), given in said.items():
+    for (kind, target), given in evidence_by_pair.items():
         others = AGAINST if kind in FOR else FOR
         opposed = sum(support.get((other, target), 0.0) for other in others)
         if relation in (None, kind):
@@ -107,7 +107,7 @@ def _preference_record(kind: str, given: list[_Evidence], name: str, opposed: fl
     stated = [each for each in given if not each.outcome]
     support = sum(each.support for each in given)
     against = sum(each.against for each in given) + opposed
-    outcomes = {what: sum(each.outcome == what for each in given) for what in OUTCOMES}
+    outcomes = {outcome: sum(each.outcome == outcome for each in given) for outcome in OUTCOMES}
     return records.Preference(
         subject=given[0].edge.source,
         relation=kind,
@@ -118,7 +118,7 @@ def _preference_record(kind: str, given: list[_Evidence], name: str, opposed: fl
         against=against,
         stated=sum(not each.inferred for each in stated),
         inferred=not any(not each.inferred for each in stated),
-        outcomes={what: count for what, count in outcomes.items() if count},
+        outcomes={outcome: count for outcome, count in outcomes.items() if count},
         edges=tuple(each.edge.ref for each in given),
         since_seq=given[0].edge.seq,
         last_seq=given[-1].edge.seq,

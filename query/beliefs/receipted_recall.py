@@ -200,27 +200,29 @@ def check(
 
     ``window`` is of the receipt's moment; ``recall`` asks again there, and leaves a receipt.
     """
-    told = rr.check_offline(receipt, None, prove(window, receipt), None)
-    if not told.ok:
-        return told
-    told = told._replace(verdict="holds")
+    verified = rr.check_offline(receipt, None, prove(window, receipt), None)
+    if not verified.ok:
+        return verified
+    verified = verified._replace(verdict="holds")
     with window.snapshot() as snapshot:
         erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _has_text(snapshot, hit)))
     if erased:
         which = f"the texts of {len(erased)} of its memories were erased later"
-        return told._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
+        return verified._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
     if receipt.ranking != rr.RANKING:
         which = f"it was ranked with version {receipt.ranking}, and this release has version {rr.RANKING}"
-        return told._replace(verdict="cannot_recompute", problems=(which,))
+        return verified._replace(verdict="cannot_recompute", problems=(which,))
     answered = recall()
     again = answered.receipt
     assert again is not None, "it was asked for"
-    problems, off = rr.differences(receipt, again, within)
+    problems, score_difference = rr.differences(receipt, again, within)
     if problems:
         why = _find_cause(window, receipt, answered)
         verdict: rr.Verdict = "cannot_recompute" if why else "differs"
-        return told._replace(verdict=verdict, problems=(*why, *problems[:MAX_LISTED]), off_by=off / rr.SCALE)
-    return told._replace(off_by=off / rr.SCALE)
+        return verified._replace(
+            verdict=verdict, problems=(*why, *problems[:MAX_LISTED]), off_by=score_difference / rr.SCALE
+        )
+    return verified._replace(off_by=score_difference / rr.SCALE)
 
 
 def has_its_texts(snapshot: Snapshot | visible.VisibleSnapshot, receipt: rr.RecallReceipt) -> bool:
@@ -276,7 +278,7 @@ def prove(window: Window, receipt: rr.RecallReceipt) -> rr.RecallProof:
     done: dict[tuple[str, str], bool] = {}
     top, (seq, _) = window.place.top, window.place.moment
     with window.reader.snapshot() as snapshot:
-        for at, hit in enumerate(receipt.hits):
+        for index, hit in enumerate(receipt.hits):
             node = snapshot.tables.node_of(bytes.fromhex(hit.ref))
             known = (hit.ref, hit.version)
             if known not in done and node is not None:
@@ -293,7 +295,7 @@ def prove(window: Window, receipt: rr.RecallReceipt) -> rr.RecallProof:
                         ways.append(way)
                         done[known] = True
             if not done.get(known):
-                missing.append(at)
+                missing.append(index)
     return rr.RecallProof(version=rr.VERSION, receipt=receipt.hash, inclusions=inclusions, ways=ways, missing=missing)
 
 

@@ -35,13 +35,13 @@ def states(
         if row.seq <= seq and other in (None, far) and (type_name or tables.type_name(place.type) != CONTAINS):
             found[place.edge] = place, row
     carried = _merge_moved_edges(snapshot, found)
-    said = []
+    all_states = []
     for number in sorted(found.keys() - set(carried.values())):
         last = number
         while last in carried:
             last = carried[last]
-        said.append(_state(snapshot, *found[last], found[number][1].seq))
-    return tuple(_link_successors(said))
+        all_states.append(_state(snapshot, *found[last], found[number][1].seq))
+    return tuple(_link_successors(all_states))
 
 
 def _merge_moved_edges(

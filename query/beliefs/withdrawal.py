@@ -237,11 +237,11 @@ def plan(
         resting, cut_off = search.find_dependents()
         changed = search.plan_changes()
         named = {*(each.ref for each in withdrawn), *(each.ref for each in resting)}
-        left = search.hidden_worlds(changed)
+        hidden = search.hidden_worlds(changed)
         top = window.place.top
         inside = snapshot.tables.node(top).lineage.hex() if window.place.is_confined else ""
         logged = [each for ref in sorted(named) for each in receipted_recall.kept_hashes(snapshot, ref)]
-        told = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
+        given_hashes = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
     return Withdrawal(
         source=source.arguments,
         how=options.how,
@@ -253,8 +253,8 @@ def plan(
         rests_on_it=resting,
         cut_off=cut_off,
         changes=tuple(changed.values()),
-        answers=tuple(_answers(window, left, options.how, questions, ask)),
-        receipts=tuple(dict.fromkeys((*told, *logged))),
+        answers=tuple(_answers(window, hidden, options.how, questions, ask)),
+        receipts=tuple(dict.fromkeys((*given_hashes, *logged))),
         types=options.types,
         depth=options.depth,
         inside=inside,
@@ -323,7 +323,7 @@ class _WithdrawalSearch:
                 numbers = [seen.number, *(number for number, _ in repeated)]
                 again = [each for number in numbers for each in self._snapshot.restatements_of(node, number)]
                 others = [each.seq for each in again if not self._is_of_source(each.seq, each.details)]
-                told = Withdrawn(
+                version = Withdrawn(
                     ref=self._ref(node),
                     version=seen.row.body.hex(),
                     number=seen.number,
@@ -335,9 +335,9 @@ class _WithdrawalSearch:
                     said_again_by=tuple(dict.fromkeys(self._snapshot.header(seq).author for seq in others)),
                 )
                 if others:
-                    kept.append(told)
+                    kept.append(version)
                 else:
-                    withdrawn.append(told)
+                    withdrawn.append(version)
                     self._withdrawn.setdefault(node, []).append(seen)
         return tuple(withdrawn), tuple(kept)
 
@@ -364,13 +364,16 @@ class _WithdrawalSearch:
             return False
         if not given.fields and not given.artifact:
             return True
-        said = self._snapshot.details(seq, details)
+        version_details = self._snapshot.details(seq, details)
         if given.artifact and not any(
             given.artifact in (each.name, each.location, each.hash)
-            for each in artifacts_in(build.properties(said)).values()
+            for each in artifacts_in(build.properties(version_details)).values()
         ):
             return False
-        return all(name in said.source and said.source[name] == value for name, value in given.fields.items())
+        return all(
+            name in version_details.source and version_details.source[name] == value
+            for name, value in given.fields.items()
+        )
 
     # -- what rests on it
 

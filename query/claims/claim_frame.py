@@ -786,8 +786,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
     denied += sum(word in _OPPOSITE for word in bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
-    said = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
-    heavy = [word for word in said if word not in _WITHOUT_CONTENT and not word[0].isdecimal()]
+    content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
+    heavy = [word for word in content_words if word not in _WITHOUT_CONTENT and not word[0].isdecimal()]
     goes_on = _negated_endings(tokens)
     denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     titled = frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper())
@@ -800,7 +800,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         subject,
         head,
         stems(heavy),
-        stems(word for word in said if word in _LIGHT_WORDS),
+        stems(word for word in content_words if word in _LIGHT_WORDS),
         _attributes(tokens, rest, verb, passive, owned) | ({"colour"} if sort == "colour" else set()),
         verb,
         _numbers_with_units(bare),
@@ -859,12 +859,14 @@ def _find_plain_clause(text: str, tokens: list[str], naming: Set[str]) -> str:
     if len(clauses) <= 1:
         return ""
     words = [_TOKEN.findall(_normalise_text(clause)) for clause in clauses]
-    kept = [at for at, said in enumerate(words) if not _is_aside(said)]
-    is_mine = "i" in naming or any(not _FIRST.isdisjoint(said) for said in words if _is_aside(said))
+    kept = [index for index, clause_words in enumerate(words) if not _is_aside(clause_words)]
+    is_mine = "i" in naming or any(
+        not _FIRST.isdisjoint(clause_words) for clause_words in words if _is_aside(clause_words)
+    )
     own = naming | (_FIRST if is_mine else _THEIR)
-    if len(kept) == len(clauses) or not any(_states_value(words[at], own) for at in kept):
+    if len(kept) == len(clauses) or not any(_states_value(words[index], own) for index in kept):
         return ""
-    return "; ".join(clauses[at] for at in kept)
+    return "; ".join(clauses[index] for index in kept)
 
 
 def _is_aside(tokens: list[str]) -> bool:
@@ -927,34 +929,38 @@ def _distinguishing_words(tokens: list[str]) -> frozenset[str]:
 
 def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
     """The thing that a statement begins with, and the position after it."""
-    owner = next((at for at, word in enumerate(tokens[:4]) if word[0] in "'\u2019"), 0)
+    owner = next((index for index, word in enumerate(tokens[:4]) if word[0] in "'\u2019"), 0)
     if tokens[0] not in _DETERMINERS and not owner:
         return ANYTHING, 0
-    at, said = owner + 1, list[str]()
+    position, phrase = owner + 1, list[str]()
 
-    def is_over(at: int) -> bool:
-        word, after = tokens[at], tokens[at + 1 : at + 2]
+    def is_over(position: int) -> bool:
+        word, after = tokens[position], tokens[position + 1 : position + 2]
         if word in _AUX or word in _BEHIND:
             return True
         is_verb = is_past(word) or (word.endswith("s") and not word.endswith("ss"))
         return is_verb and word not in titled and not (after and (after[0] in _AUX or after[0] in _BEHIND - {"at"}))
 
-    while at < len(tokens) and len(said) < _LONGEST and not (is_over(at) and (said or tokens[at] in _AUX)):
-        said.append(tokens[at])
-        at += 1
-    names = frozenset(word for word in said if word in titled)
-    called = [word for word in said if word not in titled]
+    while (
+        position < len(tokens)
+        and len(phrase) < _LONGEST
+        and not (is_over(position) and (phrase or tokens[position] in _AUX))
+    ):
+        phrase.append(tokens[position])
+        position += 1
+    names = frozenset(word for word in phrase if word in titled)
+    called = [word for word in phrase if word not in titled]
     noun, which = (called[-1], called[:-1]) if called else ("", [])
     place, behind = "", list[str]()
-    if at < len(tokens) and tokens[at] in _BEHIND:
-        place, to = tokens[at], at + 1
+    if position < len(tokens) and tokens[position] in _BEHIND:
+        place, to = tokens[position], position + 1
         while to < len(tokens) and len(behind) < _LONGEST and not (behind and is_over(to)):
             if tokens[to] not in _DETERMINERS:
                 behind.append(tokens[to])
             to += 1
-        place, behind, at = (place, behind, to) if to < len(tokens) else ("", [], at)
+        place, behind, position = (place, behind, to) if to < len(tokens) else ("", [], position)
     told = frozenset(which) - (RENEWED - _FORMER) - _CHANGE - SORTING
-    return Thing(_SPELT.get(noun, noun), told, names, place, frozenset(behind)), at
+    return Thing(_SPELT.get(noun, noun), told, names, place, frozenset(behind)), position
 
 
 _FORMER: Final = _words("old former previous")
@@ -1025,12 +1031,12 @@ def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
         return "time"
     if rest[:1] in (["has"], ["have"]) and not (rest[1:2] and (rest[1] in _AUX or is_past(rest[1]))):
         return "part"
-    at = next((at for at, word in enumerate(rest[:4]) if word in _COPULA), None)
-    said = [] if at is None else [word for word in rest[at + 1 : at + 6] if word not in _SAYING_LITTLE]
-    if said[1:] and said[0] in _DYED and said[1] in COLOURS:
-        said = said[1:]
-    first = said[0] if said else ""
-    if at is None or first[:1].isdecimal():
+    copula = next((index for index, word in enumerate(rest[:4]) if word in _COPULA), None)
+    predicate = [] if copula is None else [word for word in rest[copula + 1 : copula + 6] if word not in _SAYING_LITTLE]
+    if predicate[1:] and predicate[0] in _DYED and predicate[1] in COLOURS:
+        predicate = predicate[1:]
+    first = predicate[0] if predicate else ""
+    if copula is None or first[:1].isdecimal():
         return "amount" if any(word[0].isdecimal() for word in rest) else ""
     if first in COLOURS:
         return "colour"

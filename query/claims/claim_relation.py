@@ -937,7 +937,7 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     for place, earlier in enumerate(said[:MAX_COMPARED]):
-        for at, later in enumerate(said[:place]):
+        for later_place, later in enumerate(said[:place]):
             shared = earlier.about & later.about
             subject = frozenset[str]().union(*map(frames.words_of, shared))
             before, after = frames.leading_subject(earlier.text), frames.leading_subject(later.text)
@@ -954,7 +954,7 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
             if one is None or other is None or alike is None or alike.relation not in COMPETING:
                 continue
             if not _may_have_both(one, other):
-                found[place] = at
+                found[place] = later_place
                 break
     return found
 

@@ -133,18 +133,18 @@ class Content:
         waiting: defaultdict[Hashable, list[bytes]] = defaultdict(list)
         for member in reversed(theirs):
             waiting[self._content(1, member)].append(member)
-        left: list[bytes] = []
+        unpaired: list[bytes] = []
         for member in own:
             equal = waiting[self._content(0, member)]
             if equal:
                 yield member, equal.pop()
             else:
-                left.append(member)
+                unpaired.append(member)
         open_ = {member for members in waiting.values() for member in members}
         rest = [member for member in theirs if member in open_]
-        yield from zip(left, rest, strict=False)
-        shared = min(len(left), len(rest))
-        yield from ((member, None) for member in left[shared:])
+        yield from zip(unpaired, rest, strict=False)
+        shared = min(len(unpaired), len(rest))
+        yield from ((member, None) for member in unpaired[shared:])
         yield from ((None, member) for member in rest[shared:])
 
     def _content(self, side: int, member: bytes) -> Hashable:

@@ -193,19 +193,19 @@ def bundle_frames(
     yield heading
     yield from outside
     written = _WrittenFrames(divided)
-    at = 0
-    while at < len(inside.nodes):
+    position = 0
+    while position < len(inside.nodes):
         page: list[fr.AnyFrame] = []
         written.page_bytes = 0
         with reader.snapshot() as snapshot:
-            for node in inside.nodes[at : at + PAGE]:
+            for node in inside.nodes[position : position + PAGE]:
                 page.extend(_Group(snapshot, written, seq, node).frames(inside, rules))
-                at += 1
+                position += 1
                 if written.page_bytes > PAGE_BYTES:
                     break
         yield from page
         if progress is not None:
-            progress(at, len(inside.nodes))
+            progress(position, len(inside.nodes))
 
 
 def _divided(snapshot: Snapshot, inside: Interior, rules: Rules, seq: int) -> set[bytes]:
@@ -349,22 +349,22 @@ class _Group:
         row = tables.node(node)
         rows = [(ordinal, tables.version(node, ordinal)) for ordinal in range(1, row.versions + 1)]
         known = [(ordinal, version) for ordinal, version in rows if version.seq <= self._seq]
-        told, line = self._timeline(row.lineage, known)
+        timeline, line = self._timeline(row.lineage, known)
         for ordinal, version in known:
-            self._version(ordinal, version, told, line)
+            self._version(ordinal, version, timeline, line)
         for _, alias in tables.aliases(node) if row.aliases else ():
             # Nothing is left to say of an alias whose text was erased.
             if alias.seq <= self._seq and self._snapshot.log.blob(alias.seq, alias.details) is not None:
                 details = self._blob(alias.seq, alias.details)
                 removed = not asof.alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
-        for again in tables.restatements(node):
-            if again.seq <= self._seq and again.version <= len(known) and self._has_source(again):
-                details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
-                self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
+        for restatement in tables.restatements(node):
+            if restatement.seq <= self._seq and restatement.version <= len(known) and self._has_source(restatement):
+                details = b"" if restatement.details == ev.NONE else self._blob(restatement.seq, restatement.details)
+                self._said.append(fr.RestatedFrame(restatement.version, details, self._commit(restatement.seq)))
         self._marks(node)
         self._said += statement_reads.statement_frames(self._tables, node, self._seq, self._blob, self._commit)
-        self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
+        self._holes(timeline, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
         for place in inside.edges.get(node, ()):
@@ -399,9 +399,11 @@ class _Group:
             if pinning.is_set:
                 details = self._blob(pinning.seq, pinning.details)
                 self._said.append(fr.PinFrame(details, self._commit(pinning.seq)))
-        for said in [each for each in mark_rows.deprecations(tables, node) if each.seq <= seq][-1:]:
-            if said.is_set:
-                self._said.append(fr.DeprecatedFrame(self._blob(said.seq, said.details), self._commit(said.seq)))
+        for deprecation in [each for each in mark_rows.deprecations(tables, node) if each.seq <= seq][-1:]:
+            if deprecation.is_set:
+                self._said.append(
+                    fr.DeprecatedFrame(self._blob(deprecation.seq, deprecation.details), self._commit(deprecation.seq))
+                )
         for number, _ in mark_rows.names_of(tables, mark_rows.TAGS, node):
             for each in [each for each in mark_rows.assignments(tables, node, number) if each.seq <= seq][-1:]:
                 if each.version and self._snapshot.log.blob(each.seq, each.details) is not None:

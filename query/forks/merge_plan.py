@@ -341,15 +341,15 @@ class Planner:
         for container, member in base.members:
             if member in self._gone or ((container, member) in theirs.members and (container, member) in ours.members):
                 continue
-            here, there = member in ours.worlds, member in theirs.worlds
-            if here and not there and container in theirs.worlds and (container, member) in ours.members:
+            in_ours, in_theirs = member in ours.worlds, member in theirs.worlds
+            if in_ours and not in_theirs and container in theirs.worlds and (container, member) in ours.members:
                 sides = "inside", "inside, and changed", "taken out"
                 if (
                     not self._has_changed_inside(ours, member)
                     or self._conflict(member, "removed", "", *sides) == "theirs"
                 ):
                     self._remove_member(container, member)
-            elif there and not here and container in ours.worlds and (container, member) in theirs.members:
+            elif in_theirs and not in_ours and container in ours.worlds and (container, member) in theirs.members:
                 changed = self._has_changed_inside(theirs, member)
                 if changed and (
                     self._conflict(member, "removed", "", "inside", "taken out", "inside, and changed") == "theirs"
@@ -587,8 +587,8 @@ class Planner:
 
     def _order_versions(self, world: bytes, missing: list[SpanContent]) -> None:
         """Order the versions of a world as in the fork, superseded ones before those that took their times."""
-        at = self._write_steps(world)
-        steps = sorted((self._steps[each].values for each in at), key=lambda values: values["said"].number)
+        step_indexes = self._write_steps(world)
+        steps = sorted((self._steps[each].values for each in step_indexes), key=lambda values: values["said"].number)
         for said in missing:
             if all(values["said"].number != said.number for values in steps):
                 later = (index for index, values in enumerate(steps) if values["said"].number > said.number)
@@ -596,17 +596,19 @@ class Planner:
                 if place is not None:
                     steps[place : place + 1] = [{**steps[place], "said": said}, {**steps[place], "is_empty": False}]
                     self._changes.append(MergeChange(world=world.hex(), what="say", detail=said.name))
-        begun = [self._steps[each].values for each in at if self._steps[each].do == "create"]
-        for each in reversed(at):
+        creations = [self._steps[each].values for each in step_indexes if self._steps[each].do == "create"]
+        for each in reversed(step_indexes):
             del self._steps[each]
         # Whatever is written first begins the world.
-        first = [Step("create", world, {**each, "said": steps[0]["said"], "span": steps[0]["span"]}) for each in begun]
+        first = [
+            Step("create", world, {**each, "said": steps[0]["said"], "span": steps[0]["span"]}) for each in creations
+        ]
         rest = [
             Step("say", world, {"said": each["said"], "span": each["span"], "is_empty": each.get("is_empty", False)})
-            for each in steps[len(begun) :]
+            for each in steps[len(creations) :]
         ]
         lifted = any(step.world == world and step.do == "lift" for step in self._steps)
-        for values in begun:
+        for values in creations:
             if values["span"].start != steps[0]["span"].start and not lifted:
                 # It was to be a member from the beginning of what is said later now.
                 placed = {"member": world, "span": times.Interval(values["span"].start, times.FOREVER)}
@@ -615,8 +617,8 @@ class Planner:
                     Step("member", values["container"], placed),
                     Step("set_down", world, {}),
                 )
-        if at:
-            self._steps[at[0] : at[0]] = [*first, *rest]
+        if step_indexes:
+            self._steps[step_indexes[0] : step_indexes[0]] = [*first, *rest]
 
     def _numbers_of(self, world: bytes) -> dict[int, int]:
         """Map the numbers of a world's versions in the fork to those in the target."""

@@ -286,25 +286,25 @@ class Walk:
     def to(self, start: int, goal: int, depth: int) -> records.Reached | None:
         """A shortest path from one world to another; ``None`` if it is longer than ``depth`` edges."""
         wanted, first = self._first(goal), self._first(start)
-        came: dict[int, tuple[Arrival, int]] = {}
+        arrivals_by_node: dict[int, tuple[Arrival, int]] = {}
         passed, level = {first}, [(first, first)]
         for _ in range(depth):
             following = []
             for node, arrival, origin in self._expand(level, passed):
-                came[node] = arrival, origin
+                arrivals_by_node[node] = arrival, origin
                 following.append((node, node))
             level = following
-            if wanted in came or not level:
+            if wanted in arrivals_by_node or not level:
                 break
         way: list[Arrival] = []
-        while wanted in came:
-            arrival, wanted = came[wanted]
+        while wanted in arrivals_by_node:
+            arrival, wanted = arrivals_by_node[wanted]
             way.append(arrival)
-        told: records.Reached | None = None
+        reached: records.Reached | None = None
         for arrival in reversed(way):
             ref = self._ground.snapshot.tables.node(arrival.node).lineage.hex()
-            told = _reached_record(arrival, ref, told, self._ground.snapshot.body(arrival.seen.row))
-        return told
+            reached = _reached_record(arrival, ref, reached, self._ground.snapshot.body(arrival.seen.row))
+        return reached
 
     def _first(self, node: int) -> int:
         return min(self._ground.identity_of(node)) if self._ground.unified else node

@@ -104,10 +104,10 @@ def follow_events(
             yield from journal(reader, first, head, ref)
             first, waiting_since = head + 1, clock.monotonic()
             continue
-        left = None if patience_seconds is None else waiting_since + patience_seconds - clock.monotonic()
-        if left is not None and left <= 0:
+        remaining_seconds = None if patience_seconds is None else waiting_since + patience_seconds - clock.monotonic()
+        if remaining_seconds is not None and remaining_seconds <= 0:
             return
-        clock.pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+        clock.pause(POLL_SECONDS if remaining_seconds is None else min(POLL_SECONDS, remaining_seconds))
 
 
 class LastTold:

@@ -153,8 +153,8 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_ValiditySt
         only = times.Interval(first.valid_from, first.valid_to)
         yield _ValidityStep(first.seq, 1, only, changed=only.pieces)
         return
-    held: dict[int, times.Validity] = {}
-    begun: dict[int, int] = {}
+    validities: dict[int, times.Validity] = {}
+    starts: dict[int, int] = {}
     written = 0
     for commit in timeline_rows.changes(tables.timelines, place, seq):
         touched: dict[int, times.Validity] = {}
@@ -163,19 +163,21 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_ValiditySt
         for event in snapshot.events_about(commit, row.lineage):
             if isinstance(event, ev.Created | ev.Revised):
                 written += 1
-                if any(known.start > event.valid_from for known in held.values() if not known.is_empty):
+                if any(known.start > event.valid_from for known in validities.values() if not known.is_empty):
                     late.add(written)
-                begun[written] = event.valid_from
-                touched[written] = held[written] = times.Interval(event.valid_from, event.valid_to)
-                changed[written] += held[written].pieces
+                starts[written] = event.valid_from
+                touched[written] = validities[written] = times.Interval(event.valid_from, event.valid_to)
+                changed[written] += validities[written].pieces
             elif isinstance(event, ev.Closed | ev.Lost):
                 start = event.valid_to if isinstance(event, ev.Closed) else event.valid_from
                 window = times.Interval(start, times.FOREVER if isinstance(event, ev.Closed) else event.valid_to)
-                changed[event.version] += held[event.version].intersect(window).pieces
-                left = held[event.version].without(window)
+                changed[event.version] += validities[event.version].intersect(window).pieces
+                remaining = validities[event.version].without(window)
                 # Of what holds at no time the beginning is shown, whatever it lost last.
-                left = times.Interval(begun[event.version], begun[event.version]) if left.is_empty else left
-                touched[event.version] = held[event.version] = left
+                remaining = (
+                    times.Interval(starts[event.version], starts[event.version]) if remaining.is_empty else remaining
+                )
+                touched[event.version] = validities[event.version] = remaining
         for number, validity in sorted(touched.items()):
             yield _ValidityStep(commit, number, validity, number in late, changed[number])
 

@@ -589,13 +589,13 @@ def _grammar(language: str) -> _Grammar:
     months, days = _map_forms(table.months, MONTHS), _map_forms(table.days, DAYS)
     seasons, units = _map_forms(table.seasons, _SEASONS), _map_forms(table.units, _UNITS)
     numbers = _map_forms(table.numbers, map(str, range(1, 13)))
-    said = {which: f"(?:{_any_of(words.split())})" for which, words in zip(_WORDS, table[5:8], strict=True)}
+    relative_words = {which: f"(?:{_any_of(words.split())})" for which, words in zip(_WORDS, table[5:8], strict=True)}
     small = rf"(?:(?:{_any_of(table.small.split())})(?:(?<=')|\s+))*"
     month, unit = f"(?P<month>{_any_of(months)})", f"(?P<unit>{_any_of(units)})"
     named = f"(?P<unit>{_any_of(units | days | months | seasons)})"
     count = rf"(?P<count>\d{{1,3}}|{_any_of(numbers)})"
     a_year = f"(?:{_any_of(form for form, word in units.items() if word == 'year')})"
-    last_year = rf"(?P<relative>{said['last']}\s+{a_year}|{a_year}\s+{said['last']})"
+    last_year = rf"(?P<relative>{relative_words['last']}\s+{a_year}|{a_year}\s+{relative_words['last']})"
     of_a_year = rf"(?:,?\s+{small}(?:{_YEAR}|{last_year})(?:\s+год[ау])?(?!\w))"
     parts = _map_forms(table.parts, _PARTS)
     part = rf"(?:(?P<part>{_any_of(parts)})\s+{small})?"
@@ -607,8 +607,8 @@ def _grammar(language: str) -> _Grammar:
         (r"(?P<day>\d{1,2})[./-](?P<number>\d{1,2})[./-](?P<year>\d{4})(?!\d)", "{year}-{number:0>2}-{day:0>2}"),
         (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
         (rf"{part}{month}{of_a_year}", "in {part} {month} {of}"),
-        *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
-        *((rf"{named}\s+{words}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
+        *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in relative_words.items()),
+        *((rf"{named}\s+{words}(?!\w)", f"{which} {{unit}}") for which, words in relative_words.items()),
         (rf"{part}{month}(?!\w)", "in {part} {month}"),
         (rf"(?P<season>{_any_of(seasons)})(?!\w){of_a_year}?", "in {season} {of}"),
         *((rf"{word}\s+{count}\s+{unit}(?!\w)", "{count} {unit}s ago") for word in ago),
@@ -625,7 +625,7 @@ def _grammar(language: str) -> _Grammar:
     }
     between = [(rf"{first}\s+{small}", rf"\s+{then}\s+{small}") for first, then in table.between]
     written = (form.replace("month", _any_of(months)).replace("W", r"(?:\s+[\w'-]+)") for form in table.told)
-    told = "|".join(
+    keywords = "|".join(
         (
             rf"(?:{_any_of(table.vague.split())})(?!\w)",
             rf"{lasts}\s+{several}(?!\w)",
@@ -633,13 +633,13 @@ def _grammar(language: str) -> _Grammar:
             *written,
         )
     )
-    begins = (told, *(form for form, _ in points), *relations.values(), *(first for first, _ in between))
+    begins = (keywords, *(form for form, _ in points), *relations.values(), *(first for first, _ in between))
     return _Grammar(
         tuple((re.compile(form), into) for form, into in points),
         tuple((re.compile(form), relation) for relation, form in relations.items()),
         tuple((re.compile(first), re.compile(then)) for first, then in between),
         months | days | seasons | units | numbers | parts | table.near,
-        re.compile(told),
+        re.compile(keywords),
         re.compile(rf"(?<![\w-])(?:{_without_group_names(begins)})"),
     )
 
@@ -754,12 +754,12 @@ def _unspaced(language: str) -> tuple[_Compiled, _Compiled, re.Pattern[str]]:
 def _scan_unspaced(text: str, language: str) -> Iterator[Phrase]:
     points, behind, begins = _unspaced(language)
     to = re.compile(_UNSPACED[language].to)
-    at = 0
-    while (there := begins.search(text, at)) is not None:
+    position = 0
+    while (there := begins.search(text, position)) is not None:
         begin = there.start()
         point = _parse_point_unspaced(text, begin, points)
         if point is None:
-            at = begin + 1
+            position = begin + 1
             continue
         middle = to.match(text, point.end)
         other = None if middle is None else _parse_point_unspaced(text, middle.end(), points)
@@ -772,7 +772,7 @@ def _scan_unspaced(text: str, language: str) -> Iterator[Phrase]:
                     point = Phrase(begin, said.end(), f"{relation} {_without_preposition(point)}")
                     break
         yield point
-        at = point.end
+        position = point.end
 
 
 def _parse_point_unspaced(text: str, begin: int, points: tuple[tuple[re.Pattern[str], str], ...]) -> Phrase | None:

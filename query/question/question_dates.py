@@ -939,17 +939,17 @@ def begin_named(text: str, said: int) -> int | None:
 
         phrases = (phrase.english for phrase in foreign_times.phrases(text, language))
         points = [phrase.removeprefix("since ") for phrase in phrases if phrase.startswith("since ")]
-        told = "; ".join(f"from {point}" for point in points)
+        points_text = "; ".join(f"from {point}" for point in points)
     else:
-        told = text
-    if english.BEGINS.search(told) is None:
+        points_text = text
+    if english.BEGINS.search(points_text) is None:
         return None
-    reader = _Reader(told, said, "ahead")
-    for match in english.BEGINS.finditer(told):
+    reader = _Reader(points_text, said, "ahead")
+    for match in english.BEGINS.finditer(points_text):
         point = reader._parse_point(match.end(), "between", reader.now)
         if point is None or point.stretch is None or point.is_coming:
             point = reader._coming_weekday(match.end())
-        if point is None or point.stretch is None or english.UP_TO.match(told, point.end):
+        if point is None or point.stretch is None or english.UP_TO.match(points_text, point.end):
             continue
         begins: int = (point.stretch[0] - _EPOCH) // _MICROSECOND
         if begins > said:

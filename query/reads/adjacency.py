@@ -103,14 +103,14 @@ def _build_member(
     elif not edge_known(row, moment.seq):
         return None
     else:
-        held = edge_validity(tables, place, row, moment.seq)
+        membership = edge_validity(tables, place, row, moment.seq)
         if not (
             include_superseded
-            or period.admits(held)
-            or _covers_period(snapshot, place.source, row.target, held, period)
+            or period.admits(membership)
+            or _covers_period(snapshot, place.source, row.target, membership, period)
         ):
             return None
-        together = period.along(held)
+        together = period.along(membership)
     return build.world(
         snapshot, row.target, moment, window.spec, include_superseded=include_superseded, period=together
     )

@@ -379,8 +379,8 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
         )
     for pinning in snapshot.pinnings(node):
         add("pinned" if pinning.is_set else "unpinned", pinning.seq, pinning.details)
-    for said in snapshot.deprecations(node):
-        add("deprecated" if said.is_set else "undeprecated", said.seq, said.details)
+    for deprecation in snapshot.deprecations(node):
+        add("deprecated" if deprecation.is_set else "undeprecated", deprecation.seq, deprecation.details)
     for number, row in snapshot.tag_rows(node):
         name = _label_text(snapshot, row)
         for each in snapshot.assignments(node, number):

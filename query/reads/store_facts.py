@@ -59,23 +59,23 @@ def profiles(snapshot: VisibleSnapshot, home: int | None) -> list[records.Vocabu
 def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
     """The levels of trust in log order; in a confined view only those of worlds inside."""
     found = []
-    for said in sorted(snapshot.trusts(), key=lambda said: (said.seq, said.kind, said.digest)):
-        is_named = said.kind == "world" and snapshot.tables.node_of(said.digest) is not None
+    for trust in sorted(snapshot.trusts(), key=lambda trust: (trust.seq, trust.kind, trust.digest)):
+        is_named = trust.kind == "world" and snapshot.tables.node_of(trust.digest) is not None
         if snapshot.place.is_confined and not is_named:
             continue
-        header = snapshot.header(said.seq)
-        body = snapshot.body_at(said.seq, said.row.body)
+        header = snapshot.header(trust.seq)
+        body = snapshot.body_at(trust.seq, trust.row.body)
         found.append(
             records.Trusted(
-                of=said.kind,
+                of=trust.kind,
                 field="" if body is None else body.type,
-                name=said.digest.hex() if said.kind == "world" else "" if body is None else body.name,
-                level=trust_levels.LEVELS[said.row.level],
-                seq=said.seq,
+                name=trust.digest.hex() if trust.kind == "world" else "" if body is None else body.name,
+                level=trust_levels.LEVELS[trust.row.level],
+                seq=trust.seq,
                 ingested_at=header.ingest_time,
                 author=header.author,
-                why=snapshot.details(said.seq, said.row.details).why,
-                erased=body is None and said.kind in ("author", "source"),
+                why=snapshot.details(trust.seq, trust.row.details).why,
+                erased=body is None and trust.kind in ("author", "source"),
             )
         )
     return found

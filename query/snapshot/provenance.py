@@ -415,15 +415,15 @@ def _stated_bases(
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
         edges += [edge for place, edge in inside if asof.edge_known(edge, moment.seq)]
     for edge in edges:
-        told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
-        then = made_of = asof.version_at(tables, edge.target, told)
-        if made_of is None and (begins := _later_start(tables, edge.target, told)) is not None:
-            told = asof.Moment(told.seq, begins)
-            then = made_of = asof.version_at(tables, edge.target, told)
+        edge_moment = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
+        then = made_of = asof.version_at(tables, edge.target, edge_moment)
+        if made_of is None and (begins := _later_start(tables, edge.target, edge_moment)) is not None:
+            edge_moment = asof.Moment(edge_moment.seq, begins)
+            then = made_of = asof.version_at(tables, edge.target, edge_moment)
         if made_of is None or edge.seq >= row.seq:
             made_of = asof.version_known(tables, edge.target, edge.target_version, moment.seq) or made_of
         if made_of is not None:
-            yield edge.target, made_of, then, told
+            yield edge.target, made_of, then, edge_moment
 
 
 def _later_start(tables: TableReads, node: int, told: asof.Moment) -> int | None:

@@ -112,13 +112,13 @@ def parts(asked: QuerySource, query: Sparql, world: Any, lanes: Collection[str] 
         raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Give at most {MAX_GRAPHS}")
     for iri in named:
         graph, _, said = iri.partition("?")
-        there = asked.at(*moment_of(iri)) if said else asked
+        source = asked.at(*moment_of(iri)) if said else asked
         if graph in (MEMORY, SEARCH):
-            found.append(_memory(there, iri) if graph == MEMORY else _search(there, iri, _needed_lanes(query, lanes)))
+            found.append(_memory(source, iri) if graph == MEMORY else _search(source, iri, _needed_lanes(query, lanes)))
             continue
-        with there.window.snapshot() as snapshot:
-            node = named_node(snapshot, there.window.spec, graph.removeprefix(WORLD_URN), unify=there.window.unify)
-            found.append(_statements(there, snapshot, node, iri))
+        with source.window.snapshot() as snapshot:
+            node = named_node(snapshot, source.window.spec, graph.removeprefix(WORLD_URN), unify=source.window.unify)
+            found.append(_statements(source, snapshot, node, iri))
     return found
 
 

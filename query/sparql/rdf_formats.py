@@ -145,12 +145,12 @@ def _rows(
     except (MemoryError, _StatementTooLong) as error:
         if isinstance(error, MemoryError) and "buffer" not in str(error):
             raise
-        where, begun = watched.place() if kind.name != "jsonld" else ("", "")
+        where, beginning = watched.place() if kind.name != "jsonld" else ("", "")
         # Of RDF/XML it is known what was read when the last statement was said, which may be some of this one.
-        is_after = bool(last) and (not begun or kind.name == "rdfxml")
-        told = f", after {last:.400}" if is_after else f": {begun:.200}…" if begun else ""
+        is_after = bool(last) and (not beginning or kind.name == "rdfxml")
+        excerpt = f", after {last:.400}" if is_after else f": {beginning:.200}…" if beginning else ""
         raise errors.LimitExceeded(
-            f"{name or 'The text'}{where}: a statement is longer than {_BUFFER_BYTES:,} bytes{told}", _LONG
+            f"{name or 'The text'}{where}: a statement is longer than {_BUFFER_BYTES:,} bytes{excerpt}", _LONG
         ) from None
     except SyntaxError as error:
         raise _malformed(error, kind, name) from None

@@ -175,11 +175,11 @@ def read_sparql(text: str) -> Sparql:
 
 def unknown_names(sparql: Sparql) -> str:
     """What a query names below ``wdb:`` that is nothing there, each with the names that come near; else empty."""
-    told: dict[str, str] = {}
+    hints: dict[str, str] = {}
     for token in sparql.tokens:
         iri = sparql.iri(token) or ""
         name = iri.removeprefix(NAMESPACE).partition("?")[0]
-        if not iri.startswith(NAMESPACE) or not name or "/" in name or name in VOCABULARY or name in told:
+        if not iri.startswith(NAMESPACE) or not name or "/" in name or name in VOCABULARY or name in hints:
             continue
         # Loaded for who has misspelled one.
         from difflib import get_close_matches
@@ -188,10 +188,10 @@ def unknown_names(sparql: Sparql) -> str:
         near = [f"wdb:{folded[each]}" for each in get_close_matches(name.casefold(), folded, n=_NEAR)]
         line, column = place_of(sparql.text, token.start)
         meant = f"did you mean {', '.join(near)}?" if near else "docs/sparql.md lists all names"
-        told[name] = f"line {line}, column {column}: the memory has no name wdb:{name[:80]}; {meant}"
-        if len(told) == _MOST_TOLD:
+        hints[name] = f"line {line}, column {column}: the memory has no name wdb:{name[:80]}; {meant}"
+        if len(hints) == _MOST_TOLD:
             break
-    return "; ".join(told.values())
+    return "; ".join(hints.values())
 
 
 def explain_error(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:

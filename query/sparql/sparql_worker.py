@@ -179,11 +179,11 @@ class Stores:
         """
         store = self._asked(head) if head.get("key") else ox.Store()
         graphs = set(store.named_graphs())
-        taken, given = head["before"]
-        text = body[taken + given :].decode()
+        removed_length, added_length = head["before"]
+        text = body[removed_length + added_length :].decode()
         before, changed = Changed(store), Changed(store)
         try:
-            before.move(_quads(body[:taken]), _quads(body[taken : taken + given]))
+            before.move(_quads(body[:removed_length]), _quads(body[removed_length : removed_length + added_length]))
             with suppress(OSError, RuntimeError):  # An empty store lacks graphs, but reads the text as it was given.
                 ox.Store().update(text, prefixes=head["prefixes"])
             for step in head["steps"]:
@@ -193,14 +193,14 @@ class Stores:
             before.undo()
             for graph in set(store.named_graphs()) - graphs:
                 store.remove_graph(graph)
-        said = changed.said()
-        added: Iterable[ox.Quad] = said.pop("added")
+        changes = changed.said()
+        added: Iterable[ox.Quad] = changes.pop("added")
         if head.get("repeatable"):
             added = list(_relabelled(store, added))
-        said |= {"added": [each for each in added if _is_exact(each)]}
-        said |= {"alike": [each for each in added if not _is_exact(each)]}
-        copied = ox.serialize(said.pop("copied"), format=ox.RdfFormat.N_QUADS) or b""
-        lines = {"copied": copied} | {name: _sorted(map(_plain, quads)) for name, quads in said.items()}
+        changes |= {"added": [each for each in added if _is_exact(each)]}
+        changes |= {"alike": [each for each in added if not _is_exact(each)]}
+        copied = ox.serialize(changes.pop("copied"), format=ox.RdfFormat.N_QUADS) or b""
+        lines = {"copied": copied} | {name: _sorted(map(_plain, quads)) for name, quads in changes.items()}
         if sum(map(len, lines.values())) > head["most_bytes"]:
             raise OutputLimitExceeded("bytes")
         return {"parts": {name: len(each) for name, each in lines.items()}}, b"".join(lines.values())
@@ -251,24 +251,24 @@ class Changed:
     def move(self, taken: Iterable[ox.Quad], given: Iterable[ox.Quad]) -> None:
         """Take quads from the store as far as it has them, then add those that it has not."""
         store = self._store
-        for quad, held in _held(taken):
-            forms = self._forms.get(held)
-            if held in store:
-                forms = self._forms_of(held)
+        for quad, stored in _held(taken):
+            forms = self._forms.get(stored)
+            if stored in store:
+                forms = self._forms_of(stored)
                 if forms is not None and forms.is_left(quad):
                     continue
-                store.remove(held)
-                _move(held, self.added, self.removed)
+                store.remove(stored)
+                _move(stored, self.added, self.removed)
             elif forms is not None and forms.taken and _is_exact(quad):
                 forms.is_left(quad)  # With the form before it the store lost all of them.
-        for quad, held in _held(given):
-            is_there = held in store
-            forms = self._forms_of(held) if _is_exact(quad) or not is_there else None
+        for quad, stored in _held(given):
+            is_there = stored in store
+            forms = self._forms_of(stored) if _is_exact(quad) or not is_there else None
             if forms is not None:
                 forms.given[quad] = None
             if not is_there:
-                store.add(held)
-                _move(held, self.removed, self.added)
+                store.add(stored)
+                _move(stored, self.removed, self.added)
 
     def _forms_of(self, held: ox.Quad) -> "Forms | None":
         return self._forms.setdefault(held, Forms()) if _has_other_forms(held.object) else None

@@ -366,10 +366,10 @@ class Desk:
             found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         except errors.InvalidSparql as error:
             raise sparql_tokens.explain_error(error, text, is_update=True) from None
-        parts, at = dict[str, bytes](), 0
+        parts, offset = dict[str, bytes](), 0
         for name, size in found.head["parts"].items():
-            parts[name] = found.body[at : at + size]
-            at += size
+            parts[name] = found.body[offset : offset + size]
+            offset += size
         return parts
 
     def _ask(self, head: Head, body: bytes, seconds: float) -> Raw:

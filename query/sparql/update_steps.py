@@ -82,7 +82,7 @@ def without_later_prologues(update: Sparql) -> Sparql:
     SPARQL 1.1 Update lets each operation declare prefixes for itself and those behind it, which the engine refuses.
     They are written out here. A later BASE, or prefix that is relative to a base, stays and is refused.
     """
-    known, texts, at = update._replace(prefixes=dict(PREFIXES)), list[str](), 0
+    known, texts, copied_to = update._replace(prefixes=dict(PREFIXES)), list[str](), 0
     for number, tokens in enumerate(_operations(update.tokens)):
         begins = _after_prologue(tokens)
         for word, name, iri in zip(tokens[:begins], tokens[1:], tokens[2:], strict=False):
@@ -93,14 +93,14 @@ def without_later_prologues(update: Sparql) -> Sparql:
             elif word.kind == "word":  # What the engine makes of it stands before all operations.
                 known.prefixes.pop(name.text[:-1], None)
         if number and begins:
-            texts.append(update.text[at : tokens[0].start])
-            at = tokens[begins - 1].end
+            texts.append(update.text[copied_to : tokens[0].start])
+            copied_to = tokens[begins - 1].end
         for token in tokens[begins:] if texts else ():
             named = known.iri(token) if token.kind == "name" else None
             if named is not None:
-                texts.append(f"{update.text[at : token.start]}<{named}>")
-                at = token.end
-    return read_sparql("".join(texts) + update.text[at:]) if texts else update
+                texts.append(f"{update.text[copied_to : token.start]}<{named}>")
+                copied_to = token.end
+    return read_sparql("".join(texts) + update.text[copied_to:]) if texts else update
 
 
 def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
@@ -112,8 +112,8 @@ def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
     Raises:
         InvalidSparql: the update says itself what it looks at, by USING or WITH.
     """
-    said = " ".join((*(f"USING <{each}>" for each in default), *(f"USING NAMED <{each}>" for each in named)))
-    text, at = "", 0
+    clauses = " ".join((*(f"USING <{each}>" for each in default), *(f"USING NAMED <{each}>" for each in named)))
+    text, copied_to = "", 0
     for tokens in _operations(update.tokens):
         begins, depth = _after_prologue(tokens), 0
         for place, token in enumerate(tokens[begins:], begins):
@@ -128,11 +128,11 @@ def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
                     column=column,
                 )
             if word == "WHERE":
-                text += update.text[at : token.start]
+                text += update.text[copied_to : token.start]
                 if place == begins + 1:  # DELETE WHERE, which has one pattern for both.
                     text += update.text[token.end : tokens[-1].end] + " "
-                text, at = f"{text}{said} ", token.start
-    return text + update.text[at:]
+                text, copied_to = f"{text}{clauses} ", token.start
+    return text + update.text[copied_to:]
 
 
 def _operations(tokens: tuple[Token, ...]) -> list[list[Token]]:
@@ -171,14 +171,14 @@ def _step(update: Sparql, tokens: list[Token], prologue: str) -> Step | None:
     if looked_at is None or parts is None:
         return None
     names = [name for name, _ in parts]
-    said = dict(parts)
+    parts_by_word = dict(parts)
     templates = {name: f"{prologue}{into}INSERT {_template(update, group)}" for name, group in parts if name != "WHERE"}
     if len(names) == 1 and names[0] in _DATA:
         made = templates[names[0]]
         return Step(removed=made) if names[0] == "DELETE DATA" else Step(added=made)
     if names not in (["DELETE WHERE"], ["DELETE", "WHERE"], ["INSERT", "WHERE"], ["DELETE", "INSERT", "WHERE"]):
         return None
-    group = said[names[-1]]
+    group = parts_by_word[names[-1]]
     solutions = f"{prologue}SELECT * WHERE {update.text[group[0].start : group[-1].end]}"
     default, named = looked_at.default, looked_at.named
     if default is None and graph is not None:
@@ -211,23 +211,23 @@ class _OperationScope(NamedTuple):
 
 def _parse_scope(update: Sparql, tokens: list[Token], prologue: str) -> _OperationScope | None:
     """An operation by what it looks at; ``None`` if it says so by IRIs that only the engine can read."""
-    left: list[Token] = []
+    remaining: list[Token] = []
     graphs: tuple[list[str], list[str]] = ([], [])
-    depth = at = 0
-    while at < len(tokens):
-        token = tokens[at]
+    depth = position = 0
+    while position < len(tokens):
+        token = tokens[position]
         depth += (token.text == "{") - (token.text == "}")
         if depth or token.kind != "word" or token.text.upper() != "USING":
-            left.append(token)
-            at += 1
+            remaining.append(token)
+            position += 1
             continue
-        is_named = tokens[at + 1].text.upper() == "NAMED"
-        graph = _graph(update, tokens[at + 1 + is_named], prologue)
+        is_named = tokens[position + 1].text.upper() == "NAMED"
+        graph = _graph(update, tokens[position + 1 + is_named], prologue)
         if graph is None:
             return None
         graphs[is_named].append(graph)
-        at += 2 + is_named
-    return _OperationScope(left, *graphs) if any(graphs) else _OperationScope(left, None, None)
+        position += 2 + is_named
+    return _OperationScope(remaining, *graphs) if any(graphs) else _OperationScope(remaining, None, None)
 
 
 def _template(update: Sparql, group: list[Token]) -> str:
@@ -253,14 +253,14 @@ def _parts(tokens: list[Token]) -> list[tuple[str, list[Token]]] | None:
     found: list[tuple[str, list[Token]]] = []
     words: list[str] = []
     depth = start = 0
-    for at, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.text == "{":
-            start = start if depth else at
+            start = start if depth else index
             depth += 1
         elif token.text == "}":
             depth -= 1
             if not depth:
-                found.append((" ".join(words), tokens[start : at + 1]))
+                found.append((" ".join(words), tokens[start : index + 1]))
                 words = []
         elif not depth:
             if token.kind != "word" or len(words) == _LONGEST:

@@ -230,16 +230,16 @@ def find_statements(
     if numbers is None:
         return
     texts.know(numbers, pattern)
-    said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
+    commits: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
     for stating in _matching_quads(snapshot, world, numbers, after):
         spoken = texts.terms(stating.quad)
         if spoken is None:
             continue
         place = stating.origin, stating.details
-        if place not in said:
+        if place not in commits:
             header = whole.log.header(stating.origin)
-            said[place] = header.ingest_time, header.author, texts.said(*place).source
-        ingested_at, author, source = said[place]
+            commits[place] = header.ingest_time, header.author, texts.said(*place).source
+        ingested_at, author, source = commits[place]
         subject, predicate, object_, graph = spoken
         yield Statement(
             subject=subject,
@@ -269,10 +269,10 @@ def erased_statements(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedS
         if without
         else ()
     )
-    held = [(each, texts.known(each.quad)) for each in found]
-    by = erasure_notes.literal_erasures(whole, world) if held else {}
-    last = erasure_notes.erasure_of(whole, world) if held else None
-    for stating, known in held:
+    remains = [(each, texts.known(each.quad)) for each in found]
+    by = erasure_notes.literal_erasures(whole, world) if remains else {}
+    last = erasure_notes.erasure_of(whole, world) if remains else None
+    for stating, known in remains:
         parts = {name: terms.term_of(text) if text else None for name, text in zip(_PARTS, known, strict=True)}
         gone = [number for number, text in zip(stating.quad, known, strict=True) if text is None]
         header = whole.log.header(stating.origin)
@@ -353,22 +353,22 @@ def reified_lines(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
     the store knows: when it holds, when and by whom it was stated, its source, and the ``confidence`` that this has."""
     for number, each in enumerate(find_statements(snapshot, world, Pattern())):
         node, graph = f"_:r{number}", "" if each.graph is None else f" {each.graph}"
-        said: list[tuple[str, str]] = [
+        facts: list[tuple[str, str]] = [
             ("ingestedAt", _time(each.ingested_at)),
             ("author", str(terms.Literal(each.author))),
         ]
         if each.valid_from > times.ALWAYS:
-            said.append(("validFrom", _time(each.valid_from)))
+            facts.append(("validFrom", _time(each.valid_from)))
         if each.valid_to < times.FOREVER:
-            said.append(("validTo", _time(each.valid_to)))
+            facts.append(("validTo", _time(each.valid_to)))
         if each.source:
-            said.append(("source", str(terms.Literal(msgspec.json.encode(each.source).decode()))))
+            facts.append(("source", str(terms.Literal(msgspec.json.encode(each.source).decode()))))
         sure = each.source.get("confidence")
         if isinstance(sure, int | float) and not isinstance(sure, bool):
-            said.append(("confidence", str(terms.Literal(str(float(sure)), terms.XSD + "double"))))
+            facts.append(("confidence", str(terms.Literal(str(float(sure)), terms.XSD + "double"))))
         triple = f"<<( {each.subject} {each.predicate} {each.object} )>>"
         yield f"{each}\n{node} <{terms.RDF}reifies> {triple}{graph} .\n".encode()
-        yield "".join(f"{node} <{terms.NAMESPACE}{name}> {text}{graph} .\n" for name, text in said).encode()
+        yield "".join(f"{node} <{terms.NAMESPACE}{name}> {text}{graph} .\n" for name, text in facts).encode()
 
 
 def _time(time: int) -> str:

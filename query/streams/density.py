@@ -42,22 +42,22 @@ def density(window: Window, refs: Sequence[object], types: Sequence[str], depth:
     with window.snapshot() as snapshot:
         ground = Ground(snapshot, window.spec, window.place.top, superseded=False, unified=window.unify)
         starts = [world_lookup.named_node(snapshot, window.spec, each, unify=window.unify) for each in refs]
-        came, level, is_cut = dict.fromkeys(starts), starts, False
+        reached, level, is_cut = dict.fromkeys(starts), starts, False
         for _ in range(steps):
             onward: dict[int, None] = {}
             for arrivals in ground.arrivals_each(level, named, "both"):
-                onward |= {each.node: None for each in arrivals if each.node not in came}
-            level = list(onward)[: MAX_WORLDS - len(came)]
+                onward |= {each.node: None for each in arrivals if each.node not in reached}
+            level = list(onward)[: MAX_WORLDS - len(reached)]
             is_cut |= len(level) < len(onward)
-            came |= dict.fromkeys(level)
+            reached |= dict.fromkeys(level)
         counted: Counter[str] = Counter()
         pairs: set[tuple[int, int]] = set()
-        for arrivals in ground.arrivals_each(list(came), named, "out"):
+        for arrivals in ground.arrivals_each(list(reached), named, "out"):
             for each in arrivals:
-                if each.node in came and each.node != each.origin:
+                if each.node in reached and each.node != each.origin:
                     counted[snapshot.tables.type_name(each.place.type)] += 1
                     pairs.add((min(each.origin, each.node), max(each.origin, each.node)))
-    possible = len(came) * (len(came) - 1) // 2
+    possible = len(reached) * (len(reached) - 1) // 2
     share = round(len(pairs) / possible, 6) if possible else 0.0
     types_found = dict(sorted(counted.items()))
-    return Density(worlds=len(came), edges=counted.total(), share=share, types=types_found, cut_off=is_cut)
+    return Density(worlds=len(reached), edges=counted.total(), share=share, types=types_found, cut_off=is_cut)

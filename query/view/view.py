@@ -266,13 +266,13 @@ class View:
         item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
         if item is None or not wanted.artifact:
             return item
-        there = artifact.artifacts_in(item.properties)
-        if wanted.artifact not in there:
+        artifacts = artifact.artifacts_in(item.properties)
+        if wanted.artifact not in artifacts:
             raise errors.UnknownReference(
                 f"Version {item.number} has no artifact {wanted.artifact!r:.80}",
-                f"It has: {', '.join(there)}" if there else "It has none",
+                f"It has: {', '.join(artifacts)}" if artifacts else "It has none",
             )
-        return there[wanted.artifact]
+        return artifacts[wanted.artifact]
 
     def kref_of(self, ref: Any) -> Kref | None:
         """The kref of a world by its present name, type and place; ``None`` if no kref leads to it so.
@@ -805,10 +805,10 @@ class View:
             yield from self._contradictions_of_identities(world, after)
             return
         first, second = (None, None) if after is None else self._resolve_pair(after)
-        begun = None if first is None else self.get(first)
-        for one in chain(() if begun is None else (begun,), self._contradicted_after(world, first)):
+        cursor_world = None if first is None else self.get(first)
+        for one in chain(() if cursor_world is None else (cursor_world,), self._contradicted_after(world, first)):
             listed = one.conflicts
-            if one is begun and second in listed:
+            if one is cursor_world and second in listed:
                 listed = listed[listed.index(second) + 1 :]
             for ref in listed:
                 other = None if self._precedes(ref, one.ref, world) else self.get(ref)

@@ -259,9 +259,9 @@ class WorldDBStore(base.BaseStore):
         """
         if not query or self._vectors is not None:
             # Read one by one if the first few are wanted, at once if each has to be looked at.
-            held = view.find(type=ITEM, world=inside) if is_whole else (view.get(ref) for ref in places)
-            held = (world for world in held if world is not None and world.ref in places)
-            yield from ((world, None) for world in held if self._is_trusted(world))
+            items = view.find(type=ITEM, world=inside) if is_whole else (view.get(ref) for ref in places)
+            items = (world for world in items if world is not None and world.ref in places)
+            yield from ((world, None) for world in items if self._is_trusted(world))
             return
         seen, k = set[str](), min(_MAX_READ, max(_MIN_HITS, wanted))
         while True:

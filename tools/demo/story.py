@@ -135,12 +135,12 @@ def an_answer_names_its_source(stage: Stage) -> Section:
 def a_home_moves(stage: Stage) -> Section:
     """Write two Facts; the second supersedes the first from the day of the move on."""
     with stage.open() as db:
-        told, moved = (stage.turn(db.view(), name) for name in ("lives in Lisbon", "moved to Porto"))
-        facts = db.create("Topic", "What Sol knows", valid_from=told.valid.start, resolve=False)
+        lisbon_turn, moved = (stage.turn(db.view(), name) for name in ("lives in Lisbon", "moved to Porto"))
+        facts = db.create("Topic", "What Sol knows", valid_from=lisbon_turn.valid.start, resolve=False)
         stage.facts = facts.ref
-        why = f"she said so on {day(told.valid.start)}"
+        why = f"she said so on {day(lisbon_turn.valid.start)}"
         old = committed(db.create("Fact", "Mara's home", content="Mara lives in Lisbon, in Graça.", world=facts,
-                                  valid_from=told.valid.start, why=why, resolve=False))  # fmt: skip
+                                  valid_from=lisbon_turn.valid.start, why=why, resolve=False))  # fmt: skip
         with db.batch() as tx:
             new = tx.create("Fact", "Mara's home", content="Mara lives in Porto, on Rua das Taipas.", world=facts,
                             valid_from="2024-09-01", resolve=False)  # fmt: skip

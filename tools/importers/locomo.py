@@ -139,10 +139,10 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     record = input_files.decode_at(place, _RECORD.decode, raw)
     name = _label(place.at(f"{place.path}.sample_id"), record.sample_id)
     inside = place.at(f"{place.path}.conversation")
-    held = memoryview(record.conversation)
-    if held[0] != ord("{"):
-        input_files.decode_at(inside, _OBJECT.decode, held)
-    cursor = json_pieces.Cursor(held)
+    data = memoryview(record.conversation)
+    if data[0] != ord("{"):
+        input_files.decode_at(inside, _OBJECT.decode, data)
+    cursor = json_pieces.Cursor(data)
     parts: dict[str, json_pieces.Data] = {}
     for key in cursor.members():
         value = cursor.value()

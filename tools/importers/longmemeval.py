@@ -133,11 +133,11 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     )
     names = _listed(place.at(f"{place.path}.haystack_session_ids"), _IDS, record.haystack_session_ids)
     said = place.at(f"{place.path}.haystack_sessions")
-    held = memoryview(record.haystack_sessions)
-    if held[0] != ord("["):
-        input_files.decode_at(said, _LIST.decode, held)
+    data = memoryview(record.haystack_sessions)
+    if data[0] != ord("["):
+        input_files.decode_at(said, _LIST.decode, data)
     count = 0
-    cursor = json_pieces.Cursor(held)
+    cursor = json_pieces.Cursor(data)
     for _ in cursor.elements():
         cursor.value()
         count += 1
@@ -149,7 +149,7 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
             place,
             f"there are {count} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
-    return Part(name, [], _portions(place, name, names, dates, held))
+    return Part(name, [], _portions(place, name, names, dates, data))
 
 
 T = TypeVar("T")

@@ -243,7 +243,7 @@ def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
     if end is None:
         return _FrontMatter("", None, 0)
-    title, at = "", None
+    title, date = "", None
     found = [_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]]
     if not any(found):
         return _FrontMatter("", None, 0)
@@ -254,8 +254,8 @@ def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
         if field["name"] == "title":
             title = value
         elif field["name"] == "date" and value:
-            at = _date(input_files.Place(path, "line", number, "$.date"), value)
-    return _FrontMatter(title, at, end + 1)
+            date = _date(input_files.Place(path, "line", number, "$.date"), value)
+    return _FrontMatter(title, date, end + 1)
 
 
 def _heading_date(path: Path, line: int, heading: str) -> int | None:

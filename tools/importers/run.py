@@ -155,7 +155,7 @@ def ingest_files(
     refs_by_code: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
-    gone: list[str] = []
+    missing_passages: list[str] = []
     for _, name, source in loaded:
         for written in _write_source(db, name, source, into, restore_erased, extractor, user):
             if progress is not None:
@@ -169,7 +169,7 @@ def ingest_files(
                 about = note.refs[:1] if note.code == "not_changed" else note.refs
                 refs_by_code.setdefault(note.code, set()).update(about)
             seq, root = receipt.seq, receipt.root
-            gone += written.gone
+            missing_passages += written.gone
     if progress is not None:
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in refs_by_code.items()}
@@ -177,7 +177,7 @@ def ingest_files(
         if isinstance(source, RereadableSource):
             for code, count in source.left_out.items():
                 notes[code] = notes.get(code, 0) + count
-    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes, tuple(gone))
+    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes, tuple(missing_passages))
 
 
 class _Part(NamedTuple):

@@ -54,7 +54,7 @@ class AccessLog:
                 status = message["status"]
             await send(message)
 
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             await self._app(scope, receive, watch)
         finally:
@@ -67,7 +67,7 @@ class AccessLog:
                 _word(scope["method"], _MAX_METHOD),
                 _word(_LIKE_A_KEY.sub("[…]", without_secrets(scope["path"])), _MAX_PATH),
                 status or "gone",
-                (time.monotonic() - begun) * 1000,
+                (time.monotonic() - started) * 1000,
             )
 
 

@@ -482,15 +482,15 @@ class Subscriptions(ListenHandler):
         asked = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if params.notifications.resources_list_changed:
             asked.append(LIST)
-        begun = list[str]()
+        watched = list[str]()
         try:
             for uri in asked:
-                begun.append(uri)
+                watched.append(uri)
                 self._listening[uri] = self._listening.get(uri, 0) + 1
                 await self._watch.add(uri, self, self._publisher(uri))
             return await super().__call__(ctx, params)
         finally:
-            for uri in begun:
+            for uri in watched:
                 self._listening[uri] -= 1
                 if not self._listening[uri]:
                     del self._listening[uri]

@@ -176,17 +176,17 @@ class Budget:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and count what it holds until it is answered."""
-        came = taken = 0
+        received_bytes = reserved_bytes = 0
         whole = False
 
         async def counted() -> Message:
-            nonlocal came, taken, whole
+            nonlocal received_bytes, reserved_bytes, whole
             message = await receive()
-            came += len(message.get("body", b""))
-            more = max(0, came - FREE_BYTES) - taken
+            received_bytes += len(message.get("body", b""))
+            more = max(0, received_bytes - FREE_BYTES) - reserved_bytes
             if more > self._bytes_left:
                 raise _NoRoom("Large requests use all of their memory; try again later")
-            taken += more
+            reserved_bytes += more
             self._bytes_left -= more
             if not whole and message["type"] == "http.request" and not message.get("more_body", False):
                 if not self._requests_left:
@@ -200,7 +200,7 @@ class Budget:
         except _NoRoom as refusal:
             await self._refuse(429, str(refusal), Retry_After=1)(scope, receive, send)
         finally:
-            self._bytes_left += taken
+            self._bytes_left += reserved_bytes
             self._requests_left += whole
 
 

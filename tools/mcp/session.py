@@ -567,8 +567,8 @@ class Session(Scopes):
         place, second = behind[:PLACE_BYTES], behind[PLACE_BYTES:].hex()
         first_memory = view.get(place[_SCOPE_BYTES:].hex()) if place else None
         first = () if first_memory is None else ((place, first_memory),)
-        for at, one in chain(first, self.memories_after(view, scopes, place)):
-            number, listed = int.from_bytes(at[:_SCOPE_BYTES], "big"), one.conflicts
+        for position, one in chain(first, self.memories_after(view, scopes, place)):
+            number, listed = int.from_bytes(position[:_SCOPE_BYTES], "big"), one.conflicts
             if one is first_memory and second in listed:
                 listed = listed[listed.index(second) + 1 :]
             places = [None] if scopes is None else scopes
@@ -578,7 +578,7 @@ class Session(Scopes):
                     _knows_world(view.confined(each), ref) for each in places[:number]
                 )
                 if other is not None and not is_listed:
-                    yield at + bytes.fromhex(ref), one, other
+                    yield position + bytes.fromhex(ref), one, other
 
     def all_scopes(
         self, view: worlddb.View, *, include_retired: bool = False, after: str | None = None

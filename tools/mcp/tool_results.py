@@ -602,11 +602,11 @@ def kept_receipt(kept: worlddb.KeptReceipt, seq: int | None) -> KeptReceipt:
 
 def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
     """A plan of a withdrawal, the first of each of its lists."""
-    resting, said = plan.rests_on_it[:limit], plan.withdrawn[:limit]
+    resting, withdrawn = plan.rests_on_it[:limit], plan.withdrawn[:limit]
     return WithdrawalPlan(
         withdrawn=[
             WithdrawnVersion(id=each.ref, name=each.name[:MAX_NAME], author=each.author, version=each.number)
-            for each in said
+            for each in withdrawn
         ],
         rests_on_it=[
             RestingMemory(
@@ -620,7 +620,7 @@ def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
             )
             for each in resting
         ],
-        more=len(plan.rests_on_it) - len(resting) + len(plan.withdrawn) - len(said),
+        more=len(plan.rests_on_it) - len(resting) + len(plan.withdrawn) - len(withdrawn),
         cut_off=list(plan.cut_off),
         changes=len(plan.changes),
         kept=len(plan.kept),
@@ -1072,19 +1072,19 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
     author who is not named.
     """
     memories = {memory.id: memory for memory in answer.memories}
-    told: list[str] = []
+    output: list[str] = []
     groups = answer.groups if isinstance(answer, Recalled) else []
     for group in groups:
         named = f" {mcp_wording.quoted(group.name)}" if group.name else ""
-        told.append(f"# {group.id[:SHORT]} {mcp_wording.named(group.type)}{named}, found in it: {group.count}")
-        told += (line for ref in group.memories for line in _brief_lines(memories[ref], writer))
-    told += (line for memory in (() if groups else answer.memories) for line in _brief_lines(memory, writer))
+        output.append(f"# {group.id[:SHORT]} {mcp_wording.named(group.type)}{named}, found in it: {group.count}")
+        output += (line for ref in group.memories for line in _brief_lines(memories[ref], writer))
+    output += (line for memory in (() if groups else answer.memories) for line in _brief_lines(memory, writer))
     if not answer.memories:
-        told.append("No memories.")
-    told += (f"~ {one_line(each.text)}" for each in (answer.paths if isinstance(answer, Recalled) else ()))
-    told += (f"note: {_ID.sub(lambda each: each[0][:SHORT], note)}" for note in answer.notes)
-    told += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
-    return "\n".join(told)
+        output.append("No memories.")
+    output += (f"~ {one_line(each.text)}" for each in (answer.paths if isinstance(answer, Recalled) else ()))
+    output += (f"note: {_ID.sub(lambda each: each[0][:SHORT], note)}" for note in answer.notes)
+    output += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
+    return "\n".join(output)
 
 
 def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:

@@ -468,20 +468,20 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
     memory = session.statement(view, given.id, entries=True)
     if given.pinned is None and given.expires_at is None and not (given.add_labels or given.remove_labels):
         raise InputError("No mark was given", "Give pinned, expires_at, add_labels or remove_labels")
-    at = None if given.expires_at in (None, _NEVER) else parse_time(given.expires_at, "expires_at")
+    deadline = None if given.expires_at in (None, _NEVER) else parse_time(given.expires_at, "expires_at")
     with session.db.batch() as tx:
         if given.pinned is not None:
             (tx.pin if given.pinned else tx.unpin)(memory.ref, why=given.why)
         if given.expires_at == _NEVER:
             tx.unexpire(memory.ref, why=given.why)
-        elif at is not None:
-            tx.expire(memory.ref, expires_at=at, why=given.why)
+        elif deadline is not None:
+            tx.expire(memory.ref, expires_at=deadline, why=given.why)
         if given.add_labels:
             tx.label(memory.ref, *given.add_labels, why=given.why)
         if given.remove_labels:
             tx.unlabel(memory.ref, *given.remove_labels, why=given.why)
     answer = _answer(session, tx.receipt, memory.ref)
-    answer.notes.extend([] if at is None else deadline_notes(session.view(), memory.ref))
+    answer.notes.extend([] if deadline is None else deadline_notes(session.view(), memory.ref))
     answer.notes.extend(session.notes_on_other_user(view, memory.ref))
     return answer
 

@@ -447,13 +447,13 @@ class ClientStore:
                 if any(_is_visible(look, loss.ref) for look in (lookups if loss.version is not None else (view.edge,)))
             ]
         # The receipt of a write without effect has the time of the last commit, which may be outside of this world.
-        at = given.ingest_time if given.events or self.commits else self.db.now()
+        ingested_at = given.ingest_time if given.events or self.commits else self.db.now()
         outcome = type(given.outcome).__name__.lower() if given.events else "unchanged"
         return {
             "outcome": "committed" if outcome == "staged" and not proposals else outcome,
             "refs": list(given.refs),
             "seq": self.session.commit_number(given.seq),
-            "ingested_at": worlddb.format_time(at),
+            "ingested_at": worlddb.format_time(ingested_at),
             "root": given.root if self.commits else None,
             "events": given.events if self.commits else min(given.events, 1),
             "proposals": proposals,

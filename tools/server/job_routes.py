@@ -36,9 +36,9 @@ def erase(store: ClientStore, request: Request) -> Reply:
             "The reason is missing",
             'Give the reason of the erasure in reason, or send {"plan": true} to see what it would erase',
         )
-    how: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
+    options: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
 
-    if body.literal is not None and how | {"everywhere": False} != _DEFAULT_OPTIONS:
+    if body.literal is not None and options | {"everywhere": False} != _DEFAULT_OPTIONS:
         raise InputError("literal was given with other options", "Leave out turns, forbid, derived and members")
 
     def work(job: Job, step: Step) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def erase(store: ClientStore, request: Request) -> Reply:
                 msgspec.to_builtins(store.db.literal_erasure_plan(ref, body.literal, everywhere=body.everywhere))
             )
         if body.plan:
-            return dict(msgspec.to_builtins(store.db.erasure_plan(ref, **how)))
+            return dict(msgspec.to_builtins(store.db.erasure_plan(ref, **options)))
         key = store.key(request.idempotency_key)
         if body.literal is not None:
             receipt = store.db.erase_literal(
                 ref, body.literal, reason=body.reason, everywhere=body.everywhere, idempotency_key=key
             )
         else:
-            receipt = store.db.erase(ref, reason=body.reason, idempotency_key=key, **how)
+            receipt = store.db.erase(ref, reason=body.reason, idempotency_key=key, **options)
         receipt.raise_if_refused()
         return {"receipt": store.receipt(receipt), "erasure": _erasure(store, receipt.seq)}
 

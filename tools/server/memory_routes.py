@@ -280,11 +280,16 @@ def _answer_recall(
         store.grant.account.require_quota("recall_k", recalls * options["k"])
     ref = None if world is None else store.ref(view, world)
     lanes = store.session.lanes(options.get("lanes", LANES))
-    how = options | {"world": ref, "lanes": lanes}
-    found: Recall = view.recall(text, **how)
-    if not how.get("type") and not found.groups and found.receipt is None and not all(map(has_statement, found.hits)):
+    arguments = options | {"world": ref, "lanes": lanes}
+    found: Recall = view.recall(text, **arguments)
+    if (
+        not arguments.get("type")
+        and not found.groups
+        and found.receipt is None
+        and not all(map(has_statement, found.hits))
+    ):
         # An entity, which is only named, is an answer only if no statement is.
-        statements, _ = recall_statements(lambda k: view.recall(text, **how | {"k": k}), options["k"])
+        statements, _ = recall_statements(lambda k: view.recall(text, **arguments | {"k": k}), options["k"])
         found = statements if statements.hits else found
     notes = answer_notes.recall_notes([found], in_one_world=not store.commits)
     if len(lanes) < len(options.get("lanes", LANES)):
@@ -319,16 +324,16 @@ def recall_long(store: ClientStore, request: Request) -> Reply:
     within = request.path.get("world")
     if within is not None and body.world is not None:
         raise InputError("The world was given twice", "Leave out world: the path has one")
-    how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _QUESTION_FIELDS}
+    options = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _QUESTION_FIELDS}
     if body.decay is not None:
-        how["decay"] = Decay(**msgspec.structs.asdict(body.decay))
+        options["decay"] = Decay(**msgspec.structs.asdict(body.decay))
     view = store.view(body)
     if body.scopes is not None:
         if within is not None:
             raise InputError("scopes was given, but the path names the world", "Leave out one of them")
-        how["scopes"] = [store.ref(view, each) for each in body.scopes]
+        options["scopes"] = [store.ref(view, each) for each in body.scopes]
     if body.wordings or body.paths or body.hit_paths or body.describe:
-        how["streams"] = Streams(
+        options["streams"] = Streams(
             expand=(lambda text: body.wordings) if body.wordings else None,
             paths=body.paths,
             hit_paths=body.hit_paths,
@@ -336,7 +341,7 @@ def recall_long(store: ClientStore, request: Request) -> Reply:
             describe=body.describe,
         )
     recalls = len(body.scopes or (None,)) * (1 + len(body.wordings))
-    return _answer_recall(store, view, body.text, within or body.world, how, recalls)
+    return _answer_recall(store, view, body.text, within or body.world, options, recalls)
 
 
 def check_recall(store: ClientStore, request: Request) -> Reply:

@@ -70,7 +70,7 @@ def _consolidate(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             would = "would be " if done.dry_run else ""
-            said = [
+            counts = [
                 (_count_text(len(done.summaries), "summary", "summaries"), "written"),
                 (wire.counted(done.closed, "edge"), "inferred"),
                 (wire.counted(done.retracted, "inferred edge"), "retracted"),
@@ -79,8 +79,8 @@ def _consolidate(args: Namespace, out: Output) -> int:
                 (wire.counted(done.embedded, "text"), "given vectors"),
                 (_count_text(len(done.pairs or done.proposals), "identity", "identities"), "proposed"),
             ]
-            told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
-            page.line("; ".join(told) or "there was nothing to do")
+            parts = [f"{count} {would}{what}" for count, what in counts if not count.startswith("0 ")]
+            page.line("; ".join(parts) or "there was nothing to do")
             for later, earlier in done.pairs[:_SHOWN]:
                 page.line((wire.short(later), "ref"), "  may be  ", (wire.short(earlier), "ref"))
             for ref, name in names:

@@ -71,7 +71,7 @@ def _dream(args: Namespace, out: Output) -> int:
             if not done.assessed:
                 page.line("there was nothing to judge")
             would = "would be " if done.dry_run else ""
-            said = [
+            counts = [
                 (done.assessed, "judged"),
                 (len(done.deprecated), f"{would}deprecated"),
                 (len(done.labelled), f"{would}labelled"),
@@ -79,9 +79,9 @@ def _dream(args: Namespace, out: Output) -> int:
                 (len(done.related), f"{would}linked to others"),
                 (done.protected, "kept, since they are pinned or published"),
             ]
-            told = [f"{_count_text(count)} {what}" for count, what in said if count]
-            if told:
-                page.line("; ".join(told))
+            parts = [f"{_count_text(count)} {what}" for count, what in counts if count]
+            if parts:
+                page.line("; ".join(parts))
             for ref, name in names:
                 page.line((wire.short(ref), "ref"), f"  {name}")
             if done.tripped:

@@ -120,10 +120,10 @@ def write_timeline(
 def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -> None:
     ends = {end for step in learned for span in _spans(step) for end in (span.start, span.end)}
     instants = [end for end in ends if format_time(end) not in ("forever", "always")]
-    left = [_when(step) for step in learned]
+    times = [_when(step) for step in learned]
     right = [_valid_time(step) for step in learned]
     number_width = max(len(str(step.number)) for step in learned)
-    left_width, right_width = max(map(len, left)), max(map(len, right))
+    left_width, right_width = max(map(len, times)), max(map(len, right))
     bar_width = page.width - left_width - number_width - right_width - 6
     is_narrow = bar_width < _LEAST_BAR
     scale = Scale([*instants, asked], max(8, page.width - _INDENT - 1) if is_narrow else bar_width)
@@ -135,7 +135,7 @@ def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -
     for place, step in enumerate(learned):
         is_new = not place or learned[place - 1].seq != step.seq
         style = "good" if last[step.number] == place else "dim"
-        when = left[place] if is_new else ""
+        when = times[place] if is_new else ""
         bar = scale.bars(_spans(step), glyphs)
         number: Span = (f"{step.number:>{number_width}}", "title")
         if is_narrow:

@@ -27,15 +27,15 @@ def review(args: Namespace, out: Output) -> int:
             if answer == "q":
                 break
             decided.append(_decide(db, proposal, answer, out))
-        left = len(db.proposals())
+        pending_count = len(db.proposals())
 
         def write(page: Page) -> None:
             counts = ", ".join(
                 f"{sum(each['answer'] == told for each in decided)} {told}" for told in (*_ANSWERS.values(), "refused")
             )
-            page.line(f"{counts}; {left} pending.")
+            page.line(f"{counts}; {pending_count} pending.")
 
-        out.answer({"reviewed": decided, "pending": left}, write)
+        out.answer({"reviewed": decided, "pending": pending_count}, write)
     return DONE
 
 

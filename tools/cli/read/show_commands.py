@@ -174,9 +174,12 @@ def _fields(
         yield "erased", [_erasure_text(world.erasure)]
     if world.source:
         yield "source", [wire.provenance(world.source)]
-    for again in world.restated:
-        said = f"commit {again.seq}, {wire.moment(again.ingested_at)}, by {again.author}"
-        yield "said again", [", ".join(part for part in (said, wire.provenance(again.source), again.why) if part)]
+    for restatement in world.restated:
+        said = f"commit {restatement.seq}, {wire.moment(restatement.ingested_at)}, by {restatement.author}"
+        yield (
+            "said again",
+            [", ".join(part for part in (said, wire.provenance(restatement.source), restatement.why) if part)],
+        )
     for line in wire.bases(world):
         yield "rests on", [line]
     for line in wire.why_stale(world):

@@ -25,14 +25,14 @@ def _working(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("No session was named", "Give --session NAME")
     if args.does == "add" and not args.text:
         raise arguments.UsageError("No message was given", "Give its text")
-    how = {name: given for name in ("role", "ttl", "most") if (given := getattr(args, name)) is not None}
-    if args.does != "add" and (how or args.text is not None):
-        what = f"--{next(iter(how))}" if how else "A message"
+    options = {name: given for name in ("role", "ttl", "most") if (given := getattr(args, name)) is not None}
+    if args.does != "add" and (options or args.text is not None):
+        what = f"--{next(iter(options))}" if options else "A message"
         raise arguments.UsageError(f"{what} was given, and nothing is added", f"Leave it out of {args.does}")
     with stores.open_existing(args) as db:
         document: dict[str, Any] = {}
         if args.does == "add":
-            document["messages"] = db.working.add(args.text, **how, **scope)
+            document["messages"] = db.working.add(args.text, **options, **scope)
         elif args.does == "clear":
             document["cleared"] = db.working.clear(**scope)
         else:

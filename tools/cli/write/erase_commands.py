@@ -270,7 +270,7 @@ def _forget(args: Namespace, out: Output) -> int:
         if out.can_ask and not _is_confirmed(args, out, db, plan, others):
             out.page.line("nothing was erased")
             return NO
-        told = _forgotten_document(db, plan)
+        forgotten = _forgotten_document(db, plan)
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
                 receipt = db.forget_user(args.name, reason=args.reason, world=args.world, everywhere=args.everywhere)
@@ -283,8 +283,8 @@ def _forget(args: Namespace, out: Output) -> int:
             _write_mentions(page, db, plan)
             done.write_unfinished(page, out)
 
-        told["erased"] = 0 if done.erasure is None else len(done.erasure["worlds"])
-        document = {"receipt": done.erasure, "finished": done.finished, **_plan_document(plan, others), **told}
+        forgotten["erased"] = 0 if done.erasure is None else len(done.erasure["worlds"])
+        document = {"receipt": done.erasure, "finished": done.finished, **_plan_document(plan, others), **forgotten}
         out.answer(wire.receipt(receipt) | document, write)
     return DONE if done.finished else BUSY
 

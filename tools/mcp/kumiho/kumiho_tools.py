@@ -127,10 +127,10 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
     view, messages = session.view(), 0
     if given.message is not None:
         messages = session.db.working.add(given.message, world=session.world, **_scope(session, given))
-    at = None if given.title is None else _at(given.project, given.space, given.title, given.memory_type)
-    said = {"topics": list(given.topics)} if given.topics else None
+    kref = None if given.title is None else _at(given.project, given.space, given.title, given.memory_type)
+    properties = {"topics": list(given.topics)} if given.topics else None
     done = session.db.ingest_memory(
-        at,
+        kref,
         given.summary,
         question=given.message or given.summary,
         k=given.limit,
@@ -140,15 +140,15 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
         artifacts=[Artifact(name="content", location=given.artifact)] if given.artifact else [],
         tags=given.tags,
         within=session.world,
-        properties=said,
+        properties=properties,
         source=call.source,
     )
-    if at is not None:
+    if kref is not None:
         session.embed_new()
     seen = session.view()
     return kumiho.Unit(
         id=done.ref,
-        kref=at or "",
+        kref=kref or "",
         is_new=done.is_new,
         seq=None if done.receipt is None else session.commit_number(done.receipt.seq),
         messages=messages,
