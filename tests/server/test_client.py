@@ -263,8 +263,8 @@ SENT_NOTHING = httpx.MockTransport(_nothing_is_sent)
         (lambda it: it.worlds(during=5), "during is 5, not two times"),
         (lambda it: it.link("a", "refers_to", "b", source={"mail": 7}), "source was given twice"),
         (lambda it: it.link("a", "refers_to"), "target is missing"),
-        (lambda it: it.link("a", "refers_to", "b", "c"), "More than source, type and target"),
-        (lambda it: it.worlds(label=[b"x"]), "label has b'x', which no URL can"),
+        (lambda it: it.link("a", "refers_to", "b", "c"), "more positional arguments than source"),
+        (lambda it: it.worlds(label=[b"x"]), "label has b'x', which a URL cannot have"),
         (lambda it: it.worlds(limit=object()), "limit has <object"),
         (lambda it: it.state("x", 5), "statements is 5"),
         (lambda it: it.unstate("x", [5]), r"statements is \[5\]"),
@@ -292,7 +292,7 @@ def test_an_address_that_is_none_is_told_with_one_that_is(url: Any) -> None:
 
 @pytest.mark.parametrize("key", ["secr\u00e9t", "secret\n", "", 5])
 def test_a_key_that_no_header_can_carry_is_told_without_it(key: Any) -> None:
-    with pytest.raises(worlddb.InputError, match="key is no text that a header can carry") as failed:
+    with pytest.raises(worlddb.InputError, match="key has characters that a header cannot have") as failed:
         client.connect("http://127.0.0.1:1", key)
     assert "secr" not in str(failed.value)
 
@@ -367,8 +367,10 @@ def test_a_write_without_an_answer_is_not_told_as_one_that_was_not_sent() -> Non
             return failed.value.message, failed.value.remedy
 
     message, remedy = told(slow, lambda there: there.create("Note", "a"))
-    assert "may have done what was asked: ReadTimeout" in message and "before you send it again" in remedy
-    assert told(slow, lambda there: there.create("Note", "a", idempotency_key="k"))[1].startswith("Send it again as it")
+    assert "may have carried out the request: ReadTimeout" in message and "before you send it again" in remedy
+    assert told(slow, lambda there: there.create("Note", "a", idempotency_key="k"))[1].startswith(
+        "Send it again unchanged"
+    )
     for call in (lambda there: there.recall("tea"), lambda there: there.head()):
         assert told(slow, call) == ("The server at 127.0.0.1:1 did not answer: ReadTimeout", "Try again")
     assert told(gone, lambda there: there.create("Note", "a"))[0].endswith("was not reached: ConnectError")

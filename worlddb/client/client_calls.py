@@ -76,7 +76,10 @@ def response_error(status: int, body: bytes, retry_after: str | None = None) -> 
         problem = msgspec.json.decode(body, type=wire.Problem)
     except msgspec.DecodeError:
         kind = _BY_STATUS.get(status, RequestRejected)
-        return kind(f"The server answered {status}, and not in its own words", "Look at what stands in between")
+        return kind(
+            f"The server answered {status}, but not in the format of WorldDB",
+            "Check the proxy or server between client and WorldDB",
+        )
     kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(problem.status, RequestRejected)
     details: dict[str, Any] = {"status": problem.status, "request_id": problem.request_id}
     if problem.reason is not None:
@@ -164,7 +167,7 @@ def check_encodable(name: str, value: Any) -> None:
             raise errors.InputError(f"{place} is {each}", "Leave it out, or give a finite number")
         elif isinstance(each, list | tuple | dict):
             if depth > _DEPTH:
-                raise errors.LimitExceeded(f"{place} is nested too deeply", "Make it flatter")
+                raise errors.LimitExceeded(f"{place} is nested too deeply", "Nest it less")
             inside = (*each, *each.values()) if isinstance(each, dict) else each
             pending.extend((place, inner, depth + 1) for inner in inside)
 
@@ -180,7 +183,9 @@ def check_header(name: str, value: Any) -> str:
     if wrong is None and given != given.strip():
         wrong = " "
     if wrong is not None:
-        raise errors.InvalidText(f"{name} is {errors.shown(value)}, and no header has {wrong!r} there", _IN_A_HEADER)
+        raise errors.InvalidText(
+            f"{name} is {errors.shown(value)}, and a header cannot have {wrong!r} there", _IN_A_HEADER
+        )
     return given
 
 
@@ -215,7 +220,9 @@ def _param(name: str, value: Any) -> Any:
         return msgspec.json.encode(value).decode()
     for each in value if isinstance(value, list | tuple) else (value,):
         if not isinstance(each, str | int | float):
-            raise errors.InputError(f"{name} has {errors.shown(each)}, which no URL can", "Give text or a number")
+            raise errors.InputError(
+                f"{name} has {errors.shown(each)}, which a URL cannot have", "Give text or a number"
+            )
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 
@@ -250,11 +257,11 @@ def _statements_body(statements: Iterable[Any]) -> dict[str, Any]:
         raise errors.InputError(f"statements is {errors.shown(statements)}", remedy) from None
 
 
-def _pattern(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _pattern(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a pattern, with its terms in N-Triples; ``graph=None`` is the default graph."""
-    told = {name: "default" if name == "graph" and value is None else value for name, value in asked.items()}
+    values = {name: "default" if name == "graph" and value is None else value for name, value in options.items()}
     named = ("subject", "predicate", "object", "graph")
-    return {name: str(value) if name in named and value is not None else value for name, value in told.items()}
+    return {name: str(value) if name in named and value is not None else value for name, value in values.items()}
 
 
 class Calls(ABC):
@@ -269,11 +276,13 @@ class Calls(ABC):
     def _send(self, request: Request) -> Any:
         """Send a request; returns its answer, or an awaitable of it."""
 
-    def _read(self, path: str, answer: Any, asked: Mapping[str, Any]) -> Any:
-        return self._send(Request("GET", path, answer, _params(asked)))
+    def _read(self, path: str, answer: Any, options: Mapping[str, Any]) -> Any:
+        return self._send(Request("GET", path, answer, _params(options)))
 
-    def _write(self, method: str, path: str, answer: Any, asked: Mapping[str, Any], *, as_params: bool = False) -> Any:
-        given = dict(asked)
+    def _write(
+        self, method: str, path: str, answer: Any, options: Mapping[str, Any], *, as_params: bool = False
+    ) -> Any:
+        given = dict(options)
         headers = _take_headers(given)
         if as_params:
             return self._send(Request(method, path, answer, _params(given), headers=headers))
@@ -281,61 +290,61 @@ class Calls(ABC):
 
     # -- worlds
 
-    def worlds(self, **asked: Any) -> Any:
+    def worlds(self, **options: Any) -> Any:
         """A page of :class:`~worlddb.client.wire_records.Worlds`: by ``name``, ``type``, ``label``."""
-        return self._read("/v1/worlds", wire.Worlds, asked)
+        return self._read("/v1/worlds", wire.Worlds, options)
 
-    def get(self, ref: Any, **asked: Any) -> Any:
+    def get(self, ref: Any, **options: Any) -> Any:
         """A world."""
-        return self._read(_world(ref), wire.World, asked)
+        return self._read(_world(ref), wire.World, options)
 
-    def create(self, type: str, name: str, **said: Any) -> Any:
+    def create(self, type: str, name: str, **fields: Any) -> Any:
         """Make a world; returns a receipt."""
-        return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **said})
+        return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **fields})
 
     def claim(self, name: str) -> Any:
         """The world of a name, created if it is missing."""
         return self._send(Request("PUT", _world(name), wire.World))
 
-    def revise(self, ref: Any, **said: Any) -> Any:
+    def revise(self, ref: Any, **fields: Any) -> Any:
         """Give a world a new version; returns a receipt."""
-        return self._write("PATCH", _world(ref), wire.Receipt, said)
+        return self._write("PATCH", _world(ref), wire.Receipt, fields)
 
-    def retire(self, ref: Any, **said: Any) -> Any:
+    def retire(self, ref: Any, **fields: Any) -> Any:
         """End the validity of a world; returns a receipt."""
-        return self._write("DELETE", _world(ref), wire.Receipt, said, as_params=True)
+        return self._write("DELETE", _world(ref), wire.Receipt, fields, as_params=True)
 
-    def reassert(self, ref: Any, **said: Any) -> Any:
+    def reassert(self, ref: Any, **fields: Any) -> Any:
         """Resume a world that had ended; returns a receipt."""
-        return self._write("POST", f"{_world(ref)}/reassert", wire.Receipt, said)
+        return self._write("POST", f"{_world(ref)}/reassert", wire.Receipt, fields)
 
-    def move(self, ref: Any, to: Any, **said: Any) -> Any:
+    def move(self, ref: Any, to: Any, **fields: Any) -> Any:
         """Move a world into another one; returns a receipt."""
-        return self._write("POST", f"{_world(ref)}/move", wire.Receipt, {"to": to, **said})
+        return self._write("POST", f"{_world(ref)}/move", wire.Receipt, {"to": to, **fields})
 
-    def alias(self, ref: Any, *aliases: str, **said: Any) -> Any:
+    def alias(self, ref: Any, *aliases: str, **fields: Any) -> Any:
         """Give a world further names; returns a receipt."""
-        return self._write("POST", f"{_world(ref)}/aliases", wire.Receipt, {"aliases": aliases, **said})
+        return self._write("POST", f"{_world(ref)}/aliases", wire.Receipt, {"aliases": aliases, **fields})
 
-    def members(self, ref: Any, **asked: Any) -> Any:
+    def members(self, ref: Any, **options: Any) -> Any:
         """A page of what a world contains, at any depth."""
-        return self._read(f"{_world(ref)}/members", wire.Worlds, asked)
+        return self._read(f"{_world(ref)}/members", wire.Worlds, options)
 
-    def add(self, ref: Any, type: str, name: str, **said: Any) -> Any:
+    def add(self, ref: Any, type: str, name: str, **fields: Any) -> Any:
         """Create a world inside another one, which is created if it is missing; returns a receipt."""
-        return self._write("POST", f"{_world(ref)}/members", wire.Receipt, {"type": type, "name": name, **said})
+        return self._write("POST", f"{_world(ref)}/members", wire.Receipt, {"type": type, "name": name, **fields})
 
-    def history(self, ref: Any, **asked: Any) -> Any:
+    def history(self, ref: Any, **options: Any) -> Any:
         """Every version of a world."""
-        return self._read(f"{_world(ref)}/history", wire.Versions, asked)
+        return self._read(f"{_world(ref)}/history", wire.Versions, options)
 
-    def timeline(self, ref: Any, **asked: Any) -> Any:
+    def timeline(self, ref: Any, **options: Any) -> Any:
         """The history of what was known about a world's validity."""
-        return self._read(f"{_world(ref)}/timeline", wire.Steps, asked)
+        return self._read(f"{_world(ref)}/timeline", wire.Steps, options)
 
     # -- edges
 
-    def link(self, *ends: Any, **said: Any) -> Any:
+    def link(self, *ends: Any, **fields: Any) -> Any:
         """Write an edge, as ``link(source, type, target)`` or with these by name; returns a receipt.
 
         ``source`` is the world that it leads from. Where it was learned goes into ``why``, ``properties`` or
@@ -345,40 +354,40 @@ class Calls(ABC):
             InputError: one of the three is missing, or was given twice, as where ``source`` is to be a provenance.
         """
         named = dict(zip(_ENDS, ends, strict=False))
-        twice = [name for name in named if name in said]
-        missing = [name for name in _ENDS if name not in named and name not in said]
+        twice = [name for name in named if name in fields]
+        missing = [name for name in _ENDS if name not in named and name not in fields]
         if twice or missing or len(ends) > len(_ENDS):
-            what = "More than source, type and target were given by their places"
+            what = "There are more positional arguments than source, type and target"
             if twice or missing:
                 what = f"{twice[0]} was given twice" if twice else f"{missing[0]} is missing"
             raise errors.InputError(
                 f"link(source, type, target): {what}",
-                "Give each once: source is the world that the edge leads from. Where it was learned is told by why,"
+                "Give each once: source is the world at the start of the edge. Put the provenance into why,"
                 " properties, or context={'evidence': ...}",
             )
-        return self._write("POST", "/v1/edges", wire.Receipt, {**named, **said})
+        return self._write("POST", "/v1/edges", wire.Receipt, {**named, **fields})
 
-    def unlink(self, edge: Any, **said: Any) -> Any:
+    def unlink(self, edge: Any, **fields: Any) -> Any:
         """Retract an edge; with ``valid_from`` or ``valid_to`` end it, or suspend it; returns a receipt."""
-        return self._write("DELETE", _place("edges", edge), wire.Receipt, said, as_params=True)
+        return self._write("DELETE", _place("edges", edge), wire.Receipt, fields, as_params=True)
 
-    def edge(self, ref: Any, **asked: Any) -> Any:
+    def edge(self, ref: Any, **options: Any) -> Any:
         """An edge."""
-        return self._read(_place("edges", ref), wire.Edge, asked)
+        return self._read(_place("edges", ref), wire.Edge, options)
 
-    def edges(self, ref: Any, **asked: Any) -> Any:
+    def edges(self, ref: Any, **options: Any) -> Any:
         """A page of the edges of a world."""
-        return self._read(f"{_world(ref)}/edges", wire.Edges, asked)
+        return self._read(f"{_world(ref)}/edges", wire.Edges, options)
 
     # -- memories
 
-    def remember(self, world: Any, text: str, **said: Any) -> Any:
+    def remember(self, world: Any, text: str, **fields: Any) -> Any:
         """Remember a statement in a world, which is created if it is missing."""
-        return self._write("POST", f"{_world(world)}/memories", wire.Remembered, {"text": text, **said})
+        return self._write("POST", f"{_world(world)}/memories", wire.Remembered, {"text": text, **fields})
 
-    def recall(self, text: str, **asked: Any) -> Any:
+    def recall(self, text: str, **options: Any) -> Any:
         """The best answers to a question, inside ``world`` if one is given."""
-        return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **asked})
+        return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **options})
 
     def check_recall(self, receipt: str, text: str, **filters: Any) -> Any:
         """Check a recall's receipt by asking again, with the filters that hold texts."""
@@ -392,41 +401,41 @@ class Calls(ABC):
         """
         return self._write("POST", f"{_world(ref)}/marks", wire.Receipt, marks)
 
-    def context(self, world: Any, text: str, **asked: Any) -> Any:
+    def context(self, world: Any, text: str, **options: Any) -> Any:
         """The memories of a world for a question, as a text for a prompt."""
-        return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **asked})
+        return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **options})
 
     # -- statements, and forks
 
-    def statements(self, world: Any, **asked: Any) -> Any:
+    def statements(self, world: Any, **options: Any) -> Any:
         """A page of the statements of a world: by ``subject``, ``predicate``, ``object``, ``graph``."""
-        return self._read(f"{_world(world)}/statements", wire.Statements, _pattern(asked))
+        return self._read(f"{_world(world)}/statements", wire.Statements, _pattern(options))
 
-    def erased_statements(self, world: Any, **asked: Any) -> Any:
+    def erased_statements(self, world: Any, **options: Any) -> Any:
         """Statements of a world with an erased text, and who erased it and when."""
-        return self._read(f"{_world(world)}/statements/erased", wire.ErasedStatements, asked)
+        return self._read(f"{_world(world)}/statements/erased", wire.ErasedStatements, options)
 
-    def state(self, world: Any, statements: Iterable[Any], **said: Any) -> Any:
+    def state(self, world: Any, statements: Iterable[Any], **fields: Any) -> Any:
         """State RDF statements in a world, which is created if it is missing; returns a receipt.
 
         A statement is (subject, predicate, object) or (subject, predicate, object, graph), of terms or their texts.
         """
-        return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _statements_body(statements) | said)
+        return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _statements_body(statements) | fields)
 
-    def unstate(self, world: Any, statements: Iterable[Any] | None = None, **said: Any) -> Any:
+    def unstate(self, world: Any, statements: Iterable[Any] | None = None, **fields: Any) -> Any:
         """Retract statements of a world: the given ones, or those that match a pattern; returns a receipt."""
         body = None if statements is None else _statements_body(statements)
-        given = _pattern(said)
+        given = _pattern(fields)
         headers = _take_headers(given)
         path = f"{_world(world)}/statements"
         return self._send(Request("DELETE", path, wire.Receipt, _params(given), body, headers))
 
-    def sparql(self, query: str, *, world: Any = None, format: str = "", **asked: Any) -> Any:
+    def sparql(self, query: str, *, world: Any = None, format: str = "", **options: Any) -> Any:
         """The :class:`SparqlBytes` of a SPARQL query, in a ``format`` that is a media type."""
         path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
         headers = {"Content-Type": "application/sparql-query"}
         headers |= {"Accept": check_header("format", format)} if format else {}
-        return self._send(Request("POST", path, SparqlBytes, _params(asked), _encoded("query", query), headers))
+        return self._send(Request("POST", path, SparqlBytes, _params(options), _encoded("query", query), headers))
 
     def sparql_update(
         self,
@@ -442,83 +451,83 @@ class Calls(ABC):
         using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
         conditions = _take_headers({"idempotency_key": idempotency_key, "if_match": if_match})
         headers = {"Content-Type": "application/sparql-update"} | conditions
-        path, asked = f"{_world(world)}/sparql", _params(using)
-        return self._send(Request("POST", path, wire.Receipt, asked, _encoded("update", update), headers))
+        path, options = f"{_world(world)}/sparql", _params(using)
+        return self._send(Request("POST", path, wire.Receipt, options, _encoded("update", update), headers))
 
-    def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
+    def fork(self, world: Any, name: str | None = None, **fields: Any) -> Any:
         """Fork a world; returns a receipt, whose ``ref`` is the fork."""
-        return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **said})
+        return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **fields})
 
-    def forks(self, world: Any, **asked: Any) -> Any:
+    def forks(self, world: Any, **options: Any) -> Any:
         """The forks of a world, and its own origin."""
-        return self._read(f"{_world(world)}/forks", wire.Forks, asked)
+        return self._read(f"{_world(world)}/forks", wire.Forks, options)
 
-    def merge(self, fork: Any, **said: Any) -> Any:
+    def merge(self, fork: Any, **fields: Any) -> Any:
         """Merge a fork into its origin, or return the plan of the merge."""
-        return self._write("POST", f"{_world(fork)}/merge", wire.Merged, said)
+        return self._write("POST", f"{_world(fork)}/merge", wire.Merged, fields)
 
     # -- decisions, and the store as a whole
 
-    def proposals(self, **asked: Any) -> Any:
+    def proposals(self, **options: Any) -> Any:
         """A page of staged identities."""
-        return self._read("/v1/proposals", wire.Proposals, asked)
+        return self._read("/v1/proposals", wire.Proposals, options)
 
-    def accept(self, proposal: Any, **said: Any) -> Any:
+    def accept(self, proposal: Any, **fields: Any) -> Any:
         """Accept a staged identity; returns a receipt."""
-        return self._write("POST", f"{_place('proposals', proposal)}/accept", wire.Receipt, said)
+        return self._write("POST", f"{_place('proposals', proposal)}/accept", wire.Receipt, fields)
 
-    def reject(self, proposal: Any, **said: Any) -> Any:
+    def reject(self, proposal: Any, **fields: Any) -> Any:
         """Reject a staged identity; returns a receipt."""
-        return self._write("POST", f"{_place('proposals', proposal)}/reject", wire.Receipt, said)
+        return self._write("POST", f"{_place('proposals', proposal)}/reject", wire.Receipt, fields)
 
-    def undo(self, proposal: Any, **said: Any) -> Any:
+    def undo(self, proposal: Any, **fields: Any) -> Any:
         """Undo an accepted identity; returns a receipt."""
-        return self._write("POST", f"{_place('proposals', proposal)}/undo", wire.Receipt, said)
+        return self._write("POST", f"{_place('proposals', proposal)}/undo", wire.Receipt, fields)
 
-    def conflicts(self, **asked: Any) -> Any:
+    def conflicts(self, **options: Any) -> Any:
         """A page of contradictions between worlds that both hold."""
-        return self._read("/v1/conflicts", wire.Conflicts, asked)
+        return self._read("/v1/conflicts", wire.Conflicts, options)
 
-    def log(self, **asked: Any) -> Any:
+    def log(self, **options: Any) -> Any:
         """A page of the events of the log."""
-        return self._read("/v1/log", wire.Entries, asked)
+        return self._read("/v1/log", wire.Entries, options)
 
-    def head(self, **asked: Any) -> Any:
+    def head(self, **options: Any) -> Any:
         """The state of the store."""
-        return self._read("/v1/head", wire.Head, asked)
+        return self._read("/v1/head", wire.Head, options)
 
-    def prove(self, ref: Any, **asked: Any) -> Any:
+    def prove(self, ref: Any, **options: Any) -> Any:
         """A proof that a world or an edge existed, with its text as ``proof``."""
-        return self._read("/v1/proofs", wire.Proof, {"ref": ref, **asked})
+        return self._read("/v1/proofs", wire.Proof, {"ref": ref, **options})
 
     def erasure_receipt(self, seq: int) -> Any:
         """The receipt of the erasure by a commit."""
         number = limits.checked_number(seq, "seq", 0, limits.HIGHEST_SEQ)
         return self._read(f"/v1/erasures/{number}", wire.ErasureReceipt, {})
 
-    def usage(self, key: str | None = None, **asked: Any) -> Any:
+    def usage(self, key: str | None = None, **options: Any) -> Any:
         """The usage of the key, or for an admin of the store of every key: ``since``, ``until``, ``by``."""
-        return self._read("/v1/usage", wire.UsageFigures, {"key": key, **asked})
+        return self._read("/v1/usage", wire.UsageFigures, {"key": key, **options})
 
     # -- jobs; `wait` gives what came of one
 
-    def begin_verify(self, **asked: Any) -> Any:
+    def begin_verify(self, **options: Any) -> Any:
         """Start a verification; returns a job."""
-        return self._write("POST", "/v1/verify", wire.Job, asked)
+        return self._write("POST", "/v1/verify", wire.Job, options)
 
-    def begin_erase(self, ref: Any, reason: str, **said: Any) -> Any:
+    def begin_erase(self, ref: Any, reason: str, **fields: Any) -> Any:
         """Start an erasure, or with ``plan=True`` its plan; returns a job."""
-        return self._write("POST", f"{_world(ref)}/erase", wire.Job, {"reason": reason, **said})
+        return self._write("POST", f"{_world(ref)}/erase", wire.Job, {"reason": reason, **fields})
 
-    def begin_export(self, world: Any = None, **asked: Any) -> Any:
+    def begin_export(self, world: Any = None, **options: Any) -> Any:
         """Start exporting a world as a bundle; returns a job, whose file is the bundle."""
-        return self._write("POST", "/v1/bundles", wire.Job, {"world": world, **asked})
+        return self._write("POST", "/v1/bundles", wire.Job, {"world": world, **options})
 
-    def begin_import(self, bundle: bytes, **asked: Any) -> Any:
+    def begin_import(self, bundle: bytes, **options: Any) -> Any:
         """Start importing a bundle; returns a job."""
         if not isinstance(bundle, bytes):
             raise errors.InputError(f"bundle is {type(bundle).__name__}, not bytes", "Give the bytes of its file")
-        return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(asked), bundle))
+        return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(options), bundle))
 
     def job(self, job: Any) -> Any:
         """The state of a job."""

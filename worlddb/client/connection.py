@@ -54,7 +54,7 @@ def _client_options(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
         if parsed.scheme not in ("http", "https") or not parsed.host:
             why = ", which does not begin with http:// or https:// and a host"
     except (httpx.InvalidURL, TypeError, UnicodeError) as error:
-        why = f", which is no URL: {error}"
+        why = f", which is not a URL: {error}"
     if why:
         raise errors.InputError(f"url is {errors.shown(url)}{why}", "Give it as http://127.0.0.1:8767")
     if timeout_seconds is not None:
@@ -69,7 +69,7 @@ def _headers(key: Any) -> dict[str, str]:
         return {"Authorization": f"Bearer {check_header('key', key)}"}
     except errors.InputError:  # Which shows what it is about, and a key is a secret.
         raise errors.InputError(
-            "key is no text that a header can carry", "Give the key as it was made, without a line end"
+            "key has characters that a header cannot have", "Give the key as it was made, without a line end"
         ) from None
 
 
@@ -93,7 +93,9 @@ def _httpx_request(http: httpx.Client | httpx.AsyncClient, request: Request) -> 
         try:
             told["content"] = msgspec.json.encode(request.body)
         except TypeError as error:
-            raise errors.InputError(f"The request cannot be sent: {error}", "Give what JSON has a form for") from None
+            raise errors.InputError(
+                f"The request cannot be sent: {error}", "Give values that JSON can express"
+            ) from None
         told["headers"]["Content-Type"] = "application/json"
     return told
 
@@ -108,7 +110,7 @@ def _answer(request: Request, response: httpx.Response) -> Any:
     try:
         return msgspec.json.decode(response.content, type=request.answer)
     except msgspec.DecodeError as error:
-        raise errors.UnavailableError(f"The answer is not what it should be: {error}", "Upgrade the client") from None
+        raise errors.UnavailableError(f"The answer has an unexpected form: {error}", "Upgrade the client") from None
 
 
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -126,11 +128,11 @@ def _connection_error(
     if not request.writes:
         return errors.UnavailableError(f"{server} did not answer: {why}", "Try again")
     remedy = (
-        "Send it again as it is: under its idempotency_key it is done once"
+        "Send it again unchanged: under its idempotency_key it has one effect"
         if "Idempotency-Key" in request.headers
-        else "Look whether it was, before you send it again; under an idempotency_key it is done once"
+        else "Check its effect before you send it again; with an idempotency_key it has one effect"
     )
-    return errors.UnavailableError(f"{server} did not answer, and may have done what was asked: {why}", remedy)
+    return errors.UnavailableError(f"{server} did not answer, and may have carried out the request: {why}", remedy)
 
 
 def _server_address(http: httpx.Client | httpx.AsyncClient) -> str:
