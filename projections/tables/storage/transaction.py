@@ -379,15 +379,17 @@ class AllNoted:
         self.mixed: set[bytes] = set()
         """The keys of pages that have several stretches, which earlier releases wrote."""
 
-    def of(self, key: bytes) -> Note | None:
-        """What was noted of a bucket since it was written."""
+    def of(self, key: bytes) -> Sequence[Note]:
+        """What was noted of a node since it was written, in one; nothing if nothing was."""
         return self.seen(key)[1]
 
-    def seen(self, key: bytes) -> tuple[bytes, Note | None]:
+    def seen(self, key: bytes) -> tuple[bytes, Sequence[Note]]:
         """As :meth:`of`, behind the CRC of the stored bucket, or zeros."""
         notes = self.notes.get(_stretch_of(key))
         note = None if notes is None else notes.get(key)
-        return (note[:_CRC_BYTES], note[_CRC_BYTES:]) if isinstance(note, bytes) else (_UNSEEN, note)
+        if note is None:
+            return _UNSEEN, ()
+        return (note[:_CRC_BYTES], (note[_CRC_BYTES:],)) if isinstance(note, bytes) else (_UNSEEN, (note,))
 
     def read(self, row: bytes, page: Mapping[bytes, Noted]) -> None:
         """Take in a page; those of earlier notes come first."""
@@ -480,11 +482,7 @@ class TrieTable(write_buffer.Table):
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
         if stored is None:
             return None, None
-        if self._all is None:
-            seen, noted = _UNSEEN, self._noted(key)
-        else:
-            seen, note = self._all.seen(key)
-            noted = () if note is None else (note,)
+        seen, noted = (_UNSEEN, self._noted(key)) if self._all is None else self._all.seen(key)
         if key in self._changes:
             noted = (*noted, self._changes[key])
         if to_check and not stored[0]:
@@ -500,8 +498,8 @@ class TrieTable(write_buffer.Table):
             if key in self._pending:
                 yield key, value if value != _CHANGED else self.get(key)  # type: ignore[misc]
             else:
-                note = noted.of(key)
-                yield key, value if note is None else trie.with_changes(value, *_sizes_in(key), (note,))[0]
+                notes = noted.of(key)
+                yield key, trie.with_changes(value, *_sizes_in(key), notes)[0] if notes else value
 
     def put(self, key: bytes, value: bytes | None) -> None:
         super().put(key, value)
@@ -587,8 +585,7 @@ class TrieTable(write_buffer.Table):
             changes = (self._page_at(number, key)[1].get(key) for number in reversed(numbers))
             since = takewhile(any, (change for change in changes if change is not None))
             return list(since)[::-1]
-        note = self._all_noted().of(key)
-        return () if note is None else (note,)
+        return self._all_noted().of(key)
 
     def _all_noted(self) -> AllNoted:
         """What was noted of each bucket since it was written."""
@@ -639,30 +636,26 @@ class TrieTable(write_buffer.Table):
         fresh: dict[int, dict[bytes, Note]] = {}
         for key, note in self._changes.items():
             fresh.setdefault(_stretch_of(key), {})[key] = note
-            del self._pending[key]
+        self._pending = {key: node for key, node in self._pending.items() if key not in self._changes}
         for key in self._pending:
-            if noted.of(key) is not None:
+            if noted.of(key):
                 fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
         for stretch, notes in fresh.items():
             noted.add(stretch, notes, self._seen)
-        merged: dict[int, dict[bytes, Note]] = {}
+        merged = list[int]()
         for stretch in [each for each in noted.notes.keys() | fresh.keys() if (each - turn) % MERGES == 0]:
             several = noted.notes.pop(stretch, {})
             self._drop(noted, stretch)
-            sizes = {
-                key: len(note) - _CRC_BYTES if isinstance(note, bytes) else sum(map(len, note))
-                for key, note in several.items()
-            }
-            most = MOST_OF_ONE if sum(sizes.values()) <= len(several) * _most_noted(stretch) else 0
-            written = {key: several.pop(key) for key, size in sizes.items() if size > most}
-            self._write(written)
-            later = fresh.get(stretch, {})
-            for key in filter(later.__contains__, written):
-                del later[key]
+            sizes = [
+                len(note) if isinstance(note, bytes) else _CRC_BYTES + sum(map(len, note)) for note in several.values()
+            ]
+            most = MOST_OF_ONE if sum(sizes) <= len(several) * (_CRC_BYTES + _most_noted(stretch)) else 0
+            large = [key for key, size in zip(several, sizes, strict=True) if size > _CRC_BYTES + most]
+            self._write({key: several.pop(key) for key in large})
             if several:
                 noted.notes[stretch] = several
-                merged[stretch] = {key: _behind_crc(note) for key, note in several.items()}
-        self._put_notes(noted, _MERGED, merged)
+                merged.append(stretch)
+        self._put_notes(noted, _MERGED, {stretch: noted.notes[stretch] for stretch in merged}, _CRC_BYTES)
         late = {stretch: notes for stretch, notes in fresh.items() if (stretch - turn) % MERGES}
         self._put_notes(noted, TRIE_CHANGES + schema.U32.pack(turn), late)
         noted.numbers[:] = sorted({row[:_BUCKET_AT] for rows in noted.rows.values() for row in rows})
@@ -687,20 +680,24 @@ class TrieTable(write_buffer.Table):
             else:
                 self._txn.delete(row)
 
-    def _put_notes(self, noted: AllNoted, number: bytes, notes: Mapping[int, Mapping[bytes, Note]]) -> None:
-        """Put a note, in pages of one stretch each."""
+    def _put_notes(
+        self, noted: AllNoted, number: bytes, notes: Mapping[int, Mapping[bytes, Note]], before: int = 0
+    ) -> None:
+        """Put a note, in pages of one stretch each. In memory so many bytes are ``before`` entries that came alone."""
         pages: list[tuple[bytes, dict[bytes, Noted]]] = []
+        page: dict[bytes, Noted] = {}
         for stretch, of_it in notes.items():
             room = 0
             for key in sorted(of_it):
                 note = of_it[key]
-                whole = (note, b"") if isinstance(note, bytes) else note
+                whole = (note[before:], b"") if isinstance(note, bytes) else note
                 taken = len(key) + len(whole[0]) + len(whole[1]) + _NOTE_BYTES
                 if taken > room:
-                    pages.append((number + key, {}))
+                    page = {}
+                    pages.append((number + key, page))
                     noted.rows.setdefault(stretch, []).append(number + key)
                     room = packed_runs.PAGE_ROOM - _NOTE_BYTES
-                pages[-1][1][key] = whole
+                page[key] = whole
                 room -= taken
         pages.sort(key=itemgetter(0))
         with self._txn.cursor() as cursor:
