@@ -120,12 +120,10 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
         before, after = claim_frame.leading_subject(old.content), claim_frame.leading_subject(new.content)
         if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
             continue
-        later = retrieve.Said(new.content, new.valid.start)
-        alike = retrieve.rivalry_of(old.content, later, before | after, until, asked)
-        if alike is None:
+        told = retrieve.rivalry_of(old.content, new.content, new.valid.start, before | after, until, asked)
+        if told is None:
             continue
-        if alike.is_beside or alike.is_plan:
-            yield *((new.ref, old.ref) if alike.is_swapped else (old.ref, new.ref)), None
-        else:
-            pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason)
-            yield new.ref, old.ref, pair
+        alike, order = told
+        pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason)
+        first, last = (new.ref, old.ref) if order in ("later", "swapped") else (old.ref, new.ref)
+        yield first, last, pair if order == "later" else None
