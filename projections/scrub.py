@@ -65,7 +65,7 @@ def _delete_indexes(env: environment.Environment, wait_seconds: float) -> None:
 
 
 def _delete_scratch(env: environment.Environment) -> None:
-    """Delete scratch tables, whoever works with them, and what ended processes left behind.
+    """Delete scratch tables, even those in use, and files that ended processes left behind.
 
     Raises:
         IndexUnwritable: some cannot be deleted.

@@ -55,7 +55,8 @@ NAME_BOOST: Final = 1.5
 PLAIN_BOOST: Final = 0.5
 """Chosen on the questions of five LoCoMo conversations, with names that say much and names that say nothing."""
 TYPE_BOOST: Final = 0.5
-"""The word of a type in a question ("which task") finds what is of it, and outranks no word of a text as rare."""
+"""The word of a type in a question ("which task"): it finds worlds of the type, and outranks no equally rare word of a
+text."""
 CHARACTER_BOOST: Final = 0.2
 """One character of a longer run: enough to find, too little to outrank a pair."""
 
@@ -158,7 +159,7 @@ _TIMES_OF: Final = {
     language: frozenset(words.split()) | (STOP_WORDS if language == "en" else _FUNCTION[language])
     for language, words in _TIME_WORDS.items()
 }
-"""By which the language of a question is told that may name a time: these words and those that hold it together."""
+"""Words that show the language of a question that may name a time, with that language's function words."""
 _SCRIPTS: Final = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("ko", re.compile("[\uac00-\ud7a3]")),
@@ -187,7 +188,7 @@ _LOWER_WORDS: Final = bytes(ord(chr(code).lower()) if chr(code).isalnum() else o
 _PARTS_OF_TYPE: Final = re.compile("(?<=[a-z])(?=[A-Z])|_")
 _WIDE: Final = re.compile("[^\x00-\x7f]+")
 _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
-"""Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
+"""Greek, Cyrillic, Arabic: the scripts of the stemmers beside the English one."""
 _STRETCHING: Final = "\u0640"
 """Arabic stretching: inside a word, and no part of it. So is what shows nothing: soft hyphens, joiners, zero widths."""
 _UNSEEN: Final = "Cf"
@@ -522,7 +523,7 @@ _SCAFFOLDING: Final = lazy(
     "|(?<=[가-힣])(?:했나요|하나요|되나요|인가요|나요|까요|니까|에게서|에게|에서|부터|까지)$"
     "|^(?:무엇|어떤|무슨|어디|언제|누가|누구|어떻게|얼마나|우리)(?:은|는|이|가|을|를|의|에|인가요|일까요|이었나요)?$"
 )
-"""What holds a question together in Chinese, Japanese and Korean, as :data:`STOP_WORDS` do in English."""
+"""Function words of questions in Chinese, Japanese and Korean, as :data:`STOP_WORDS` are in English."""
 _HIRAGANA: Final = re.compile("[\u3041-\u309f]+")
 """The script of Japanese grammar: a pair of its signs alone tells about as little as one sign of another script."""
 
@@ -572,7 +573,7 @@ MAX_CHARACTERS: Final = 32_000
 """How far into a text statements are looked for."""
 
 _SPEAKER: Final = re.compile(r"^[^:\n]{1,64}: ")
-"""How the content of a turn begins: who says it is no part of what is said."""
+"""The beginning of a turn's content: the speaker, who is not part of the text."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 
 
@@ -592,7 +593,7 @@ _LAST: Final = _listed("etc usw inc ltd co corp bros jr sr a.m p.m min max est d
 """The same, if no capital letter follows."""
 _SHORTENED: Final = _TITLES | _COUNTING | _SHORT | _LAST
 _HALVES: Final = {"e": "g", "i": "e", "z": "B", "d": "h", "u": "a"}
-"""Letters of which the second stands behind a blank: "z. B."."""
+"""Abbreviations whose second letter follows a blank: "z. B."."""
 _OF_LETTERS: Final = _listed("a an is vitamin plan hepatitis grade type option part section room gate class team")
 """Words behind which a letter is the name of one of a kind: "vitamin C." ends a sentence."""
 _BEFORE_STOP: Final = lazy(r"(?:(?P<before>[^\W_]+)[^\w.!?]{1,3})?(?P<word>[^\W\d_]+(?:\.\s?[^\W\d_])*)\.$")
@@ -670,7 +671,7 @@ _ASKING_INSIDE: Final = lazy(
     r"|\b(?:any|some) (?:advice|suggestions?|recommendations?|ideas?|tips)\b",
     re.I,
 )
-"""What is said only where something is asked."""
+"""Phrases that occur only in questions."""
 
 
 class SpokenStatements(NamedTuple):
@@ -734,7 +735,7 @@ _STANDING: Final = lazy(
     r"|\b(?:I(?:['’]d|\s+would)\s+like|I\s+want|I\s+need)\s+you\s+to\s+(?:always|never)\b",
     re.I,
 )
-"""How somebody says, in English, what is to be done whenever something is asked."""
+"""English forms of an instruction for all later answers."""
 _ASKED_ABOUT: Final = lazy(rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?", re.I)
 _ANSWERING: Final = re.compile(r"^(?:assistant|ai|agent|bot): ", re.I)
 TASTE_WORDS: Final = (
@@ -743,7 +744,7 @@ TASTE_WORDS: Final = (
 )
 """Words by which texts are searched for that say what somebody likes or has chosen."""
 _INSTRUCTED_WITHIN: Final = 2_000
-"""How many characters of a text may hold a standing instruction: it is said in a few words."""
+"""How many characters of a text may hold a standing instruction, which is short."""
 
 
 @lru_cache(maxsize=64)

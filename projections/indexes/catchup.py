@@ -39,7 +39,7 @@ BATCH_DOCUMENTS: Final = 20_000
 """Roughly how many documents one commit of the index adds, which holds the lock for a third of a second, without
 merges. It ends at a boundary."""
 STEP_DOCUMENTS: Final = 4_000
-"""The same for a background follower beside searches that may wait for the lock: a tenth of a second."""
+"""The same for a background follower, since searches may wait for the lock: a tenth of a second."""
 GATHERED_AT_MOST: Final = 32_768
 """Up to so many texts, an index is rewritten as one segment when its other segments have half as many as the largest.
 Each segment is searched separately: five of them take twice as long as one. Tantivy merges them by eights. To rewrite

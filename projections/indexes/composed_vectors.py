@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.storage.rows import Tables
 
 FORMAT: Final = 2
-"""Raised with any change of the file, or of how worlds are composed: one of another format is made anew."""
+"""Raised with any change of the file or of the composition; a file with another format is rebuilt."""
 
 _FILE: Final = "composed.npz"
 _UNREADABLE: Final = (
@@ -60,7 +60,7 @@ class StoredComposition(NamedTuple):
 
 
 def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> StoredComposition | None:
-    """Load the composition in a folder; ``None`` if there is none that can be read and was sealed under the secret."""
+    """Load the composition in a folder; ``None`` if none is readable and sealed under the secret."""
     found = _read(folder, dimension, secret)
     return found if isinstance(found, StoredComposition) else None
 
@@ -71,7 +71,7 @@ def is_damaged(folder: Path, dimension: int, secret: bytes) -> bool:
 
 
 class _Unused(NamedTuple):
-    """A file that is not used, and need not be: there is none, or it is of another format."""
+    """A file that is not used: it is missing, or has another format."""
 
 
 def _read(folder: Path, dimension: int, secret: bytes) -> StoredComposition | _Unused | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.storage.rows import Tables
 
 FORMAT: Final = 1
-"""Raised with any change of the file; one of another format is made anew."""
+"""Raised with any change of the file; a file with another format is rebuilt."""
 FOLDER: Final = "worlds"
 MAX_WORLDS: Final = 256
 MAX_BYTES: Final = 1 << 30
@@ -344,13 +344,13 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
 
 
 def load(file: Path, secret: bytes) -> StoredWorld | None:
-    """What is in a file; ``None`` if there is none that can be read and is as it was written under the secret."""
+    """The contents of a file; ``None`` if it is unreadable or not sealed under the secret."""
     found = _read(file, secret)
     return found if isinstance(found, StoredWorld) else None
 
 
 class _Unused(NamedTuple):
-    """A file that is not used, and need not be: there is none, or it is of another format."""
+    """A file that is not used: it is missing, or has another format."""
 
 
 def _read(file: Path, secret: bytes) -> StoredWorld | _Unused | None:
@@ -386,7 +386,7 @@ def _read(file: Path, secret: bytes) -> StoredWorld | _Unused | None:
 
 
 def _seal(secret: bytes, told: dict[str, Any]) -> str:
-    """The seal over all that is told of a file, its digest among that."""
+    """The seal over the header of a file, with its digest."""
     rest = json.dumps({name: value for name, value in told.items() if name != "seal"}, sort_keys=True)
     return witness.seal(secret, witness.WORLD, {"told": rest.encode()}).hex()
 

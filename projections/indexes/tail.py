@@ -213,7 +213,7 @@ class RecentTextsView:
     def begin(
         self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None
     ) -> text_snapshot.SearchFuture[list[fields.TextHit]]:
-        """Defer :meth:`find` until the hits are needed: it is little work, all of it in Python."""
+        """Defer :meth:`find` until the hits are needed: it is little work, all in Python."""
         return text_snapshot.SearchFuture(None, partial(self.find, search, beside))
 
     def _own_scoring(self, terms: Sequence[analysis.Term]) -> fields.Scoring:

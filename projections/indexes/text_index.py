@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _META: Final = "meta.json"
 PASSED: Final = ".passed"
-"""Beside the index: the marker in it, and the one that it has come to since without another text."""
+"""The file beside the index: the marker in it, and the one that it has reached since without another text."""
 _FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
 POLL_SECONDS: Final = 0.005
 _LOAD_ATTEMPTS: Final = 3
@@ -61,7 +61,7 @@ def load(folder: Path) -> text_snapshot.TextView | None:
 
 
 def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index:
-    """Open the folder's index for writing; begin a new one where there is none that is readable and trusted.
+    """Open the folder's index for writing; begin a new one if none is readable and trusted.
 
     Always opened afresh: Tantivy never cleans up files that others wrote after it opened a folder.
 
@@ -266,7 +266,7 @@ class TextIndex:
 
     @property
     def marker(self) -> fields.Marker | None:
-        """The checkpoint of what searches see now; None if the index is empty."""
+        """The checkpoint that searches see now; None if the index is empty."""
         view = self.view
         return view.marker if view else None
 

@@ -136,7 +136,7 @@ class TextView:
         Raises:
             IndexUnreadable: the folder is damaged.
         """
-        # Asked for again by who has searched, with the very same terms.
+        # A search asks for them again, with the same terms.
         known = self._counted
         if known is not None and known[0] is terms:
             return known[1]
@@ -370,7 +370,7 @@ class PostFilteredSearch:
 
 
 _text_hit: Final = partial(tuple.__new__, fields.TextHit)
-"""Makes a hit of a tuple without a call in Python, of which a search makes hundreds."""
+"""Makes a hit of a tuple without a Python call; a search makes hundreds."""
 
 
 def _first_in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:

@@ -37,8 +37,8 @@ GATHERED_SHARE: Final = 0.002
 """Up to this share of the vectors, those that a filter leaves are gathered; above, all are gone through by a bitmap."""
 TIE_ROOM: Final = 16
 TIE_LIMIT: Final = 1_024
-"""How many more hits are fetched than are wanted, at first and at most, so that those that tie with the last are told
-apart by log order."""
+"""How many more hits than requested are fetched, at first and at most, so that log order can decide ties with the last.
+"""
 SUMMED_OTHERWISE: Final = 1e-5
 """By how much FAISS's scores may differ from ours, which add up in another order. Ours count: a vector is to score
 alike in a base, in a tail and where a filter leaves few."""
@@ -191,7 +191,7 @@ def _bitmap(places: Numbers, count: int) -> Any:
 
 
 FORMAT: Final = 5
-"""Raised with any change of the files: a base of another format is made anew."""
+"""Raised with any change of the files; a base with another format is rebuilt."""
 
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
@@ -293,7 +293,7 @@ class VectorBase:
 
 
 def load(folder: Path) -> VectorBase | None:
-    """The base in force in a folder; ``None`` if there is none that can be read."""
+    """The base in force in a folder; ``None`` if none is readable."""
     import faiss
     import numpy as np
 
@@ -329,7 +329,7 @@ def fits(folder: Path, secret: bytes) -> bool:
 
 
 def is_older(folder: Path) -> bool:
-    """True if the base was written by an earlier release, which made others; it is made anew by and by."""
+    """True if an earlier release wrote the base in its own form; such a base is rebuilt in time."""
     try:
         return int(json.loads((folder / _CURRENT).read_text("utf-8"))["format"]) < FORMAT
     except (OSError, ValueError, KeyError, TypeError):
@@ -337,7 +337,7 @@ def is_older(folder: Path) -> bool:
 
 
 def _sealed(told: dict[str, Any], digests: witness.Digests) -> witness.Digests:
-    """What the seal is over: the files, and all that is told of them."""
+    """The input of the seal: the files, and the header."""
     rest = {name: value for name, value in told.items() if name not in ("seal", "files")}
     return {**digests, _CURRENT: json.dumps(rest, sort_keys=True).encode()}
 

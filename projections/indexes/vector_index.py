@@ -299,7 +299,7 @@ class VectorFollower:
         try:
             self._folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
-                # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
+                # Read again under the lock. An erasure takes it after its commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.
                 base = self._base_on_disk()
                 if base is not None and not vector_base.fits(self._folder, self._secret):

@@ -62,7 +62,7 @@ class VectorHit(NamedTuple):
 
 
 _vector_hit: Final = partial(tuple.__new__, VectorHit)
-"""Makes a hit of a tuple without a call in Python, of which a search makes hundreds."""
+"""Makes a hit of a tuple without a Python call; a search makes hundreds."""
 
 
 def width(dimension: int) -> int:

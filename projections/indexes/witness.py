@@ -78,7 +78,7 @@ def secret_in(log: LmdbLog) -> bytes:
 
 
 class SegmentWitness:
-    """The witness beside an index of Tantivy's.
+    """The witness file beside a Tantivy index.
 
     ``marks`` are names of further files that belong to the index and may be missing. The hash of a file is cached until
     its inode, size or times change.

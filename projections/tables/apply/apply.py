@@ -121,7 +121,7 @@ def apply_struck(on: deferred_rows.DeferredRows, event: ev.Struck | ev.StruckEls
 
 
 def apply_imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
-    """Nothing: what a bundle brought is said by other events."""
+    """Nothing: other events state what a bundle brought."""
 
 
 def apply_filled(on: deferred_rows.DeferredRows, event: ev.Filled) -> None:

@@ -135,7 +135,7 @@ def add_to_totals(on: DeferredRows) -> None:
 
 
 def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:
-    """Keep where the log left the original, so that whoever opens the store knows."""
+    """Record where the log left the original, so that every opener knows."""
     on.tables.progress_table.put(transaction.SUPPOSED, schema.U64.pack(on.seq))
 
 
@@ -172,7 +172,7 @@ def supposition_sentence(log: LmdbLog, tables: rows.Tables) -> str:
 
 
 def identity_of(log: LmdbLog, tables: rows.Tables) -> bytes:
-    """The id of the store: the random one that its log began with, or that of what it supposes."""
+    """The id of the store: the random one of its first commit, or that of its hypothesis."""
     found = supposition(log, tables)
     if found is not None:
         return found.store_id

@@ -364,7 +364,7 @@ def _tuning(key: bytes, value: bytes) -> Tuning:
 # -- guards
 
 MODES: Final[tuple[ev.GuardMode, ...]] = ("", "off", "warn", "enforce")
-"""By the number that each has in a row, from the least strict on; the first: nothing is said."""
+"""The modes by their numbers in a row, from the least strict on; the first means no setting."""
 
 
 class Guards(NamedTuple):
@@ -375,7 +375,7 @@ class Guards(NamedTuple):
 
 
 UNGUARDED: Final = Guards("enforce", "off")
-"""What holds where nothing is said: a credential refuses the write, and texts stay as they are."""
+"""The default modes: a credential refuses the write, and texts stay as they are."""
 
 
 class Guard(NamedTuple):
@@ -422,7 +422,7 @@ def is_anything_guarded(tables: Tables) -> bool:
 
 
 def apply_guarded(on: DeferredRows, event: ev.Guarded) -> None:
-    """A guard takes the place of what was said of the same world."""
+    """A guard replaces the earlier setting of the same world."""
     row = schema.GuardRow(MODES.index(event.credentials), MODES.index(event.personal), event.details)
     key = schema.MARK_KEY.pack(schema.GUARDS[0], on.number(event.world), on.seq)
     on.tables.marks.put(key, schema.GUARD.pack(*row))

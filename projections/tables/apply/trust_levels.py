@@ -18,10 +18,10 @@ from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 
 LEVELS: Final = ("none", "low", "fair", "full")
-"""The levels from the least on. What nothing is said of counts as the last."""
+"""The levels from the lowest on. Subjects without a level count as the last."""
 FULL: Final = len(LEVELS) - 1
 KINDS: Final[tuple[ev.TrustOf, ...]] = ("author", "source", "world", "rest", "author", "source")
-"""What a level is said of, by the number that it has in a row; the last two by a keyed hash."""
+"""The kinds of subjects by their numbers in a row; the last two by a keyed hash."""
 _KEYED: Final = 4
 """From this number on."""
 _ANYTHING: Final = bytes(schema.TRUST_DIGEST_BYTES)
@@ -29,7 +29,7 @@ _TAKEN_BACK: Final = 255
 
 
 class TrustStatement(NamedTuple):
-    """A level as it was said by a commit: of what kind, of which digest of it, and the row.
+    """A level set by a commit: the kind of its subject, the subject's digest, and the row.
 
     ``is_named``: the digest is of a name and not keyed, so it goes with the name.
     """
@@ -52,12 +52,12 @@ def keyed_digest(secret: bytes, field: str, value: str) -> bytes:
 
 
 def legacy_digest(field: str, value: str) -> bytes:
-    """What stood for it in an earlier release, which has it in no event."""
+    """The digest of a subject in an earlier release, which no event has."""
     return hashing.digest(hashing.TRUSTED, field.encode(), value.encode())[: schema.TRUST_DIGEST_BYTES]
 
 
 def apply_trusted(on: DeferredRows, event: ev.Trusted) -> None:
-    """Keep what is said from this commit on."""
+    """Store a level from this commit on."""
     about, is_named = event.world or _ANYTHING, event.of in ("author", "source") and not event.world
     if is_named:
         body = on.blobs.body(event.body)
@@ -82,7 +82,7 @@ def forget_named(tables: Tables, erased: Collection[tuple[int, int]]) -> None:
 def trust_statements(
     tables: Tables, of: ev.TrustOf, about: bytes, seq: int, *, is_named: bool = False
 ) -> TrustStatement | None:
-    """What is said of something as known at a commit, taken back or not.
+    """The level of a subject as known at a commit, even if it was removed.
 
     ``about`` is its lineage or digest, and empty for all the rest.
     """
@@ -92,7 +92,7 @@ def trust_statements(
 
 
 def trusts_known(tables: Tables, seq: int) -> list[TrustStatement]:
-    """Every level in force at a commit, by what it is said of."""
+    """Every level in force at a commit, by its subject."""
     newest = {said[:2]: said for said in trust_history(tables) if said.seq <= seq}
     return [said for said in newest.values() if said.level is not None]
 

@@ -69,7 +69,7 @@ def setting_at(tables: "_Tables", what: ev.BeliefSetting, name: str, seq: int) -
 
 
 def settings_known(tables: "_Tables", seq: int) -> list[Setting]:
-    """What was ever set of beliefs, as known at a commit; ``how`` is empty of what was taken back."""
+    """All belief settings ever made, as known at a commit; ``how`` is empty for removed ones."""
     latest: dict[bytes, Setting] = {}
     for key, value in tables.marks.scan(schema.BELIEFS):
         if int.from_bytes(key[-8:], "big") <= seq:
@@ -105,7 +105,7 @@ def _setting(row: bytes) -> Setting:
 
 
 class Source(Protocol):
-    """What beliefs are read from: tables with the texts beside them, as far as the reader may see."""
+    """The source of beliefs: tables with their texts, as far as the reader may see."""
 
     @property
     def tables(self) -> TableReads: ...
@@ -121,7 +121,7 @@ class Source(Protocol):
 
 
 class Change(NamedTuple):
-    """What a contraction takes from one version: ``tags`` are those of the world that stand for it.
+    """The claims that a contraction removes from one version; ``tags`` are the world's tags that point to it.
 
     ``left`` is what the version says without it, and ``spans`` are those in which it holds.
     """
@@ -165,7 +165,7 @@ class Beliefs:
         return set() if content is None else atoms.claims_of(content, self.settings.single)
 
     def rank(self, node: int, claim: atoms.Claim) -> atoms.Rank:
-        """How entrenched it is that a world is said to be so; the lowest of all ranks if it is not believed."""
+        """How entrenched a claim about a world is; the lowest rank if it is not believed."""
         bearing = [each for each in set(self.bearing_versions(node).values()) if claim in self._said(node, each)]
         return max((self._rank(node, each, claim) for each in bearing), default=atoms.NEVER)
 
@@ -201,7 +201,7 @@ class Beliefs:
         return sum(asof.edge_seen(tables, place, row, self._moment) for place, row in edges)
 
     def claims_to_give_up(self, compound: Iterable[tuple[int, atoms.Claim]]) -> set[tuple[int, atoms.Claim]]:
-        """What goes of a compound: all that is entrenched least; nothing if not all of it is believed."""
+        """The claims of a compound to give up: the least entrenched ones; none if not all of it is believed."""
         ranks = {each: self.rank(*each) for each in compound}
         return set() if atoms.NEVER in ranks.values() else atoms.least_entrenched(ranks)
 
@@ -221,7 +221,7 @@ class Beliefs:
 
 
 def outlook(changes: Iterable[Change]) -> tuple[int, ...]:
-    """Numbers that say what is to change of one world, and nothing of what it says: two plans are the same by them."""
+    """A fingerprint of the changes to one world without their texts; equal plans have equal fingerprints."""
     told: list[int] = []
     for change in changes:
         spans = [bound for span in change.spans for bound in span]

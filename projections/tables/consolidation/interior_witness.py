@@ -23,7 +23,7 @@ from worlddb.projections.tables.storage.rows import Tables
 SUMMARY: Final = "Summary"
 SUMMARY_TYPE: Final = type_digest(SUMMARY)
 WITNESS: Final = "witness"
-"""The property of a summary that holds the witness of what it was made of."""
+"""The property of a summary that holds the witness of its material."""
 AUTHOR: Final = "worlddb.consolidate"
 """Who makes summaries and what else consolidation writes, as the log says."""
 ENRICH_AUTHOR: Final = "worlddb.enrich"
@@ -48,15 +48,15 @@ def summary_node(tables: TableReads, secret: bytes, world: int) -> int | None:
 
 ENRICHMENT: Final = "Enrichment"
 ENRICHMENT_TYPE: Final = type_digest(ENRICHMENT)
-"""What was inferred of a text lies in that text's world, and is no part of what a summary is made of."""
+"""Enrichments of a text lie in that text's world, and are not material for summaries."""
 MADE_OF: Final = "made_of"
 """The property of an enrichment that lists what it was made of, first its segment: (reference, hash of its body)."""
 EMBEDDED: Final = "embedding_text"
-"""The property of an enrichment that is compared by meaning in place of what it says."""
+"""The property of an enrichment whose vectors are compared instead of its text."""
 
 
 def enrichment_key(segment: bytes) -> str:
-    """The key of what is inferred of a segment."""
+    """The key of a segment's enrichment."""
     return f"{ENRICH_AUTHOR}/{segment.hex()}"
 
 
@@ -94,7 +94,7 @@ _NO_DETAILS: Final = frozenset({SUMMARY_TYPE, ENRICHMENT_TYPE, NO_TYPE})
 
 
 class Interior(NamedTuple):
-    """What holds inside a world at a moment.
+    """The valid interior of a world at a moment.
 
     ``members`` are those that it contains directly, in log order. ``start`` and ``end`` bound the valid times around
     the moment's at which all of it is the same, as known at the moment's commit.
@@ -130,7 +130,7 @@ class Marks(NamedTuple):
 
 
 def read_interior(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Interior:
-    """Read what holds inside a world, at any depth; each world once, however many contain it.
+    """Read the valid interior of a world, at any depth; each world once, however many contain it.
 
     ``marks`` is given where any world has a mark: what is hidden, or a fork beside what it goes on from, is passed over
     with all that it contains.

@@ -16,7 +16,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows
 
 PUBLISHED: Final = "published"
-"""The tag of what somebody has approved."""
+"""The tag of approved worlds."""
 _PUBLISHED: Final = name_digest(PUBLISHED)
 IMPORTANCE: Final = "importance"
 """The property of a version that says how much it matters, from 0 to 1; without it 1."""
@@ -42,17 +42,17 @@ class Decay(NamedTuple):
     weight: float = 0.5
 
     def retention(self, importance: float, age: int, since_accesses: Sequence[int]) -> float:
-        """R of what is ``age`` microseconds old and was used so many ago."""
+        """The retention R of a world with an ``age`` in microseconds and the given past uses."""
         fading = importance * exp(-log(2) * max(age, 0) / DAY / self.half_life_days)
         return fading + self.boost * sum(1 / max(since / DAY, 1.0) for since in since_accesses)
 
     def tier(self, retention: float) -> Tier:
-        """The tier of what has an R."""
+        """The tier of a retention R."""
         bounds = zip(TIERS, (self.hot, self.warm, self.cold), strict=False)
         return next((tier for tier, least in bounds if retention >= least), "hidden")
 
     def factor(self, retention: float) -> float:
-        """What a score is multiplied by: 1 of what has not faded."""
+        """The factor of a score: 1 for a world that has not faded."""
         return 1 - self.weight + self.weight * min(retention, 1.0)
 
 

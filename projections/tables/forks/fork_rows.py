@@ -1,4 +1,4 @@
-"""Forks: which worlds go on from which, as of which commit, and what was merged back. The rows lie among the marks."""
+"""Forks: which worlds continue which, as of which commit, and what was merged back. The rows lie among the marks."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
@@ -16,7 +16,7 @@ BROUGHT: Final = 2
 
 
 class ForkRow(NamedTuple):
-    """A world of a fork, the world that it goes on from (or that a merge made of it), as of a commit, and how."""
+    """A world of a fork, the world that it continues (or that a merge made of it), as of a commit, and how."""
 
     node: int
     seq: int
@@ -106,7 +106,7 @@ def with_copies(tables: Tables, nodes: list[int]) -> list[int]:
 
 
 def first_of(tables: Tables, node: int, seq: int) -> int:
-    """The world that a world goes on from at the furthest remove, or itself: what came of one world has one first."""
+    """The first original of a forked world, over all generations, or the world itself."""
     while rows := origins_of(tables, node, seq):
         node = rows[0].origin
     return node

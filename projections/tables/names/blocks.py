@@ -22,7 +22,7 @@ MAX_BLOCKED_WORDS: Final = 4
 """Words of a name that count for blocking."""
 
 MAX_PLACE_BYTES: Final = 16
-"""How much of what orders a block is kept."""
+"""The number of characters kept of the key that orders a block."""
 
 WIDE: Final = 96
 """How many forms of a block are looked at in which names differ in one word."""
@@ -179,7 +179,7 @@ class _Words:
         ]
 
     def likenesses(self) -> list[tuple[str, bytes]]:
-        """The blocks of what is like the form in another way than by sound, with its places there."""
+        """The blocks for likenesses other than sound, with the form's places there."""
         words, joined = self.words, self._joined
         whole = _place(joined)
         found = [(f"whole {joined[:3]} {joined[-3:]}", whole)]
@@ -214,7 +214,7 @@ def _spelling_hash(words: Sequence[str]) -> bytes:
 
 
 TURN, SESSION, CONVERSATION = "Turn", "Session", "Conversation"
-"""Types of the worlds of what is said."""
+"""The types of worlds with spoken texts."""
 UNNAMED_TYPES: Final = frozenset({"Root", TURN, SESSION, CONVERSATION})
 """Types whose names are positions and dates: nothing is a second one of them under another spelling."""
 

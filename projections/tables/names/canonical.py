@@ -39,7 +39,7 @@ _LATER: Final = lazy(
     r"\U0001e030-\U0001e08f\U0001e4ec-\U0001e6f5"
     r"]+)"
 )
-"""What Unicode 15.0 to 18.0 fold, compose, reorder or hide, all of it among what 14.0 leaves unassigned.
+"""Characters that Unicode 15.0 to 18.0 fold, compose, reorder or hide, and that 14.0 leaves unassigned.
 
 Each Python has a Unicode of its own, 14.0 in 3.11. What one makes of a name is in the keys of the tables, which
 another has to derive again from the log, so these stay as they are everywhere.
@@ -151,17 +151,17 @@ class Form(NamedTuple):
 
 
 MAX_FORM_CHARACTERS: Final = 400
-"""Longer forms are none: a sign may be transliterated to many letters, and keys of tables have an end."""
+"""The longest form: one character may be transliterated to many letters, and keys of tables are bounded."""
 
 
 def form_of(text: str) -> Form | None:
-    """The form that has this text; of a name's script it says nothing."""
+    """The form of a text; it does not record the name's script."""
     return _form(text, "")
 
 
 @lru_cache(maxsize=4096)
 def forms(name: str) -> tuple[Form, ...]:
-    """As :func:`forms_of`, for names that are asked for again and again."""
+    """As :func:`forms_of`, cached for repeated names."""
     return forms_of(name)
 
 

@@ -40,11 +40,11 @@ class TableReads(Protocol):
 
     @property
     def timelines(self) -> timeline_rows.Readable:
-        """When versions and edges hold; whoever has a row may know its timeline."""
+        """The validity of versions and edges; a reader of a row may read its timeline."""
 
     @property
     def decisions(self) -> Seekable:
-        """The decisions on a proposal; whoever has the proposal may know them."""
+        """The decisions on a proposal; a reader of the proposal may read them."""
 
     def node_of(self, lineage: bytes) -> int | None: ...
 

@@ -18,7 +18,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 
 _NO_TEXTS: Final = frozenset(terms.XSD + name for name in ("base64Binary", "hexBinary"))
-"""Datatypes of what nobody reads."""
+"""Datatypes of literals that are not texts for people."""
 Admits = Callable[[times.Interval], bool]
 
 
@@ -72,7 +72,7 @@ def statings(tables: Tables, node: int, number: int) -> Iterator[statement_rows.
 
 
 def holds(tables: Tables, node: int, number: int, seq: int, admits: Admits) -> bool:
-    """Whether a statement that says a literal is known at a commit, and its window is one that is asked for."""
+    """True if a statement with a literal is known at a commit and its window matches the request."""
     return any(
         each.since <= seq < each.until and admits(times.Interval(each.valid_from, each.valid_to))
         for each in statings(tables, node, number)

@@ -42,7 +42,7 @@ Quad = ev.Quad
 
 
 class TermRow(NamedTuple):
-    """A term: the text ``index`` of the details ``position`` of commit ``seq``, and what stands for it in hashes."""
+    """A term: the text ``index`` of the details ``position`` of commit ``seq``, and its hash."""
 
     seq: int
     position: int

@@ -738,7 +738,7 @@ class PackedTable(write_buffer.Table):
         try:
             page = self._page_till(self._own_cursor(), place, _BEHIND_ALL)[0]
         except DamagedStore:
-            return _BEHIND_ALL  # Who looks for what was there is told.
+            return _BEHIND_ALL  # A read of the damaged page reports it.
         return page.key(page.count - 1) if page.count else b""
 
     def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:

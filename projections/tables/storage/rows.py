@@ -41,7 +41,7 @@ _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
 Decode = Callable[[write_buffer.Pair], tuple[schema.EdgePlace, schema.EdgeRow] | None]
-"""An edge of a pair; ``None`` for one that is not asked for."""
+"""An edge of a pair; ``None`` for one that was not requested."""
 
 
 def edges_known(
@@ -318,7 +318,7 @@ class Tables(transaction.WholeTables):
         return None if stored is None else schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
 
     def written_edge(self, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow] | None:
-        """An edge with its place; ``None`` if it is not in the tables, or deferred: then nothing has changed of it."""
+        """An edge with its place; ``None`` if it is missing or deferred: then it has not changed."""
         stored = self._edges.get(edge)
         if stored is None:
             return None
@@ -451,7 +451,8 @@ class Tables(transaction.WholeTables):
         return edges_by_node
 
     def read_ahead(self, outgoing: Sequence[bytes], incoming: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
-        """Read at once what is asked one by one: edges of many nodes, of a type each, and who has each of many names.
+        """Read in one pass what would be read one by one: edges of many nodes, of one type each, and the holders of
+        many names.
 
         Edges are given by what their keys begin with, names by their digests.
         """

@@ -247,7 +247,7 @@ class Progress(NamedTuple):
 
 PROGRESS = struct.Struct(">QQQH")
 LAYOUT: Final = 6
-"""The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
+"""The version of the layout on this page; 0 had no number. Raise it with every change of a row or its meaning.
 
 Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
 3 of each version one span, layout 4 no totals and no packed rows, layout 5 packed rows with all of
@@ -299,7 +299,7 @@ VERSION = struct.Struct(">32sQqqQii16s8sB")
 VERSION_BEGAN: Final = struct.Struct(">40xq")
 """``valid_from`` alone, for finding what began in a stretch of time."""
 NEVER_BEGUN: Final = 2**63 - 1
-"""Stands for the beginning of what has no version: it is later than all times."""
+"""The start of a lineage without a version: later than all times."""
 
 
 class EdgeRow(NamedTuple):
@@ -382,7 +382,7 @@ class PinRow(NamedTuple):
 
 
 class GuardRow(NamedTuple):
-    """What becomes of credentials and of personal data in a world: numbers of modes, 0 where nothing is said."""
+    """The guard modes of a world for credentials and personal data, as numbers; 0 means no setting."""
 
     credentials: int
     personal: int

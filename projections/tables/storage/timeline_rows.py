@@ -1,4 +1,4 @@
-"""Timelines: what holds at each valid time, as every commit knew it (paper §2.3).
+"""Timelines: the version that is valid at each time, as every commit knew it (paper §2.3).
 
 A timeline is a step function from valid time to a number: of a lineage, the version that holds; of an edge,
 :data:`HOLDS` where it is in force. A lineage of one version, or an edge, that never lost anything needs none: its own
@@ -43,7 +43,7 @@ _LEAF, _DIRECTORY = b"\x00", b"\x01"
 _HEAD_BYTES: Final = {0: 1, 1: 5}
 
 Steps = list[tuple[int, int]]
-"""Starts and what holds from there, in order; neighbours differ."""
+"""Starts, each with the number from there on, in order; neighbours differ."""
 
 
 class Readable(Protocol):
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 def piece_at(table: Readable, place: Place, seq: int, valid: int) -> Piece | None:
-    """What holds at a valid time as of a commit, with the span around it; ``None`` if there is no timeline by then."""
+    """The number at a valid time as of a commit, with the span around it; ``None`` without a timeline by then."""
     found = _row(table, place, 0, seq)
     if found is None:
         return None
@@ -147,7 +147,7 @@ def changes(table: Readable, place: Place, seq: int) -> list[int]:
 
 
 def overlaid(line: Sequence[tuple[int, int]], window: Interval, number: int) -> Steps:
-    """A timeline with what holds in a window replaced."""
+    """A timeline in which a window is replaced."""
     if window.is_empty:
         return list(line)
     first = bisect_left(line, window.start, key=_start)
@@ -205,7 +205,7 @@ def put_last(table: write_buffer.Table, place: Place, seq: int, begins: int, num
 
 
 def _overlaid(line: bytes, window: Interval, number: int) -> bytes:
-    """Steps as they are stored, with what holds in a window replaced.
+    """Stored steps in which a window is replaced.
 
     They are cut and joined as bytes: the steps of a long timeline would take longer to unpack than all else here.
     """

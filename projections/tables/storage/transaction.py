@@ -81,7 +81,7 @@ class KnownWorlds:
 
     def __init__(self) -> None:
         self.chain = b""
-        """The hash of the commit after which all of it is true."""
+        """The chain hash of the commit up to which all of it is true."""
         self.endpoints: dict[bytes, EdgeEndpoint] = {}
         self.columns: WorldColumns | None = None
         """What was once among these and is still true."""
@@ -103,7 +103,7 @@ class KnownWorlds:
         """What is noted in tries, as the tables are after that commit."""
 
     def forget(self, lineage: bytes, node: int) -> None:
-        """Drop a world of which something has changed, or that another world contains first."""
+        """Drop a world that changed, or that gets its first container."""
         self.endpoints.pop(lineage, None)
         self.bodies.pop(node, None)
         if self.columns is not None:
@@ -178,7 +178,7 @@ class WorldColumns:
     _NO_END: Final = hashing.edge_end(bytes(ids.LINEAGE_BYTES), bytes(ids.HASH_BYTES))
 
     def __init__(self) -> None:
-        import numpy as np  # Only a writer who has written much comes here. What is not used of it takes no memory.
+        import numpy as np  # Only large writes come here. Unused pages take no memory.
 
         self._lineages = np.zeros((self.MOST, ids.LINEAGE_BYTES), dtype=np.uint8)
         self._bodies = np.zeros((self.MOST, ids.HASH_BYTES), dtype=np.uint8)
@@ -198,7 +198,7 @@ class WorldColumns:
         return int(np.count_nonzero(self._holds))
 
     def forget(self, node: int) -> None:
-        """Drop a world of which something has changed."""
+        """Drop a world that changed."""
         if node < self.MOST:
             self._holds[node] = False
 
@@ -896,7 +896,7 @@ class RowsDeferred(Protocol):
 
 
 class _Opened:
-    """A table that most reads do without, made when it is first asked for.
+    """A table that most reads do not need, created when it is first used.
 
     It is an attribute: to make all of them would take longer than many a read does. Those that most need are made at
     once, as their attributes are found faster.
@@ -1038,7 +1038,7 @@ class WholeTables:
 
     @property
     def shared_cursor(self) -> lmdb.Cursor:
-        """A cursor for whoever is done with it at once, in any table: to make one takes as long as several looks."""
+        """A shared cursor for brief use in any table: creating one takes as long as several lookups."""
         if self._glance is None:
             self._glance = self._txn.cursor()
         return self._glance
@@ -1239,7 +1239,7 @@ class WholeTables:
             self._txn.delete(key)
 
     def strays(self) -> list[bytes]:
-        """The keys behind the last table; there are none unless somebody put them there."""
+        """The keys after the last table; normally there are none."""
         beyond = bytes([schema.FIRST_TABLE_BYTE + len(schema.TABLES)])
         with self._txn.cursor() as cursor:
             found = cursor.iternext(values=False) if cursor.set_range(beyond) else iter(())

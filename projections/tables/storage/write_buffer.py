@@ -93,7 +93,7 @@ class Table:
             self._columns.append((keys, list(islice(values, len(keys)))))
 
     def _take_in(self) -> None:
-        """Put what came in columns with the rest of what is in memory."""
+        """Merge rows that came in columns with the others in memory."""
         columns, self._columns = self._columns, []
         for keys, values in columns:
             if self._prefix_bytes:
@@ -445,7 +445,7 @@ class Table:
         self._forget()
 
     def _write_columns(self) -> None:
-        """Write pairs that came in columns, and of which nobody has read any."""
+        """Write pairs that came in columns and that nobody has read."""
         columns, self._columns = self._columns, []
         keys, values = columns[0]
         for more_keys, more_values in columns[1:]:
