@@ -140,7 +140,7 @@ class Task(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """Everything that a write needs: the store, clock, entropy, ontology and the models that are asked."""
+    """Everything that a write needs: the store, clock, entropy, ontology and models."""
 
     env: environment.Environment
     clock: Clock
@@ -156,7 +156,7 @@ class Writer(NamedTuple):
     group: group_commit.CommitQueue[Task, outcome.Receipt] | None = None
     """Groups concurrent threads into one transaction (group commit); ``None`` gives each its own."""
     advisers: model_evidence.ResolverModels | None = None
-    """The models that are asked about new worlds before the store is locked."""
+    """The models that judge new worlds before the store is locked."""
     redactor: Redactor | None = None
     """Searches texts of guarded worlds for personal data, in place of the rules."""
     quota: Quota | None = None

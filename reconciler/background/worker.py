@@ -50,7 +50,7 @@ class ModelCaller:
         self._failed[ref] = why
 
     def answer(self, ref: str, ask: Callable[[], Given], check: Callable[[Given], Answer]) -> Answer | None:
-        """The checked answer for a world; ``None`` if that failed, or the model is asked no more.
+        """The checked answer for a world; ``None`` if that failed, or the model is no longer asked.
 
         ``LimitExceeded`` of ``ask`` says that what the caller allowed is spent, and ends the asking; of ``check`` it
         is an answer like any other that cannot be kept.

@@ -33,7 +33,7 @@ RESTORER: Final = "restore"
 
 
 UPGRADER: Final = "upgrade"
-"""The author of the commit that lists erasures that older releases kept beside the log."""
+"""The author of the commit that lists erasures recorded beside the log by older releases."""
 
 
 class BackedUp(NamedTuple):
@@ -210,8 +210,8 @@ _ATTEMPTS: Final = 8
 
 
 class ListedErasure(NamedTuple):
-    """An erasure record that lay beside the log and that an upgrade put into it: a commit of another history that
-    erased ``texts`` texts."""
+    """An erasure record beside the log that an upgrade put into it: a commit of another history that erased ``texts``
+    texts."""
 
     seq: int
     ingested_at: int
@@ -326,7 +326,7 @@ def _list_erasures(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedE
 
 
 def _last_commit_of_older_release(log: LmdbLog) -> int:
-    """The last commit that may be by a release that kept erasures beside the log.
+    """The last commit that may come from a release with erasure records beside the log.
 
     Whoever deletes a later text and invents its erasure has no record that it could come from.
     """

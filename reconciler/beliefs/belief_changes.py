@@ -145,12 +145,12 @@ def _window(ctx: context.Context, command: cmd.Believe | cmd.Rollback, node: int
 
 
 def _details(ctx: context.Context, command: cmd.Command, said: atoms.VersionContent, source: dict[str, Any]) -> int:
-    """The details of a new version's event; the command's own details hold what was asked for."""
+    """The details of a new version's event; the command's own details hold the request."""
     return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
 
 
 def _source_of_repeat(ctx: context.Context, node: int, number: int, how: str) -> dict[str, Any]:
-    """The source of a version that repeats another one, or a part of it: the source of that one, and its number.
+    """The source of a version that repeats another one, or a part of it: that version's source and its number.
 
     Who said it and where stays known by it, and how far that is trusted.
     """
@@ -428,7 +428,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
 
 
 def _timeline_as_of(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece]:
-    """The timeline of a world as of a commit, in the order of time, without spans of which nothing was said."""
+    """The timeline of a world as of a commit, in the order of time, without spans without statements."""
     pieces = [
         timeline_rows.Piece(span, seen.number)
         for seen in asof.versions_as_of(ctx.tables, node, seq)

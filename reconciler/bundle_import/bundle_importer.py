@@ -22,7 +22,7 @@ _MAX_LISTED: Final = 20
 """How many conflicts a refusal lists, and how many worlds a note names."""
 _CONTRADICTS: Final = "contradicts"
 _CONTAINER_TYPES: Final = frozenset(("scope", "user", "session", "turn", "conversation"))
-"""Types, whatever their case, of worlds that may say the same and are none the less two."""
+"""Types, whatever their case, of worlds that stay two even with equal texts."""
 
 
 def import_bundle(ctx: context.Context, command: Import) -> bytes:

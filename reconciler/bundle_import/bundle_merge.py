@@ -32,7 +32,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class MissingTexts:
-    """Tells erased texts from those of which only the hash arrived."""
+    """Distinguishes erased texts from those whose hash alone arrived."""
 
     def __init__(self, log: LmdbLog, tables: Tables) -> None:
         self._log = log
@@ -100,7 +100,7 @@ class LineageEvents:
 
 
 def _first_origin(stored: bytes | None, seq: int, store: str) -> tuple[object, object]:
-    """The store and commit that stated something first, by the details of it in a commit of a store."""
+    """The store and commit that first stated something, from its details in a commit of a store."""
     found = None if stored is None else codec.decode_blob(stored, seq)
     for record in (found.source, found.properties) if isinstance(found, blobs.Details) else ():
         origin = blobs.first_origin_in(record)
@@ -168,7 +168,7 @@ def _lost_spans(before: times.Validity, left: times.Validity) -> Iterator[tuple[
 def _loss_events(
     lineage: bytes, ordinal: int, before: times.Validity, left: times.Validity, by: bytes
 ) -> Iterator[ev.AnyEvent]:
-    """The events by which a version comes to hold only in what is left."""
+    """The events that reduce the validity of a version to a remainder."""
     for span, is_last in _lost_spans(before, left):
         if is_last:
             yield ev.Closed(lineage, ordinal, span.start, by)
@@ -208,7 +208,7 @@ class BundleMerge:
         self.ended_before: list[bytes] = []
         """Worlds whose texts come now, and which had ended here while they were known by reference."""
         self.goes_on: list[bytes] = []
-        """Worlds that ended in the bundle, and were written anew here."""
+        """Worlds that ended in the bundle and were written again here."""
         self.memberships: list[ev.Linked] = []
         self._put: dict[tuple[bytes, bytes], list[times.Interval]] = {}
         self._contradicting: set[frozenset[bytes]] = set()
@@ -794,7 +794,7 @@ def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: S
 
 
 def _edge_loss_events(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:
-    """The events by which an edge comes to be in force only when the bundle says so."""
+    """The events that reduce the validity of an edge to the bundle's."""
     for span, is_last in _lost_spans(before, fr.validity_of(frame.valid_from, frame.valid_to, frame.spans)):
         if is_last:
             yield ev.EdgeClosed(frame.edge, span.start)

@@ -54,7 +54,7 @@ class IncomingBlobs:
         self._struck.setdefault((of, blob), set()).update(places)
 
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
-        """The places of the missing texts of a blob, and the hash of what is left; ``None`` if it is whole."""
+        """The places of the missing texts of a blob, and the hash of the rest; ``None`` if it is complete."""
         stored = self._draft.blobs.stored[position]
         struck = None if stored is None else codec.struck_in(stored)
         if stored is None or struck is None:
@@ -64,7 +64,7 @@ class IncomingBlobs:
         return [place for place, text in enumerate(aliases) if not text], struck.hash
 
     def missing_position(self, blob: bytes, of: bytes) -> int:
-        """The position of a blob of which only the id arrived."""
+        """The position of a blob whose id alone arrived."""
         found = self._as_they_are.get((of, blob))
         if found is None:
             found = self._as_they_are[of, blob] = self._add(blob, None)
@@ -116,7 +116,7 @@ class IncomingBlobs:
         return made
 
     def _with_origin(self, given: blobs.Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Source and properties with the origin in whichever has room for it.
+        """Source and properties, with the origin in the one that has room for it.
 
         What they said themselves under its name, and anybody can have written there, follows it.
         """

@@ -14,7 +14,7 @@ Ref = bytes | str | int
 
 
 class KnownKey(msgspec.Struct, frozen=True):
-    """A caller's key of which only hashes are left.
+    """A caller's key of which only hashes are known.
 
     ``recorded`` is the hash in the record of the command. ``stands_for`` is the lineage of the key, or the nonce of the
     first edge under it.

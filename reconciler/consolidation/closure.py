@@ -20,7 +20,8 @@ from worlddb.reconciler.transaction import context
 INFERRED: Final = "inferred"
 VIA: Final = "via"
 MAX_PATHS: Final = 200_000
-"""A type of which more pairs of worlds are joined by ways is left as it is: a chain of n edges has n²/2 of them."""
+"""The most pairs that paths of a type may join; a type with more is left as it is: a chain of n edges has n²/2 pairs.
+"""
 
 
 class StatedEdge(NamedTuple):

@@ -30,7 +30,7 @@ CLOSED_BY_DEFAULT: Final = ("causes", "subtype_of")
 NEVER_CLOSED: Final = frozenset({"contains", "same_as", "supersedes", "contradicts", "derived_from"})
 """Types that record an act or a decision, so that a path of several edges implies nothing."""
 STALE: Final = "stale"
-"""The label of worlds that rest on something that holds no more."""
+"""The label of worlds that rest on something that is no longer valid."""
 MEMBERS_AT_ONCE: Final = 2_048
 """Near-duplicates are searched for in batches of about this many members, each with one commit of proposals."""
 WORLDS_AT_ONCE: Final = 32
@@ -40,7 +40,7 @@ MAX_ATTEMPTS: Final = 8
 """How often a step is retried after concurrent changes; the rest is left to the next run."""
 
 Progress = Callable[[str, int, int], object]
-"""Told of what is done, how much of it, and of how much."""
+"""Called with the current step, how much of it is done, and its total."""
 Pairs = Iterable[tuple[int, int, str, float]]
 FindNear = Callable[[context.Context, asof.Moment, Sequence[int]], Pairs]
 """Tells which members of some worlds say nearly the same: later world, earlier world, lane, how near they are."""
@@ -218,7 +218,7 @@ class _Run:
     def _update_stale_labels(
         self, stale_refs: Callable[[], Sequence[str]], report_progress: Callable[[int, int], object]
     ) -> None:
-        """Label worlds as stale that rest on something that holds no more, and unlabel those that no longer do."""
+        """Label worlds as stale that rest on something that is no longer valid, and unlabel those that no longer do."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
             read = self._read(txn)
@@ -262,7 +262,7 @@ class _Run:
             return True
         if not found:
             return True
-        # It says nothing of how far the reclustering has come, which goes by names.
+        # It does not record progress of the reclustering, which compares names.
         receipt = self._commit([cmd.Recluster(after=mark, through=mark, items=tuple(found))], None)
         self._done = self._done._replace(proposals=(*self._done.proposals, *receipt.proposals))
         return bool(receipt.proposals)
@@ -345,14 +345,14 @@ class _Run:
         return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
     def _ask_summarizer(self, each: summaries.Due) -> str:
-        """The summarizer's text; empty if it failed, or is asked no more."""
+        """The summarizer's text; empty if it failed, or is no longer asked."""
         ask = partial(self._request.summarizer, each.world, each.members)
         return self._asking.answer(each.world.ref, ask, summaries.checked) or ""
 
 
 _WORLDS_PER_READ: Final = 1_024
 _NOTHING: Final = " "
-"""The text for a world that contains nothing any more; no summarizer is asked for it."""
+"""The text for a world without members; no summarizer runs for it."""
 
 
 def _containers_in_batches(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[list[int]]:

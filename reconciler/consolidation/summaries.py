@@ -56,7 +56,7 @@ class Due(NamedTuple):
     member_summaries: tuple[bytes, ...]
     """The summaries whose texts stand for members."""
     has_ended: bool
-    """True if the summary holds no more, or there never was one."""
+    """True if the summary is not valid, or there never was one."""
 
 
 def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
@@ -181,7 +181,7 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
 
 
 def is_fresh(read: ReadState, summary: int, interior: witness.Interior) -> bool:
-    """True if a summary holds at the moment and was made of exactly what holds inside its world then."""
+    """True if a summary is valid at the moment and was made from exactly the interior that is valid then."""
     summary_version = asof.version_at(read.ctx.tables, summary, read.moment)
     if summary_version is None or summary_version.row.type != witness.SUMMARY_TYPE:
         return False

@@ -32,7 +32,7 @@ AUTHOR: Final = "worlddb.advisers"
 
 
 class ResolverModels:
-    """The models of a handle that are asked about new worlds; several threads may ask.
+    """The models of a handle that judge new worlds; several threads may use them.
 
     ``meaning`` gives the index of the space in use, if there are texts in it and a model; ``embed`` a vector of that
     space for each text, as it would be stored.
@@ -182,7 +182,7 @@ def _find_keyed(ctx: context.Context, command: cmd.Create) -> int | None:
 
 
 def _has_exact_namesake(ctx: context.Context, new_world: _NewWorld) -> bool:
-    """True if the exact tier finds a match, so that no other tier is asked."""
+    """True if the exact tier finds a match, so that no other tier runs."""
     inside = namesakes.SearchScope(new_world.candidate.world)
     return next(namesakes.holders_of(ctx, new_world.candidate, inside), None) is not None
 

@@ -200,7 +200,7 @@ def _unmet_requirement(needed: Requirement) -> str:
 
 
 def missing_extra(extra: str, unmet: Sequence[str], why: str) -> Symptom:
-    """The symptom of an extra that is used and of which a library is missing or does not fit."""
+    """The symptom of a used extra with a missing or unsuitable library."""
     return Symptom(
         "missing_extra",
         False,

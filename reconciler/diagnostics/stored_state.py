@@ -377,7 +377,7 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.
             head = log.head().seq
             last = log.header(head).ingest_time if head else 0
     except errors.WorldDBError:
-        return  # What cannot be read is told where the chain is.
+        return  # The check of the chain reports unreadable commits.
     now = now_of(clock)
     behind = last - now
     if behind > _AHEAD:

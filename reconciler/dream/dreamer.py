@@ -578,13 +578,13 @@ def _labels(ctx: context.Context, node: int) -> Iterator[str]:
 
 
 def _has_lost_all_sources(ctx: context.Context, node: int, moment: asof.Moment) -> bool:
-    """True if a memory was derived from others, none of which holds any more."""
+    """True if a memory was derived from others and none of them is valid any more."""
     bases = [target for name in ("derived_from", "created_from") for target in ctx.targets(node, name)]
     return bool(bases) and all(asof.version_at(ctx.tables, each, moment) is None for each in bases)
 
 
 def _is_already_applied(ctx: context.Context, action: _Action) -> bool:
-    """True if an action was done before or changes nothing, so that nothing is written for it."""
+    """True if an action was done before or changes nothing, so that it needs no write."""
     command, node, seq = action.command, action.node, ctx.draft.head.seq
     match command:
         case cmd.Deprecate():

@@ -232,9 +232,10 @@ class Rewritable(Protocol):
         """Let a traversal along this edge type leave the world that it is in; a confined view is never left."""
 
     def unify_identities(self, edge_type: str) -> Any:
-        """Let a query that asks for it see the ends of this type's edges as one, as those of an accepted ``same_as``.
+        """Let a query with unified identities see the ends of this type's edges as one, as with an accepted
+        ``same_as``.
 
-        Whoever links says so; nothing that was rejected becomes one by it.
+        Each such edge is a statement; a rejected pair is never unified.
         """
 
 

@@ -149,7 +149,7 @@ def _source_code(kind: type) -> list[str] | None:
 
 
 class _RewriteRecorder:
-    """A query that only records which rewrites were asked of it."""
+    """A query that only records the rewrites requested of it."""
 
     def __init__(self, own: str) -> None:
         self._own = own

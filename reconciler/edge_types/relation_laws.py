@@ -14,7 +14,7 @@ from worlddb.projections.tables.apply.settings import Profile
 from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, PlainHandler
 
 NEVER_FUNCTIONAL: Final = frozenset({"contains", "same_as", "supersedes", "contradicts"})
-"""Types of which several edges from one source are no contradiction, or which are how one is recorded."""
+"""Types whose edges from one source never contradict each other, or record a contradiction."""
 
 RELATION: Final = "functional"
 """The property of a recorded conflict that names the functional relation that it comes from."""

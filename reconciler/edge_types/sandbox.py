@@ -34,7 +34,7 @@ class SandboxContext(handler.HandlerContext, Protocol):
         """True if an edge has the id."""
 
     def is_proposal(self, edge: bytes) -> bool:
-        """True if the id is that of a proposal, whatever became of it."""
+        """True if the id is that of a proposal, decided or not."""
 
 
 class SandboxedHandler:
@@ -73,7 +73,7 @@ class SandboxedHandler:
         except Exception as error:
             ctx.stopped = errors.HandlerFailed(*describe_failure(self.name, method, error))
             raise ctx.stopped from error
-        except BaseException as error:  # Whoever called this handler may swallow it, and go on.
+        except BaseException as error:  # The caller of this handler may swallow it and continue.
             ctx.stopped = ctx.stopped or errors.HandlerFailed(*describe_failure(self.name, method, error))
             raise
         finally:

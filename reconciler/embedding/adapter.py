@@ -212,7 +212,7 @@ class SentenceTransformersEmbedder(_PackagedModel):
 
 
 class FastembedEmbedder(_PackagedModel):
-    """A model of the package ``fastembed``, by the name that the package has for it.
+    """A model of the package ``fastembed``, by its name there.
 
     Nothing is loaded before the first text; a model that is not on this machine is fetched by the package.
 

@@ -76,7 +76,7 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
 
     if not texts:
         return np.zeros((0, embedder.dimension), dtype=np.float32)
-    with np.errstate(over="ignore"):  # What is too large becomes infinite, and is found below.
+    with np.errstate(over="ignore"):  # Too large numbers become infinite, and are found below.
         given = call_model(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
     if given.shape != (len(texts), embedder.dimension):
         raise InputError(

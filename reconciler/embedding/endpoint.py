@@ -89,7 +89,7 @@ def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, sec
                 raise TimeoutError
             return Reply(response.status, answer, response.headers.get("Retry-After", ""))
     except (OSError, http.client.HTTPException, ValueError, NoAnswer) as error:
-        # Hanging up looks like the endpoint's own doing, to whoever waits for it.
+        # Our own deadline looks as if the endpoint had closed the connection.
         slow = isinstance(error, TimeoutError) or clock.monotonic() - began >= seconds
         raise NoAnswer(f"it took longer than {seconds:g} seconds" if slow else _describe_error(error)) from error
     finally:
@@ -297,7 +297,7 @@ class EndpointEmbedder(Adapter):
                     f"{self._name!r:.80}, not {self.dimension}",
                     "Name the dimension of the model, or the intended model",
                 )
-            with np.errstate(over="ignore"):  # What is too large becomes infinite, which is told of later.
+            with np.errstate(over="ignore"):  # Too large numbers become infinite, and are reported later.
                 found[places] = rows
         return found
 
@@ -375,7 +375,7 @@ class _ChatAnswer(msgspec.Struct):
 
 
 class Chat:
-    """A language model that is asked with one prompt and separate material.
+    """A language model that gets one prompt and separate material.
 
     It is behind ``POST <url>/chat/completions``, or ``<url>/messages`` with ``interface="anthropic"``. ``key`` is sent
     to it and recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later, or

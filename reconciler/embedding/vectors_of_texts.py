@@ -34,7 +34,7 @@ CHECKED_VECTORS: Final = 64
 """Among how many stored vectors one is looked for whose text is still there."""
 _ENRICHMENT: Final = "Enrichment"
 MAX_LINES: Final = 40
-"""So many lines of what was inferred of a text have vectors of their own."""
+"""How many inferred lines of a text get vectors of their own."""
 SAME_MODEL: Final = 0.99
 """The least cosine of two vectors that one model gives of one text: 16-bit storage and other processors cost less."""
 

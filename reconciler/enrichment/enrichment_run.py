@@ -158,6 +158,6 @@ class _Run:
         self._done = self._done._replace(segments=(*self._done.segments, *refs))
 
     def _ask_enricher(self, each: enrichments.Due) -> enricher.Enrichment | None:
-        """The enricher's answer; ``None`` if it failed, or is asked no more."""
+        """The enricher's answer; ``None`` if it failed, or is no longer asked."""
         ask = partial(self._request.enricher, each.segment, each.window)
         return self._asking.answer(each.segment.ref, ask, partial(enricher.checked, window=each.window))

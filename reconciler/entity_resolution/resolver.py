@@ -27,7 +27,7 @@ _INITIAL: Final = re.compile(r" \w\b")
 
 
 class Search:
-    """One search: its scope, its thresholds, and counts of what was considered."""
+    """One search: its scope, its thresholds, and counts of the considered worlds."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
         self.inside = namesakes.SearchScope(world)
@@ -219,7 +219,7 @@ def verdict(
 
 
 class Comparisons(NamedTuple):
-    """The worlds that a candidate was compared with, and counts of what was considered."""
+    """The worlds that a candidate was compared with, and counts of the considered worlds."""
 
     considered: list[Considered]
     looked_at: dict[str, int]

@@ -81,7 +81,7 @@ class ChatMessage(NamedTuple):
         return self.name or self.role
 
     def turn(self, speakers: Mapping[str, str]) -> Turn:
-        """Return it as a turn; ``speakers`` names who has a role, if it is not to be called by that.
+        """Return it as a turn; ``speakers`` maps roles to speakers' names.
 
         A user's message says with its name that another person spoke. A model's name is kept in the source.
         """
@@ -196,7 +196,7 @@ def _message(given: Any, place: str) -> ChatMessage:
 
 
 def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
-    """Return a message with its fields at its top, by their usual names; ``None`` of what is no message."""
+    """Return a message with its fields at the top level, by their usual names; ``None`` if it is not a message."""
     if "role" in given or ("from" in given and "value" in given):
         return given
     if "sender" in given and ("text" in given or "content" in given):

@@ -100,7 +100,7 @@ class EndpointExtractor(endpoint.ChatModel):
     """
 
     asks_a_model = True
-    """That it is asked once the turns are committed."""
+    """True: the model runs after the turns are committed."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ def _batches(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
 
 
 def _parse_facts(said: str, turns: int) -> list[ExtractedFact]:
-    """Return the facts of an answer, all of which must have the requested form.
+    """Return the facts of an answer; all of them must have the requested form.
 
     Raises:
         ValueError: it holds something else.

@@ -251,7 +251,7 @@ class TextGuard:
                 return found
         return self._home(command)
 
-    # -- what the caller is told
+    # -- reports to the caller
 
     def _add_note(self, code: str, position: int, place: str, what: Iterator[str] | Sequence[str]) -> None:
         found = ", ".join(what)

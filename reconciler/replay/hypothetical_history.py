@@ -68,7 +68,7 @@ class LeftOutCommits(NamedTuple):
     authors: frozenset[str]
 
     def covers(self, header: codec.Header) -> bool:
-        """True if a commit is to be left out."""
+        """True if a commit should be left out."""
         return header.seq in self.commits or header.author in self.authors
 
     def __str__(self) -> str:

@@ -166,7 +166,7 @@ LEFT_OUT: Final = 0.95
 """What names count as alike that differ between the first word and the last: left out, or cut to the initial."""
 
 SHORT_FORM: Final = 0.93
-"""What names count as alike of which one has a short form of the given name."""
+"""The likeness of names of which one has a short form of the given name."""
 
 GIVEN_NAME: Final = 0.92
 """What a given name alone counts as like the whole name."""

@@ -36,14 +36,14 @@ class Blobs(Protocol):
         """Leave the texts at some places of a world's blob out, before it is given a position."""
 
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
-        """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
+        """The places of erased texts in a blob, and the hash of the rest; ``None`` if it is complete."""
 
     def of_statements(self, details: bytes, seq: int, of: bytes) -> int:
         """The position of the source of statements, with where they come from."""
 
 
 class Here(NamedTuple):
-    """The store that statements come to, and the heading of what brings them."""
+    """The store that statements arrive in, and the heading of their bundle."""
 
     log: LmdbLog
     tables: Tables
@@ -51,7 +51,8 @@ class Here(NamedTuple):
 
 
 def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> Iterator[ev.StatementEvent | ev.Struck]:
-    """What a world is told to state and never did here, and to take back; ``node`` is ``None`` if it is new.
+    """The events that state what a bundle brings for a world and retract what it no longer has; ``node`` is ``None``
+    for a new world.
 
     Raises:
         InvalidBundle: something that is said is no statement.
@@ -154,7 +155,8 @@ class _Arriving:
         return self._made.get(text) if here is None else here
 
     def retracted(self) -> Iterator[ev.StatementEvent]:
-        """What came from the store of the bundle and does not hold there any more, without what others said of it."""
+        """Retract statements that came from the bundle's store and are no longer in force there, unless others also
+        stated them."""
         if self._node is None:
             return
         bundled_frames: dict[Quad, list[fr.StatedFrame]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Decide what is stated in a world, and what of it is taken back.
+"""Decide the statements of a world, and their retractions.
 
 A quad that holds in the window already is not stated again, and one that holds in a part of it only in the rest. The
 text of a literal is erased wherever the statements of its world have it: in all details that list it, with all triples
@@ -168,7 +168,8 @@ def _parts_of_term(term: rdf.Term) -> Iterator[rdf.Term]:
 
 
 def erase_literal(ctx: context.Context, command: cmd.EraseLiteral, details: int) -> draft.Decision:
-    """Record the erasure of a literal in a world and its forks, or in all, and what is left of what listed it."""
+    """Record the erasure of a literal in a world and its forks, or in all worlds, with the hashes of the remaining
+    blobs."""
     node = context.node_ref(ctx, command.ref)
     lineage, strikes = ctx.lineage(node), ctx.draft.blobs.strikes
     found = literal_places(ctx.draft.log, ctx.tables, node, command.literal, everywhere=command.everywhere)

@@ -165,7 +165,7 @@ class ReadContext:
         return self.tables.place_of(edge) is not None
 
     def is_proposal(self, edge: bytes) -> bool:
-        """True if the id is that of a proposal, whatever became of it."""
+        """True if the id is that of a proposal, decided or not."""
         return self.tables.proposal(edge) is not None
 
     def targets(self, node: int, type_name: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The inputs of a transaction beside its commands: an arriving bundle, a planned erasure, the moment of a look."""
+"""The inputs of a transaction beside its commands: an arriving bundle, a planned erasure, an earlier look."""
 
 from typing import Literal, NamedTuple
 

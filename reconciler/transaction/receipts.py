@@ -62,7 +62,7 @@ _JUDGED: Final = "judged"
 
 _TEXTS = {kind: _texts(kind) for kind in cmd.ALL}
 _UNKEPT: Final = frozenset({_BESIDE, "literal"})
-"""Fields that are recorded nowhere. What is to be erased must not be kept by what erases it."""
+"""Fields that are recorded nowhere: an erasure must not record the text that it erases."""
 REST_FIELDS: Final = {
     kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind] and name not in _UNKEPT)
     for kind in cmd.ALL
@@ -153,7 +153,7 @@ microsecond, or the clocks of two threads, are not worth a note."""
 
 
 def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
-    """The receipt of a commit; the same whenever it is asked for."""
+    """The receipt of a commit; always the same for one commit."""
     outcome: Outcome = Staged() if events.staged else Committed()
     others = [event for event in events.events if type(event) not in _BULK_EVENTS]
     revised = sum(type(event) is Revised for event in others)

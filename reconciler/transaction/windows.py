@@ -60,7 +60,7 @@ def holds_in(draft: Draft, node: int, windows: Sequence[Interval]) -> bool:
 
 
 def pieces_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.Piece]:
-    """The versions that hold in a window, each with the part of it in which it does, in order."""
+    """The versions that are valid in a window, each with its part of it, in order."""
     if window.is_empty:
         return []
     newest, until = _newest_at(draft, node, window.start)
@@ -160,7 +160,7 @@ def window_of(draft: Draft, node: int, begins: int) -> Interval:
 
 
 def _changes_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
-    """The changes of what holds, from a time on."""
+    """The changes of the valid version, from a time on."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     found = timeline_rows.stretch(draft.tables.timelines, place, draft.seq, Interval(begins, FOREVER))
     if found is not None:

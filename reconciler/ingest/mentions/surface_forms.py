@@ -132,7 +132,7 @@ _PERCENT: Final = re.compile(rf"{_ALONE}{_SIGN}{_NUMBER}\s?(?:%|percent\b|per\sc
 _UNIT: Final = "|".join(
     re.escape(unit) if len(unit) > 1 else f"(?-i:{unit})" for unit in sorted(_UNITS, key=len, reverse=True)
 )
-"""5 g is a weight, 5G is none."""
+"""5 g is a weight, 5G is not."""
 _QUANTITY: Final = re.compile(rf"{_ALONE}{_SIGN}{_NUMBER}[\s-]?(?P<unit>{_UNIT})(?!\w|/\w)", re.I)
 
 
