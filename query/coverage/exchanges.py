@@ -76,7 +76,7 @@ class Coverage(NamedTuple):
         worded = lanes._replace(words_worth=WORDS * lanes.words_worth)
         found = retrieve(window, snapshot, wide, about, worded)
         hits = {each.passed.node: each for each in _weigh_by_place(snapshot, found.ranked)}
-        said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
+        said = {node for node, _ in candidates.find_references(snapshot, hits, _askers(snapshot))}
         judged = [
             hit for hit in _score_exchanges(snapshot, hits, said) if hit.passed.node in said or not self.covering.own
         ]
@@ -94,7 +94,7 @@ class Coverage(NamedTuple):
 
 def _weigh_by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:
     """The hits, each with what its place in its session takes away."""
-    at = candidates.places(snapshot, [hit.passed for hit in ranked], PLACES)
+    at = candidates.count_earlier_turns(snapshot, [hit.passed for hit in ranked], PLACES)
     for hit in ranked:
         less = -LATER * at.get(hit.passed.node, 0)
         yield hit._replace(score=hit.score + less, parts=hit.parts | {scoring.PLACE: less}) if less else hit
@@ -119,4 +119,4 @@ def _score_exchanges(
 
 def _askers(snapshot: visible.VisibleSnapshot) -> Set[int]:
     """The entities that stand for whoever asks a machine."""
-    return {node for name in ASKERS for node in candidates.nodes_called(snapshot, name)}
+    return {node for name in ASKERS for node in candidates.find_referenced_nodes(snapshot, name)}

@@ -152,7 +152,7 @@ def _rank_by_vector(window: Window, start: query_value.Start, choice: Choice) ->
                 return RankedStart({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)
         passing = candidates.Gate(snapshot, inside, choice, start.least_trust).passing(
-            partial(ranking.by_meaning, lane, wide=ranking.WIDE_ALONE), start.k
+            partial(ranking.search_vectors, lane, wide=ranking.WIDE_ALONE), start.k
         )
         classes = world_lookup.IdentityClasses(snapshot, window.spec) if window.unify else None
         new = (passed for passed in passing if classes is None or classes.is_new(passed.node))

@@ -58,7 +58,7 @@ class Judge:
         self._person = self._names and not about.sides
         self._text = request.question.text
         self._best = 0.0
-        self._shown: list[scoring.Shown] = []
+        self._shown: list[scoring.HitFeatures] = []
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
         """The probability that a hit answers; ``words`` are those that it shares with the question.
@@ -70,7 +70,7 @@ class Judge:
             return None
         parts = found.parts
         covered = text_lane.coverage(self._text, words)
-        seen = scoring.Shown(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
+        seen = scoring.HitFeatures(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
         self._best = max(self._best, seen.score)
         if content and len(self._shown) < LOOKED_AT:
             self._shown.append(seen)
@@ -127,7 +127,7 @@ def _versions_then(
     What replaced another world is a hit beside that. Turns of a conversation are left out: who corrects one says what
     was said.
     """
-    past = retrieve.past_times(request, snapshot.place.moment.valid)
+    past = retrieve.find_past_times(request, snapshot.place.moment.valid)
     node, seen, *_ = found.passed
     if not past or seen.row.type == _TURN:
         return []

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index at once."""
-LISTED_FOR_A_HIT: Final = 50
+MAX_LISTED_PER_HIT: Final = 50
 """So many members are listed rather than one more hit fetched: in the time in which one is fetched and it is
 found out whether it is inside about 30 can be (1.5 and 50 µs), and what was listed is of use to the next recall too."""
 _SURE: Final = 8
@@ -355,7 +355,7 @@ class Gate:
         whole = None if self._whole is None else self._whole.tables.progress().next_node
         likely = 0.0 if whole is None else share * whole
         before = self.snapshot.checked_hits(self.inside) if likely <= MAX_MEMBERS else 0
-        most = int(LISTED_FOR_A_HIT * (max(0.0, wanted / share - fetched) + before / 2))
+        most = int(MAX_LISTED_PER_HIT * (max(0.0, wanted / share - fetched) + before / 2))
         if most <= self._listed_to or likely > most or (before and _MARGIN * likely > most):
             return False
         self.snapshot.reset_checked_hits(self.inside)
@@ -402,7 +402,7 @@ def find_named_entities(snapshot: visible.VisibleSnapshot, question: Question, s
     whole: set[int] = set()
     parts: set[int] = set()
     names: list[str] = []
-    every = find_called(snapshot, question.names)
+    every = find_nodes_by_name(snapshot, question.names)
     for name in question.names:
         called = every.get(name)
         if called:
@@ -439,7 +439,7 @@ def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, n
     return found
 
 
-def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
+def find_referenced_nodes(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     """The worlds of a name that something refers to."""
     digest = name_digest(name)
     named = () if digest == NO_NAME else snapshot.tables.named(digest)
@@ -447,11 +447,11 @@ def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
 
 
-def find_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
-    """As :func:`nodes_called`, for many names, most of them unused: returns the used ones."""
+def find_nodes_by_name(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
+    """As :func:`find_referenced_nodes`, for many names, most of them unused: returns the used ones."""
     digests = {name: name_digest(name) for name in names}
     held = snapshot.tables.are_names({digest for digest in digests.values() if digest != NO_NAME})
-    return {name: nodes_called(snapshot, name) for name, digest in digests.items() if digest in held}
+    return {name: find_referenced_nodes(snapshot, name) for name, digest in digests.items() if digest in held}
 
 
 class _Participants:
@@ -469,7 +469,7 @@ def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> S
     to; every question asks for the same."""
     kept = snapshot.shared_cache(_Participants) if names else None
     if kept is None or snapshot.whole is None:
-        return set[int]().union(*find_called(snapshot, names).values())
+        return set[int]().union(*find_nodes_by_name(snapshot, names).values())
     log = snapshot.whole.log
     state = log.transaction, log.head(), snapshot.place.moment.seq
     known, called = kept.known
@@ -477,7 +477,7 @@ def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> S
         called = {}
         kept.known = state, called
     if names not in called:
-        called[names] = set[int]().union(*find_called(snapshot, names).values())
+        called[names] = set[int]().union(*find_nodes_by_name(snapshot, names).values())
     return called[names]
 
 
@@ -487,7 +487,7 @@ def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-def references(
+def find_references(
     snapshot: visible.VisibleSnapshot, nodes: Iterable[int], entities: Set[int] | None
 ) -> Iterator[tuple[int, int]]:
     """(world, entity) of all references of some worlds to some entities, or to any, at the view's moment.
@@ -517,7 +517,7 @@ class _References(dict[int, list[int]]):
     """Whom some worlds refer to, kept for one read."""
 
 
-def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
+def find_referring_nodes(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
     """The worlds that refer to the entities, in log order; none if they are more than ``most``."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -554,7 +554,7 @@ MAX_STANDING: Final = 32
 """Of so many texts that have words of a standing instruction it is looked at whether they are one."""
 
 
-def standing(gate: Gate, search: Fetch) -> tuple[int, ...]:
+def find_standing_instructions(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds with standing instructions; ``search`` finds texts with such words."""
     found = []
     for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
@@ -596,7 +596,7 @@ def taste_cache(snapshot: visible.VisibleSnapshot) -> TasteCache:
     return kept
 
 
-def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
+def find_tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
     known = taste_cache(gate.snapshot).known
     some = [
@@ -619,7 +619,9 @@ MAX_HOMES: Final = 64
 """A name that is at home in more worlds says little about where an answer lies."""
 
 
-def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], nodes: Iterable[int]) -> set[int]:
+def find_nodes_at_home(
+    snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], nodes: Iterable[int]
+) -> set[int]:
     """The nodes that lie where an entity is at home: in a world that contains it directly.
 
     None if one of the entities is at home in the searched world or around it: then nothing there is a stranger's.
@@ -648,7 +650,9 @@ def _is_in_home(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, s
     return False
 
 
-def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterable[Passed]) -> dict[int, bool]:
+def find_naming_nodes(
+    snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterable[Passed]
+) -> dict[int, bool]:
     """The nodes of those hits that have one of the names in their texts, and whether a text begins with it."""
     sought = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.I)
     found = dict[int, bool]()
@@ -659,14 +663,14 @@ def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterab
     return found
 
 
-LENT: Final = (0.7, 0.65)
+LATER_TURN_SHARES: Final = (0.7, 0.65)
 """The share of its evidence that a turn lends to the next turn, and to the one after."""
-LENT_TO_ANSWER: Final = 0.9
+ANSWER_SHARE: Final = 0.9
 """The same for a turn that ends with a question, in a talk between people: the next turn answers it. Chosen on one
 half of the development questions and judged on the other; see docs/retrieval.md."""
-LENT_IN_TALK: Final = 0.4
+TALK_SHARE: Final = 0.4
 """What share of its evidence the best turn of a session lends all turns of it, itself too, in a talk between people."""
-LEADERS: Final = 16
+MAX_LEADERS: Final = 16
 """The turns that follow the first so many hits of each lane are candidates, or as many as hits are wanted; these hits
 lend to what is said in the same talk."""
 FIRST_PLACES: Final = 10
@@ -676,8 +680,11 @@ _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
 
 
-def followers(
-    snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed], shares: Sequence[float] = LENT
+def lend_to_later_turns(
+    snapshot: visible.VisibleSnapshot,
+    gate: Gate,
+    leaders: Iterable[Passed],
+    shares: Sequence[float] = LATER_TURN_SHARES,
 ) -> dict[int, dict[int, float]]:
     """The turns after each leader in its session, one for each share, with what each leader lends them."""
     found: dict[int, dict[int, float]] = {}
@@ -699,24 +706,24 @@ def lend_to_answers(
     following: dict[int, dict[int, float]],
     talks: Mapping[int, Sequence[int]],
 ) -> dict[int, dict[int, float]]:
-    """What :func:`followers` are lent, and more for the answer to a turn of the same talk, as :func:`in_talks` has it.
+    """The shares of :func:`lend_to_later_turns`, and larger ones for answers to turns of the same talk.
 
     What a machine is asked it answers at length, and in the words of the question.
     """
     if not talks:
         return following
     within = ((node, leader) for node in following.keys() & talks.keys() for leader in talks[node])
-    asked = [(node, leader) for node, leader in within if following[node].get(leader) == LENT[0]]
+    asked = [(node, leader) for node, leader in within if following[node].get(leader) == LATER_TURN_SHARES[0]]
     bodies = {leader: snapshot.body(pool[leader].seen.row) for _, leader in asked}
     asking = {leader for leader, body in bodies.items() if body is not None and body.content.rstrip().endswith("?")}
     shares = {node: dict(leaders) for node, leaders in following.items()}
     for node, leader in asked:
         if leader in asking:
-            shares[node][leader] = LENT_TO_ANSWER
+            shares[node][leader] = ANSWER_SHARE
     return shares
 
 
-def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> dict[int, list[int]]:
+def find_leaders_in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> dict[int, list[int]]:
     """The leaders of the session that each turn is in, itself too if it is one, where people talk to one another.
 
     They answer one another and stay with a subject, so that of two turns that are as near the one is likelier in whose
@@ -741,7 +748,7 @@ def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> 
         return turns
 
     spoken = turns_of(leaders)
-    known = list(references(snapshot, spoken.values(), None))
+    known = list(find_references(snapshot, spoken.values(), None))
     people = {turn for turn, _ in known}.difference(turn for turn, entity in known if entity in machines)
     best: dict[int, list[int]] = {}
     for leader, turn in spoken.items():
@@ -751,12 +758,12 @@ def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> 
     if not best:
         return {}
     turns = turns_of(pool)
-    apart = {turn for turn, _ in references(snapshot, turns.values(), machines)} if machines else set()
+    apart = {turn for turn, _ in find_references(snapshot, turns.values(), machines)} if machines else set()
     within = {node: container_of(turn) for node, turn in turns.items() if turn not in apart}
     return {node: best[session] for node, session in within.items() if session in best}
 
 
-def talked(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange: Set[int]) -> dict[int, float]:
+def gains_in_talks(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange: Set[int]) -> dict[int, float]:
     """The gain of each candidate from the best turn of its talk; candidates outside of talks gain their own score,
     and strangers nothing.
 
@@ -764,10 +771,12 @@ def talked(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange
     """
     around = {node: max(own[each] for each in leaders) for node, leaders in talks.items()}
     near = own.keys() - strange if talks else set()
-    return {node: LENT_IN_TALK * max(0.0, own[node], around.get(node, 0.0)) for node in near}
+    return {node: TALK_SHARE * max(0.0, own[node], around.get(node, 0.0)) for node in near}
 
 
-def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+def gains_from_earlier_turns(
+    own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]
+) -> dict[int, float]:
     """What the best earlier turn adds to each turn's own evidence."""
     return {
         node: max(0.0, *(share * own[leader] - own[node] for leader, share in leaders.items()))
@@ -775,7 +784,9 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
     }
 
 
-def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int = FIRST_PLACES) -> dict[int, int]:
+def count_earlier_turns(
+    snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int = FIRST_PLACES
+) -> dict[int, int]:
     """How many joined its session before each turn, up to ``most``.
 
     What is no turn has no place.
@@ -824,13 +835,15 @@ def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
     return next(iter(_turns_behind(snapshot, [node], 1).get(node, ())), None)
 
 
-LENT_BY_EDGE: Final = 0.5
+EDGE_SHARE: Final = 0.5
 """The share of its evidence that a hit lends to a world joined by an edge."""
 MAX_EDGES: Final = 64
 """Of each type and direction the first so many edges of a hit are followed; what more have in common tells little."""
 
 
-def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+def lend_to_neighbours(
+    snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]
+) -> dict[int, dict[int, float]]:
     """The worlds joined to the leaders by edges, with the share that each leader lends.
 
     Edges of any type but ``contains`` count.
@@ -844,7 +857,7 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
         for node in _edge_ends(snapshot, leader.node, codes):
             seen = gate.seen(node) if node != leader.node else None
             if seen is not None:
-                found.setdefault(node, {})[leader.node] = LENT_BY_EDGE
+                found.setdefault(node, {})[leader.node] = EDGE_SHARE
     return found
 
 
@@ -878,7 +891,9 @@ def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]
     return None if found is None else Nodes.ordered(found)
 
 
-def begun_among(snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]) -> list[Proposed]:
+def filter_begun_within(
+    snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]
+) -> list[Proposed]:
     """Those hits of a lane whose versions began in any of some spans; to look through many takes little."""
     began = snapshot.store_tables.version_starts(
         [(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits]

@@ -23,8 +23,8 @@ from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import Span, nearness
 from worlddb.query.recall import candidates, scoring
-from worlddb.query.recall.candidates import places
-from worlddb.query.recall.scoring import own
+from worlddb.query.recall.candidates import count_earlier_turns
+from worlddb.query.recall.scoring import similarity_score
 from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.visible import ENRICHMENT_TYPE, VisibleSnapshot
 
@@ -179,10 +179,10 @@ def depth_for(k: int) -> int:
 
 def _leaders_for(k: int) -> int:
     """The number of hits of each lane whose following turns are candidates, for ``k`` hits."""
-    return candidates.LEADERS if k <= STEADY else k
+    return candidates.MAX_LEADERS if k <= STEADY else k
 
 
-def fused(
+def fuse_lanes(
     snapshot: VisibleSnapshot,
     gate: candidates.Gate,
     lanes: Lanes,
@@ -208,13 +208,13 @@ def fused(
     leaders: dict[int, candidates.Passed] = {}
     answers: Iterable[int] = ()
     if request.covers is not None:
-        answers = tuple(candidates.followers(snapshot, gate, pool.values(), candidates.LENT[:1]))
+        answers = tuple(candidates.lend_to_later_turns(snapshot, gate, pool.values(), candidates.LATER_TURN_SHARES[:1]))
     elif fusion == CONVEX and not request.question.is_remark:
         # What a remark brings to mind is seldom what was spoken of around it.
         leaders = {passed.node: passed for found in proposed.values() for passed in found[: _leaders_for(k)]}
-        following = candidates.followers(snapshot, gate, leaders.values())
+        following = candidates.lend_to_later_turns(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}
-    joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
+    joined = candidates.lend_to_neighbours(snapshot, gate, best.values()) if best else {}
     latest -= pool.keys()
     weighing = lanes._replace(vector=vector)
     dated = _find_begun_then(gate, request, weighing, pool.values(), depth_for(k) // 2)
@@ -224,7 +224,7 @@ def fused(
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     lends = leaders and request.group is None
-    talks = candidates.in_talks(gate, pool, leaders) if lends else {}
+    talks = candidates.find_leaders_in_talks(gate, pool, leaders) if lends else {}
     links = _Links(candidates.lend_to_answers(snapshot, pool, following, talks), joined, talks)
     evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding)
@@ -257,7 +257,7 @@ def _propose_candidates(
             text.begin(compared, limit=depth, through=through, nodes=gate.members)
 
         def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
-            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
+            near = partial(search_vectors, lane, wide=1 if gate.is_open else WIDE)
             return list(islice(gate.passing(near, depth, 2 * depth), depth))
 
         if request.fusion == CONVEX:
@@ -265,7 +265,7 @@ def _propose_candidates(
         else:
             proposed[VECTOR] = propose(vector)
     if text is not None:
-        worded = partial(by_words, text, compared, through)
+        worded = partial(search_words, text, compared, through)
         proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
     return vector, proposed, {passed.node: passed for found in proposed.values() for passed in found}
 
@@ -289,7 +289,7 @@ def _find_begun_then(
     if not times or sum(map(began_then, known)) >= wanted:
         return []
     listed = candidates.worlds_begun_within(gate.snapshot, times)
-    begun_among = partial(candidates.begun_among, gate.snapshot, times)
+    begun_among = partial(candidates.filter_begun_within, gate.snapshot, times)
     if listed is not None and gate.members is not None:
         listed = Nodes(listed.nodes & gate.members.nodes)
     deep = DEEP_INSIDE if gate.snapshot.place.is_confined else DEEP
@@ -305,9 +305,9 @@ def _find_begun_then(
 
     found: dict[str, candidates.Fetch] = {}
     if lanes.text is not None:
-        found[TEXT] = partial(by_words, lanes.text, request.compared_text, gate.snapshot.place.moment.seq)
+        found[TEXT] = partial(search_words, lanes.text, request.compared_text, gate.snapshot.place.moment.seq)
     if lanes.vector is not None:
-        found[VECTOR] = partial(by_meaning, lanes.vector)
+        found[VECTOR] = partial(search_vectors, lanes.vector)
     return list(dict.fromkeys(passed.node for lane, fetch in found.items() for passed in best(fetch, lane)))
 
 
@@ -321,7 +321,7 @@ DEEP_INSIDE: Final = 1_024
 """The same in a confined view, where nothing is listed, and whose lanes have less to search."""
 
 
-def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
+def find_nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
     """The worlds nearest to a text by its words and its meaning, best first, each with its likeness in meaning.
 
     Only the text counts: no names, earlier turns or form.
@@ -331,14 +331,14 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
     if vector is not None:
 
         def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
-            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
+            near = partial(search_vectors, lane, wide=1 if gate.is_open else WIDE)
             return list(islice(gate.passing(near, k, 2 * k), k))
 
         if text is not None:
             text.begin(compared, limit=depth_for(k), through=through, nodes=gate.members)
         vector, meant = propose_by_meaning(vector, request.question, propose)
     if text is not None:
-        worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
+        worded = list(islice(gate.passing(partial(search_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
     if any(passed.seen.row.type == ENRICHMENT_TYPE for passed in pool.values()):
         from worlddb.query.enrichment.inferred import without_enrichments
@@ -346,7 +346,7 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
         pool = {passed.node: passed for passed in without_enrichments(snapshot, pool.values())}
     cosines = _vector_scores(vector, meant, pool)
     words = _text_scores(snapshot, lanes, compared, worded, [], pool, gate)
-    scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
+    scores = {node: round(similarity_score(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
     best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
     return {node: round(cosines.get(node, 0.0), 6) for node in best}
 
@@ -375,7 +375,7 @@ def _mark_guides(
     asked = query_stems(question.text)
 
     def near(node: int, more: float = 0.0) -> tuple[float, int]:
-        return -round(own(evidence[node].text, evidence[node].vector) + more, 6), node
+        return -round(similarity_score(evidence[node].text, evidence[node].vector) + more, 6), node
 
     def governed_share(node: int) -> float:
         body = snapshot.body(pool[node].seen.row)
@@ -394,7 +394,7 @@ def _rank_marked(
     joined: Mapping[int, Mapping[int, float]], dated: Iterable[int], evidence: Mapping[int, scoring.Evidence]
 ) -> dict[str, list[int]]:
     """What edges join to hits, and what began at a time that the question names, by what words and meaning say."""
-    alone = {node: own(found.text, found.vector) for node, found in evidence.items()}
+    alone = {node: similarity_score(found.text, found.vector) for node, found in evidence.items()}
     of_then = sorted((node for node in dated if node in alone), key=lambda node: (-round(alone[node], 6), node))
     marked = {EDGE: _rank_neighbours(joined, alone) if joined else [], WHEN: of_then}
     return {lane: nodes for lane, nodes in marked.items() if nodes}
@@ -414,7 +414,7 @@ def _find_referring(
     If they are very many, the other lanes propose instead; if these propose too few, the latest of them are proposed.
     """
     anybody = named.entities | named.sides
-    few = candidates.referring(snapshot, anybody, MAX_REFERRING)
+    few = candidates.find_referring_nodes(snapshot, anybody, MAX_REFERRING)
     if few or not anybody or others >= k:
         return few, set()
     return [], set(candidates.find_latest_referring(snapshot, gate, anybody, k))
@@ -429,17 +429,17 @@ def _rank_pool(
     k: int,
     kept: Places,
 ) -> Ranking:
-    parts = scoring.strongest if fusion == COMBMAX else scoring.weighted
+    parts = scoring.strongest_part if fusion == COMBMAX else scoring.weighted_parts
     if fusion == RRF:
-        scores = scoring.reciprocal(ranks)
+        scores = scoring.reciprocal_rank_scores(ranks)
     elif fusion == COMBMAX:
-        scores = {node: sum(scoring.strongest(evidence[node]).values()) for node in pool}
+        scores = {node: sum(scoring.strongest_part(evidence[node]).values()) for node in pool}
     else:
-        scores = {node: scoring.added_up(evidence[node]) for node in pool}
-    places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
+        scores = {node: scoring.total_score(evidence[node]) for node in pool}
+    ranks_by_lane = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
 
     def look_up(node: int) -> Ranked:
-        at = {lane: found[node] for lane, found in places.items() if node in found}
+        at = {lane: found[node] for lane, found in ranks_by_lane.items() if node in found}
         return Ranked(pool[node], scores[node], at, parts(evidence[node]), node in latest)
 
     placed = [(-round(score, 6), -node if node in latest else node, node) for node, score in scores.items()]
@@ -447,14 +447,14 @@ def _rank_pool(
     return Ranking([node for _, _, node in placed], look_up, k, kept)
 
 
-def by_words(
+def search_words(
     lane: text_lane.TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None
 ) -> Sequence[candidates.Proposed]:
     """The best hits of the text lane."""
     return lane.search(text, limit=limit, through=through, nodes=nodes)
 
 
-def by_meaning(
+def search_vectors(
     lane: vector_lane.VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1
 ) -> Sequence[candidates.Proposed]:
     """The best hits of the vector lane; among all worlds it searches for ``wide`` times as many."""
@@ -480,16 +480,21 @@ def _collect_evidence(
     worded = proposed.get(TEXT, [])
     known = {passed.node for passed in worded}
     texts = _text_scores(snapshot, lanes, compared, worded, [node for node in pool if node not in known], pool, gate)
-    alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
+    alone = {node: similarity_score(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
     entities |= _entity_corrections(snapshot, pool, named, alone, entities)
-    before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
-    at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
+    before, edge = (
+        candidates.gains_from_earlier_turns(alone, links.following),
+        candidates.gains_from_earlier_turns(alone, links.joined),
+    )
+    at_home = candidates.find_nodes_at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
         # What refers to whom the question names, or has the name, is no stranger to them, wherever it lies.
         at_home |= entities.keys()
         strange = sorted((node for node in pool if node not in at_home), key=lambda node: (-alone[node], node))
-        at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]]).keys()
-    talk = candidates.talked(alone, links.talks, pool.keys() - at_home if at_home else set())
+        at_home |= candidates.find_naming_nodes(
+            snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]]
+        ).keys()
+    talk = candidates.gains_in_talks(alone, links.talks, pool.keys() - at_home if at_home else set())
     # Nearly all of them were said before a question that names no time.
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
     when = {node: _time_evidence(times, until, pool[node].seen) for node in told}
@@ -532,21 +537,21 @@ def _entity_corrections(
     anybody = (named.entities - named.partly) | named.sides
     said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody and named.names else ()
     about: dict[int, set[int]] = {}
-    for node, entity in candidates.references(snapshot, said, None) if said else ():
+    for node, entity in candidates.find_references(snapshot, said, None) if said else ():
         about.setdefault(node, set()).add(entity)
     strange = [node for node in said if not about.get(node, set()) & named.entities]
     strange.sort(key=lambda node: (-alone[node], node))
     others, looked_at = [node for node in strange if node in about], [pool[node] for node in strange[:MAX_STRANGE]]
     looked_at += [pool[node] for node in others[:MAX_STRANGE] if pool[node] not in looked_at]
-    known = candidates.naming(snapshot, named.names, looked_at) if strange else {}
+    known = candidates.find_naming_nodes(snapshot, named.names, looked_at) if strange else {}
     theirs = 1.0 if named.sides else 0.5
     against = {node: ABOUT_OTHERS for node in others if node not in known}
     found = against | {node: theirs for node, begins in known.items() if begins and node not in about}
     stated = [pool[node] for node in said if node in referring or node in found]
     stated = [passed for passed in stated if passed.seen.row.type != ENRICHMENT_TYPE]
     turns = (pool[node] for node in sorted(referring) if pool[node].seen.row.type == _TURN) if stated else ()
-    if any(candidates.naming(snapshot, named.names, islice(turns, MAX_STRANGE)).values()):
-        begun = candidates.naming(snapshot, named.names, stated)
+    if any(candidates.find_naming_nodes(snapshot, named.names, islice(turns, MAX_STRANGE)).values()):
+        begun = candidates.find_naming_nodes(snapshot, named.names, stated)
         found |= {node: BESIDE_TURNS for node, begins in begun.items() if begins}
     return found
 
@@ -600,7 +605,7 @@ def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: cand
     if not anybody:
         return {}
     found: dict[int, float] = {}
-    for node, entity in candidates.references(snapshot, pool, anybody):
+    for node, entity in candidates.find_references(snapshot, pool, anybody):
         found[node] = max(found.get(node, 0.5), 1.0 if entity in named.sides else 0.5)
     return found
 
@@ -673,7 +678,7 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
     Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
     """
     left = iter(ranked)
-    most = scoring.most_by_form(question.answer_form)
+    most = scoring.max_form_score(question.answer_form)
     placed = [
         (hit.order, hit) for hit in _rescore_hits(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)
     ]
@@ -740,13 +745,13 @@ def _rescore_hits(
         if body is not None:
             states_taste = None if tastes is None else tastes.prefers(hit.passed, body.content)
             in_talk = scoring.TALK in hit.parts
-            more = scoring.by_form(body.content, wanted, in_talk=in_talk, states_taste=states_taste)
+            more = scoring.form_scores(body.content, wanted, in_talk=in_talk, states_taste=states_taste)
         if least is None or round(hit.score + sum(more.values()), 6) >= least:
             told.append((hit, more))
             said += [] if body is None else [hit.passed]
-    at = places(snapshot, said)
+    at = count_earlier_turns(snapshot, said)
     for hit, more in told:
-        more |= scoring.by_place(at.get(hit.passed.node, 0), later)
+        more |= scoring.place_penalty(at.get(hit.passed.node, 0), later)
         yield Ranked(hit.passed, hit.score + sum(more.values()), hit.ranks, {**hit.parts, **more}, hit.is_latest)
 
 

@@ -19,7 +19,15 @@ from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Questio
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
-from worlddb.query.recall.retrieve import LOOKED_AT, Found, begin, held_then, past_times, retrieve, searched_world
+from worlddb.query.recall.retrieve import (
+    LOOKED_AT,
+    Found,
+    begin_search,
+    find_past_times,
+    has_past_version,
+    retrieve,
+    searched_world,
+)
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
@@ -177,7 +185,7 @@ def compared(
         with window.snapshot() as snapshot:
             present = None if text is None else _present_indexes(window, snapshot, request, text, subject.query)
             indexes, gate = present or _exact_indexes(window, snapshot, request, subject), gate_in(snapshot)
-            return (compare(snapshot, gate, ranking.nearest(snapshot, gate, indexes.lanes, request)),)
+            return (compare(snapshot, gate, ranking.find_nearest(snapshot, gate, indexes.lanes, request)),)
 
     answered = _answer_with_indexes(window, request, by, names)
     if answered is not None:
@@ -208,7 +216,7 @@ def _answer_with_indexes(
     with closing(window.present_lane(looked_up.head)) as text:
         # The index catches up here, which must not happen inside of a transaction.
         text.prepare(through=window.place.moment.seq)
-        begin(window, request, text)
+        begin_search(window, request, text)
         answered = by(window, request, looked_up, text)
     window.keep()
     return answered
@@ -362,7 +370,7 @@ def _lanes(
     request: Request, text: text_lane.TextLane, vector: vector_lane.VectorLane | None, model: str = ""
 ) -> ranking.Lanes:
     """The requested lanes that are available; ``model`` made the vectors."""
-    worth = 1.0 if vector is None else scoring.WORDS_BESIDE.get(model, 1.0)
+    worth = 1.0 if vector is None else scoring.WORD_WEIGHT_BY_MODEL.get(model, 1.0)
     return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes, worth)
 
 
@@ -428,7 +436,7 @@ def _shown_hits(
 
 def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:
     """True if a hit replaced what held at a time in the question, or held then and no longer does."""
-    past = past_times(request, snapshot.place.moment.valid)
+    past = find_past_times(request, snapshot.place.moment.valid)
     if not past:
         return False
     earlier = candidates.Gate(
@@ -438,7 +446,7 @@ def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Reque
         request.least_trust,
         memories=True,
     )
-    return held_then(snapshot, earlier, found.shown(), past)
+    return has_past_version(snapshot, earlier, found.shown(), past)
 
 
 def _worlds_left_out(

@@ -493,7 +493,7 @@ def show_past_versions(
     return list(found.values())
 
 
-def past_times(request: Request, now: int) -> list[valid_period.Period]:
+def find_past_times(request: Request, now: int) -> list[valid_period.Period]:
     """The times in the question that are past, where only the present is shown; of one that runs what is past of it,
     if the question asks for what was: "where did she live in 2026?", in 2026."""
     named = request.question.times if request.choice == valid_period.Choice() else ()
@@ -522,7 +522,7 @@ def words_of_now(question: Question) -> str:
     return "" if question.asks_of in ("past", "ahead") else question.text
 
 
-def held_then(
+def has_past_version(
     snapshot: visible.VisibleSnapshot,
     earlier: candidates.Gate,
     shown: Iterable[ranking.Ranked],
@@ -591,7 +591,7 @@ class Grouped(NamedTuple):
     hits: list[ranking.Ranked]
 
 
-def grouped(
+def group_by_container(
     snapshot: visible.VisibleSnapshot,
     inside: int,
     ranked: Sequence[ranking.Ranked],
@@ -706,7 +706,7 @@ class Found(NamedTuple):
         return iter(self.ranked) if self.groups is None else (hit for group in self.groups for hit in group.hits)
 
 
-def begin(window: Window, request: Request, text: TextLane) -> None:
+def begin_search(window: Window, request: Request, text: TextLane) -> None:
     """Begin the first search of the text lane, if it is known before anything was read."""
     if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
         text.begin(request.compared_text, limit=ranking.depth_for(request.k), through=window.place.moment.seq)
@@ -749,7 +749,7 @@ def _find_groups(
     while True:
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
         classes = world_lookup.IdentityClasses(snapshot, window.spec) if window.unify else None
-        groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
+        groups = group_by_container(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
             return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
         asked, before = min(most, _WIDER * max(asked, ranking.DEPTH // 2)), len(found.ranked)
@@ -826,8 +826,8 @@ def _plan(
     shows_earlier = not is_grouped and choice.earlier and not choice.include_superseded
     before = request.question.asks_before if shows_earlier else ""
     adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
-    numbers = scoring.numbered(without_times) if adds_up else {}
-    past = past_times(request, snapshot.place.moment.valid) if shows_now else []
+    numbers = scoring.find_numbers(without_times) if adds_up else {}
+    past = find_past_times(request, snapshot.place.moment.valid) if shows_now else []
     state = _parse_asked_state(request) if past else None
     asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
     compares = shows_now or asks_still
@@ -1089,18 +1089,18 @@ def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, re
     if not request.question.answer_form.taste:
         return ranking.Guiding(rules)
     wanted = f"{request.compared_text} {TASTE_WORDS}"
-    tastes = candidates.tastes(gate, partial(ranking.by_words, text, wanted, window.place.moment.seq))
+    tastes = candidates.find_tastes(gate, partial(ranking.search_words, text, wanted, window.place.moment.seq))
     return ranking.Guiding(rules, tastes)
 
 
 def _standing_instructions(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
     """The worlds that say what is to be done whenever something is asked."""
-    search = partial(ranking.by_words, text, STANDING_WORDS, window.place.moment.seq)
+    search = partial(ranking.search_words, text, STANDING_WORDS, window.place.moment.seq)
     if request.filters is not None:
-        return candidates.standing(gate, search)
+        return candidates.find_standing_instructions(gate, search)
     # All questions about a world have the same.
     asked = gate.inside, gate.choice, request.least_trust, text.indexed
-    return window.standing(gate.snapshot, asked, partial(candidates.standing, gate, search))
+    return window.standing(gate.snapshot, asked, partial(candidates.find_standing_instructions, gate, search))
 
 
 _Weighing = Callable[[ranking.Ranked], tuple[str, float]]
@@ -1209,14 +1209,14 @@ def _by_lanes(
     of_one = k if request.group is None else ranking.depth_for(k)
     text, vector, entity = lanes[:3]
     if text is not None and vector is None and not entity and not request.neighbours:
-        worded = partial(ranking.by_words, text, request.question.text, seq)
+        worded = partial(ranking.search_words, text, request.question.text, seq)
         passing = gate.passing(worded, of_one, gate.first_fetch(of_one))
         return Found(_rank_hits(TEXT, islice(passing, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
-        near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
+        near = partial(ranking.search_vectors, vector, wide=ranking.WIDE_ALONE)
         return Found(_rank_hits(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = ranking.fused(snapshot, gate, lanes, request, about, guiding, statements)
+    best = ranking.fuse_lanes(snapshot, gate, lanes, request, about, guiding, statements)
     k = best.k
     if request.fusion != CONVEX or request.covers is not None:
         whole = request.group is not None or request.covers is not None

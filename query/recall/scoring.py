@@ -24,7 +24,7 @@ WHEN_WEIGHT: Final = 0.2
 GOVERNS_WEIGHT: Final = 0.3
 """Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 
-WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multilingual-3/2": 0.7}
+WORD_WEIGHT_BY_MODEL: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multilingual-3/2": 0.7}
 """By model, the share of :data:`TEXT_WEIGHT` that words have beside its cosines; 1 for any other.
 
 That weight is for the default model: its cosines of a question with texts that do not answer it scatter by 0.07. Those
@@ -68,19 +68,19 @@ class Evidence(NamedTuple):
     talk: float = 0.0
 
 
-def own(text: float, vector: float) -> float:
+def similarity_score(text: float, vector: float) -> float:
     """The score of a candidate by words and meaning, which it lends to the turns after it."""
     return TEXT_WEIGHT * text + vector
 
 
-def added_up(evidence: Evidence) -> float:
-    """The score of a candidate whose evidence is added up: the sum of :func:`weighted`."""
+def total_score(evidence: Evidence) -> float:
+    """The score of a candidate whose evidence is added up: the sum of :func:`weighted_parts`."""
     text, vector, entity, when, before, edge, home, governs, talk = evidence
     named = ENTITY_WEIGHT * entity + HOME_WEIGHT * home
     return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs, talk))
 
 
-def weighted(evidence: Evidence) -> dict[str, float]:
+def weighted_parts(evidence: Evidence) -> dict[str, float]:
     """What each kind of evidence adds to the score, by its lane."""
     parts = {
         "text": TEXT_WEIGHT * evidence.text,
@@ -96,7 +96,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
     return {lane: part for lane, part in parts.items() if part}
 
 
-def strongest(evidence: Evidence) -> dict[str, float]:
+def strongest_part(evidence: Evidence) -> dict[str, float]:
     """CombMAX: the greater of words and meaning (Fox and Shaw 1993; Kumiho, equation 8).
 
     Kumiho's weights by the kind of match are left out: a world's name and its text are matched together.
@@ -105,7 +105,7 @@ def strongest(evidence: Evidence) -> dict[str, float]:
     return {name: part for name, part in ((lane, score), ("edge", evidence.edge)) if part}
 
 
-def reciprocal(rankings: Mapping[str, Sequence[int]]) -> dict[int, float]:
+def reciprocal_rank_scores(rankings: Mapping[str, Sequence[int]]) -> dict[int, float]:
     """Reciprocal rank fusion of each lane's candidates, best first: the sum of 1 / (60 + rank)."""
     scores: dict[int, float] = {}
     for ranking in rankings.values():
@@ -180,7 +180,7 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 """Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
-def by_form(
+def form_scores(
     text: str, wanted: AnswerForm, *, in_talk: bool = False, states_taste: bool | None = None
 ) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
@@ -201,7 +201,7 @@ def by_form(
     return {reason: part for reason, part in parts.items() if part}
 
 
-def by_place(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
+def place_penalty(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
     """The penalty for a text's place in its session, ``later`` for each turn before it; ``place`` counts them, see
     :func:`worlddb.query.recall.candidates.places`."""
     return {"later": -later * place} if later * place else {}
@@ -239,8 +239,8 @@ def prefers(text: str) -> bool:
     return (_PREFERS_IN_ASCII if text.isascii() else _PREFERS).search(text) is not None
 
 
-def most_by_form(wanted: AnswerForm) -> float:
-    """The most that :func:`by_form` adds to any score."""
+def max_form_score(wanted: AnswerForm) -> float:
+    """The most that :func:`form_scores` adds to any score."""
     return (
         NUMBER_WEIGHT * wanted.number
         + TIME_WEIGHT * wanted.time
@@ -308,7 +308,7 @@ _BETWEEN: Final = lazy(r"[-_/]")
 _NUMBER: Final = "number"
 
 
-def numbered(text: str) -> dict[str, set[str]]:
+def find_numbers(text: str) -> dict[str, set[str]]:
     """The numbers that a text has, by the word before each: of "meeting number 60", "HER-17" and "Python 3.9" that is
     "meeting", "her" and "python". A code is one however it is written: HER17, HER_17, BX-200/7 and BX200-7.
 
@@ -339,7 +339,7 @@ def match_numbers(wanted: Mapping[str, set[str]], text: str) -> int:
     words = wanted.keys() - {_NUMBER}
     if not wanted or (words and not _has_a_number(words, text[:MAX_CHARACTERS].lower())):
         return 0  # Most texts: to look for all numbers takes a hundred times as long.
-    had = numbered(text)
+    had = find_numbers(text)
     places = [word for word in wanted if word in had and (word != _NUMBER or len(wanted) == 1)]
     if any(wanted[word] & had[word] for word in places):
         return 1
@@ -397,11 +397,11 @@ _NEITHER: Final = 0.5
 """The value of being by or about whom the question names, if it names nobody."""
 
 
-class Shown(NamedTuple):
-    """What confidence goes by of a hit.
+class HitFeatures(NamedTuple):
+    """The features of a hit for its confidence.
 
-    ``compared`` is what its meaning adds to its score, or where no meaning is compared its words, ``coverage`` the
-    share of the question's words that it has, ``is_of`` whether it is by or about whom the question names.
+    ``compared`` is the gain by meaning, or by words if no meaning is compared; ``coverage`` the share of the question's
+    words in its text; ``is_of`` whether it is by or about a person in the question.
     """
 
     score: float
@@ -410,7 +410,7 @@ class Shown(NamedTuple):
     is_of: bool
 
 
-def hit_evidence(hit: Shown, best: float, *, names: bool) -> tuple[float, ...]:
+def hit_evidence(hit: HitFeatures, best: float, *, names: bool) -> tuple[float, ...]:
     """The evidence for a hit: score, distance from the best one, coverage, and whether it is by or about whom the
     question names.
 
@@ -419,7 +419,7 @@ def hit_evidence(hit: Shown, best: float, *, names: bool) -> tuple[float, ...]:
     return hit.score, best - hit.score, hit.coverage, float(hit.is_of) if names else _NEITHER
 
 
-def answer_evidence(hits: Sequence[Shown], *, names: bool, person: bool) -> tuple[float, ...]:
+def answer_evidence(hits: Sequence[HitFeatures], *, names: bool, person: bool) -> tuple[float, ...]:
     """The evidence for an answer: its best score, the most coverage, the lead of those named, and their share.
 
     What was asked of one person and said by another has hits of the other that come nearer: they lead. ``person``: the

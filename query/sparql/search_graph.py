@@ -56,7 +56,7 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
             for found in _all_hits(lambda limit: near.search(limit=limit)):
                 if gate.seen(found.node) is not None:
                     meaning.setdefault(found.node, found.score)
-        scores = scoring.reciprocal({"words": list(words), "meaning": list(meaning)})
+        scores = scoring.reciprocal_rank_scores({"words": list(words), "meaning": list(meaning)})
         for node in sorted(scores, key=lambda each: (-scores[each], each)):
             subject = f"<{WORLD_URN}{snapshot.tables.node(node).lineage.hex()}>"
             for name, said in (("score", scores), ("words", words), ("likeness", meaning)):

@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.support.running import LocalRunner
 from worlddb import Database, InputError
-from worlddb.query.recall.candidates import LENT_BY_EDGE, MAX_EDGES
+from worlddb.query.recall.candidates import EDGE_SHARE, MAX_EDGES
 from worlddb.query.recall.scoring import RRF_CONSTANT
 
 ASKED = "the meeting about the harbour crane"
@@ -87,7 +87,7 @@ def test_a_neighbour_says_why_it_was_found(joined: Joined) -> None:
     assert "connected to a hit by an edge" in hit.reason
     own = sum(leader.scores.get(part, 0.0) for part in ("text", "vector"))
     theirs = sum(hit.scores.get(part, 0.0) for part in ("text", "vector"))
-    assert hit.scores["edge"] + theirs == pytest.approx(LENT_BY_EDGE * own, abs=1e-5)
+    assert hit.scores["edge"] + theirs == pytest.approx(EDGE_SHARE * own, abs=1e-5)
 
 
 def test_only_visible_worlds_join(joined: Joined) -> None:

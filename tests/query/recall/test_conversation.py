@@ -17,7 +17,7 @@ from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
 from worlddb.query.recall import ranking
-from worlddb.query.recall.candidates import lent
+from worlddb.query.recall.candidates import gains_from_earlier_turns
 
 DIMENSION = 6
 SHOP = [
@@ -155,7 +155,7 @@ def test_a_retired_turn_lends_nothing(db: Database) -> None:
 @given(st.dictionaries(st.integers(0, 9), st.floats(0, 1), min_size=10, max_size=10))
 def test_what_is_lent_never_puts_a_turn_above_its_lender(own: dict[int, float]) -> None:
     following = {node: {node - 1: 0.8} for node in range(1, 10)}
-    for node, more in lent(own, following).items():
+    for node, more in gains_from_earlier_turns(own, following).items():
         assert more >= 0
         assert own[node] + more <= max(own[node], 0.8 * own[node - 1]) + 1e-9
 

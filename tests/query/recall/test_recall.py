@@ -23,10 +23,10 @@ from worlddb.query.question.question_dates import parse_times
 from worlddb.query.recall.scoring import (
     TEXT_WEIGHT,
     VECTOR_CALIBRATION,
-    WORDS_BESIDE,
+    WORD_WEIGHT_BY_MODEL,
     Evidence,
-    reciprocal,
-    weighted,
+    reciprocal_rank_scores,
+    weighted_parts,
 )
 
 SAID = [
@@ -314,9 +314,9 @@ def test_whom_a_question_is_about() -> None:
 
 
 def test_fusions_are_sums() -> None:
-    assert weighted(Evidence(0.5, 0.25, 1.0, 0.5)) == {"text": 0.3, "vector": 0.25, "entity": 0.2, "when": 0.1}
-    assert weighted(Evidence(0.0, 0.0, 0.0, 0.0)) == {}
-    assert reciprocal({"a": [1, 2], "b": [2]}) == {1: 1 / 61, 2: 1 / 62 + 1 / 61}
+    assert weighted_parts(Evidence(0.5, 0.25, 1.0, 0.5)) == {"text": 0.3, "vector": 0.25, "entity": 0.2, "when": 0.1}
+    assert weighted_parts(Evidence(0.0, 0.0, 0.0, 0.0)) == {}
+    assert reciprocal_rank_scores({"a": [1, 2], "b": [2]}) == {1: 1 / 61, 2: 1 / 62 + 1 / 61}
 
 
 def test_what_was_erased_is_in_no_vector_index_and_found_by_no_lane(
@@ -405,7 +405,7 @@ class Named:
 
 
 def test_words_weigh_less_beside_a_model_whose_cosines_scatter_less(tmp_path: Path) -> None:
-    (measured,) = WORDS_BESIDE
+    (measured,) = WORD_WEIGHT_BY_MODEL
     assert measured == worlddb.MultilingualEmbedder().model
     parts: dict[str, dict[str, float]] = {}
     for model in (measured, "another"):
@@ -417,5 +417,5 @@ def test_words_weigh_less_beside_a_model_whose_cosines_scatter_less(tmp_path: Pa
             parts[model] = shown
             alone = db.view().recall("green kettle", lanes=("text",)).hits[0].score
             assert alone == db.view().recall("green kettle", lanes=("text",), exact=True).hits[0].score
-    assert parts[measured]["text"] == pytest.approx(WORDS_BESIDE[measured] * parts["another"]["text"], abs=1e-5)
+    assert parts[measured]["text"] == pytest.approx(WORD_WEIGHT_BY_MODEL[measured] * parts["another"]["text"], abs=1e-5)
     assert parts[measured]["vector"] == parts["another"]["vector"]

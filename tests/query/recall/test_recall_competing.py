@@ -426,7 +426,7 @@ def test_the_number_of_what_a_later_statement_competes_with_does_not_put_it_firs
 def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
     question: str, text: str, fits: int
 ) -> None:
-    assert scoring.match_numbers(scoring.numbered(question), text) == fits
+    assert scoring.match_numbers(scoring.find_numbers(question), text) == fits
 
 
 def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: Path) -> None:

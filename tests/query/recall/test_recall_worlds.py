@@ -56,7 +56,7 @@ def test_what_is_found_in_a_world_does_not_hang_on_how_its_members_are_told(
     found = {}
     for way, (small, for_a_hit) in WAYS.items():
         monkeypatch.setattr(candidates, "SMALL_WORLD", small)
-        monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", for_a_hit)
+        monkeypatch.setattr(candidates, "MAX_LISTED_PER_HIT", for_a_hit)
         forget(db)
         found[way] = db.view().recall("What did the garden look like in spring?", world="Garden", k=12, **SHAPES[shape])
     forget(db)
@@ -86,7 +86,7 @@ def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_a
     forget(db)
     db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
     listed, asked[:] = list(asked), []
-    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    monkeypatch.setattr(candidates, "MAX_LISTED_PER_HIT", 0)
     forget(db)
     db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
     assert listed[-1] == (64, True)
@@ -113,7 +113,7 @@ def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
 ) -> None:
     """As a query by a vector takes them, that sees identities as one: the first hits may be all of one."""
     monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
-    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    monkeypatch.setattr(candidates, "MAX_LISTED_PER_HIT", 0)
     forget(db)
     view, asked = db.view(), list[int]()
     with view._snapshot() as snapshot:
@@ -135,7 +135,7 @@ def test_a_world_that_is_asked_about_again_and_again_is_listed_for_the_recalls_t
 ) -> None:
     """Its members are told hit by hit until to list them would have taken no longer."""
     monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
-    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 30)
+    monkeypatch.setattr(candidates, "MAX_LISTED_PER_HIT", 30)
     listed = Inhabitants.listed
     limits = list[int | None]()
 

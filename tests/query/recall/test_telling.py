@@ -22,8 +22,8 @@ from worlddb.query.recall.scoring import (
     NUMBER_WEIGHT,
     TIME_WEIGHT,
     asking_share,
-    by_form,
-    by_place,
+    form_scores,
+    place_penalty,
 )
 
 NOON = worlddb.parse_time("2024-06-01T12:00:00Z")
@@ -79,15 +79,15 @@ def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, a
 )
 def test_a_text_tells_a_number_a_time_an_age_or_a_price_by_its_words(text: str, told: float) -> None:
     wanted = AnswerForm(number=True, time=True, age=True, money=True)
-    assert by_form(text, wanted).get("told", 0.0) == pytest.approx(told)
-    assert "told" not in by_form(text, ANY_FORM)
+    assert form_scores(text, wanted).get("told", 0.0) == pytest.approx(told)
+    assert "told" not in form_scores(text, ANY_FORM)
 
 
 @given(st.text(max_size=200), st.integers(0, FIRST_PLACES), st.booleans(), st.booleans(), st.booleans(), st.booleans())
 def test_form_decides_little_and_each_of_its_reasons_has_one_sign(
     text: str, place: int, number: bool, time: bool, age: bool, money: bool
 ) -> None:
-    parts = by_form(text, AnswerForm(number, time, age, money)) | by_place(place)
+    parts = form_scores(text, AnswerForm(number, time, age, money)) | place_penalty(place)
     assert 0 <= asking_share(text) <= 1
     assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT + AGE_WEIGHT + MONEY_WEIGHT
     assert parts.get("asks", -ASKS_WEIGHT) == -ASKS_WEIGHT
@@ -242,5 +242,5 @@ def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Da
 @given(before=st.text(max_size=40), after=st.text(max_size=40))
 def test_a_number_that_is_a_word_is_told_whatever_letters_are_around(before: str, after: str) -> None:
     asked = AnswerForm(number=True)
-    assert by_form(f"{before} Three\u00a0{after}", asked)["told"] == NUMBER_WEIGHT
-    assert "told" not in by_form("thréee threes", asked)
+    assert form_scores(f"{before} Three\u00a0{after}", asked)["told"] == NUMBER_WEIGHT
+    assert "told" not in form_scores("thréee threes", asked)
