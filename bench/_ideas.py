@@ -70,12 +70,12 @@ def _keep_ranking(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find
 
 
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
-    "without context": partial(patch.object, candidates, "followers", _no_lending),
-    "without talks": partial(patch.object, candidates, "in_talks", _no_conversations),
+    "without context": partial(patch.object, candidates, "lend_to_later_turns", _no_lending),
+    "without talks": partial(patch.object, candidates, "find_leaders_in_talks", _no_conversations),
     "without times": partial(patch.object, ranking, "_nearness", _no_time_nearness),
     "without the second look": partial(patch.object, ranking, "_rescore_hits", _no_rescoring),
     "without leaving names out": partial(patch.object, recall, "without_names", _keep_names),
-    "without where names are at home": partial(patch.object, candidates, "at_home", _no_home_boost),
+    "without where names are at home": partial(patch.object, candidates, "find_nodes_at_home", _no_home_boost),
     "without standing instructions": partial(patch.object, retrieve, "_standing_instructions", _no_instructions),
     "without kept places": partial(patch.object, ranking, "_move_to_place", _no_reserved_places),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),

@@ -203,7 +203,7 @@ def form_scores(
 
 def place_penalty(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
     """The penalty for a text's place in its session, ``later`` for each turn before it; ``place`` counts them, see
-    :func:`worlddb.query.recall.candidates.places`."""
+    :func:`worlddb.query.recall.candidates.count_earlier_turns`."""
     return {"later": -later * place} if later * place else {}
 
 
