@@ -83,8 +83,7 @@ def _scan_note(size: str, found: dict[str, Any]) -> str:
     return (
         f"{size} names: blocks contain {found['recall_of_all_alike']} of the {found['pairs_alike']:,} similar pairs of"
         f" {found['scanned']:,} candidates, and {found['recall']} of the {found['pairs']:,} pairs that a comparison"
-        " with"
-        " every name would propose by tiers other than the exact one. The resolver agrees with such a comparison for"
+        " with every name would propose by tiers other than the exact one. The resolver has the same answer for"
         f" {found['same_answer']:,} candidates, and finds nobody for {found['lost']} with a known identity. Of"
         f" {found['candidates']:,} candidates {found['in_part']:,} had a block that was searched in part, and"
         f" {found['not_weighed']:,} more similar names than are compared."

@@ -12,6 +12,7 @@ from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
 _MAX_NAMED: Final = 5
+_NO_WORDS: Final = "The question has no words, so nothing was searched."
 """The most left-out worlds to name."""
 _FILTERS: Final = (
     ("about", "only worlds about this person or thing (name or reference); several: about each of them"),
@@ -318,9 +319,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
                 page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
-                page.line(
-                    _nothing_found(view, worlds) if is_asked else "The question has no words, so nothing was searched."
-                )
+                page.line(_nothing_found(view, worlds) if is_asked else _NO_WORDS)
                 for hint in stores.hints_if_empty(view) if is_asked else ():
                     out.hint(hint)
             for hit in named[:_MAX_NAMED] if args.explain or not found.hits else ():
