@@ -11,8 +11,8 @@ from worlddb.memory_scopes import recall_statements, with_conflicts
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
-_MAX_NAMED: Final = 5
 _NO_WORDS: Final = "The question has no words, so nothing was searched."
+_MAX_NAMED: Final = 5
 """The most left-out worlds to name."""
 _FILTERS: Final = (
     ("about", "only worlds about this person or thing (name or reference); several: about each of them"),
