@@ -76,7 +76,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         compared: dict[str, list[float]] = {}
         for sample in range(-_WARM_UP, arguments.samples):
             for name, ask in asked.items():
-                # Whoever is asked first finds less in the processor's caches, so that is each of the two in turn.
+                # The first one finds less in the processor's caches, so the two take turns.
                 is_first = sample % 2 == 0
                 aside = _time(others[name], size - 1, name)[1] if others and not is_first else 0.0
                 clock, cpu = _time(ask, size - 1, name)

@@ -2,9 +2,9 @@
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
 reranked by late interaction, or with --cross by a cross-encoder, whose score is added to the hit's own. Recall@k is the
-share of the evidence among the first k. Both are told by halves, and the difference with its 95 % interval over the
-questions. A text that was read before is kept by late interaction, and so the processor's time is told of the questions
-as they come.
+share of the evidence among the first k. Both are given by halves, and the difference with its 95 % interval over
+the questions. Late interaction caches the texts that it has read, so the processor's time is that of the questions in
+their order.
 """
 
 from __future__ import annotations

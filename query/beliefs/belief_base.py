@@ -245,7 +245,7 @@ class Base:
 
 
 class Contraction(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be believed no longer: by item, as it was referred to, and how; ``at`` is a valid time."""
+    """The beliefs to drop, by item as the caller referred to it, and how to drop them; ``at`` is a valid time."""
 
     by_item: tuple[tuple[Any, dict[str, Any]], ...]
     whole: bool = False
@@ -255,7 +255,7 @@ class Contraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def claims_of(given: Any) -> dict[str, Any]:
-    """What is to be believed of one world: a mapping of predicates to values, or a list of pairs or atoms.
+    """The beliefs to add to one world: a mapping of predicates to values, or a list of pairs or atoms.
 
     Raises:
         InputError: it is neither.

@@ -75,9 +75,9 @@ class RestingPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resting(msgspec.Struct, frozen=True, kw_only=True):
-    """A world that rests on what is withdrawn, at ``depth`` steps by the shortest of its ``paths``.
+    """A world that depends on a withdrawn version, ``depth`` steps away by the shortest of its ``paths``.
 
-    ``more_paths``: there are more than are listed. ``trust`` is the least of it and of all that it rests on.
+    ``more_paths``: there are more than are listed. ``trust`` is the lowest of the world and all that it depends on.
     """
 
     ref: str
@@ -91,7 +91,7 @@ class Resting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done with one world: its version by number, and the spans that a contraction takes from its versions."""
+    """The change of one world: its version by number, and the spans that a contraction removes from its versions."""
 
     ref: str
     number: int

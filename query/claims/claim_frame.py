@@ -1233,7 +1233,7 @@ def _split_subject(
     head, owners = list[str](), list[str]()
     while place < len(tokens) and tokens[place] not in _AUX and tokens[place] not in _PREPOSITIONS and len(head) < 3:
         if head and tokens[place][0] in "'’":
-            # Her mother's operation is told of, and not her mother.
+            # The statement is about her mother's operation, not about her mother.
             owners, head, place = [*owners, *head], [], place + 1
             continue
         is_plural = tokens[place + 1 : place + 2] and tokens[place + 1] in _COPULA

@@ -752,7 +752,7 @@ def _are_other_roles(earlier: Frame, later: Frame) -> bool:
 
 
 def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
-    """True if what is told of is in one place: a thing, or who is in a town; not who is in debt, or on a diet."""
+    """True if the subject can be in only one place: a thing, or a person in a town; not one in debt or on a diet."""
     if earlier.hours != later.hours:
         return False
     ways = [_WHERE.search(one.key) for one in (earlier, later)]

@@ -116,7 +116,7 @@ class FreshSummaryCache:
                 self._new += 1
 
     def write(self) -> None:
-        """Write what is kept to the disk, if much of it is new. Must be called outside of transactions."""
+        """Write the cache to the disk if much of it is new. Must be called outside of transactions."""
         with self._guard:
             if self._new < max(WORTH_KEEPING, len(self._fresh) // 10):
                 return
@@ -265,7 +265,7 @@ class Summaries:
         return None
 
     def is_fresh_import(self, node: int, seen: asof.SeenVersion) -> bool | None:
-        """Whether what consolidation summed up in another store says what is here; ``None`` of any other summary."""
+        """Whether an imported summary of another store's consolidation matches the worlds here; ``None`` for others."""
         snapshot = self._snapshot
         told = snapshot.details(seen.row.seq, seen.row.details)
         if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:

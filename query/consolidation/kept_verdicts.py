@@ -51,7 +51,7 @@ def load(place: CompositionFolder, log: LmdbLog) -> VerdictFile | None:
 def write(place: CompositionFolder, seq: int, fresh: dict[int, Verdict]) -> None:
     """Replace the file by the verdicts as of a commit, if that is still the head.
 
-    Must be called outside of transactions. What cannot be written is looked through anew by whoever asks next.
+    Must be called outside of transactions. If the file cannot be written, the next reader computes the verdicts again.
     """
     try:
         with text_index.index_lock(place.folder, 0.0):

@@ -251,8 +251,8 @@ def _outside_record(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.Ou
 def _stated_ends(snapshot: Snapshot, row: schema.VersionRow) -> int:
     """Which ends of a version were stated.
 
-    Of the first release, which did not record it, a version that begins when it was committed was not; in the store
-    that the bundle comes to that would be lost.
+    The first release did not record it: there a version that begins at its commit has no stated start. The importing
+    store could no longer tell.
     """
     if row.stated == ev.UNKNOWN and row.valid_from == snapshot.log.header(row.seq).ingest_time:
         return ev.DEFAULTED

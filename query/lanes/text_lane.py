@@ -82,7 +82,7 @@ class _Search(NamedTuple):
 class PresentTextLane:
     """The index on disk, with commits that it has not applied yet as a tail.
 
-    Whoever has begun a search closes the lane.
+    The caller that began a search must close the lane.
     """
 
     def __init__(self, follower: catchup.TextFollower, head: int, threads: Executor | None) -> None:
@@ -154,7 +154,7 @@ class ExactTextLane:
 
 
 class WorldTextLane:
-    """The texts of one world that a view sees, by what is kept of the world: scores are those of a scratch index."""
+    """Searches the cached visible texts of one world; scores equal those of a scratch index."""
 
     def __init__(self, seen: world_texts.VisibleTexts, indexed: int) -> None:
         self.indexed = indexed

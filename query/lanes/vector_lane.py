@@ -116,7 +116,7 @@ class SeenVectors:
 
 
 class WorldVectors(NamedTuple):
-    """The same by what is kept of a world that is asked from inside."""
+    """Searches the cached visible vectors of one world, for a confined view."""
 
     vectors: world_texts.VisibleVectors
 

@@ -370,14 +370,14 @@ _SINO_KOREAN: Final = ["일", "이", "삼", "사", "오", "육", "칠", "팔", "
 
 
 class _Unspaced(NamedTuple):
-    """The forms of a language that parts no words, and what stands behind a point and says how it is meant."""
+    """The forms of a language without spaces between words, and the words behind a point that give its relation."""
 
     points: tuple[tuple[str, str], ...]
     behind: tuple[tuple[str, str], ...]
     to: str
     """Between two points."""
     vague: str
-    """What names a time and is not read: of an event the word that says so is told."""
+    """Phrases of time without one meaning; for an event, its keyword is reported."""
 
 
 _DATE: Final = rf"(?P<year>\d{{4}})年(?P<month>{_HAN})月(?P<day>{_HAN_DAY})[日号號]"

@@ -380,7 +380,7 @@ class Question:
 
     @property
     def asks_of(self) -> Tense:
-        """Of when it asks, by its verbs: the past, the present, what is ahead; empty if nothing tells."""
+        """The time that its verbs ask about: past, present or ahead; empty if they do not tell."""
         return self._times.tense
 
     @property
@@ -429,7 +429,7 @@ class Question:
 
     @cached_property
     def asks_before(self) -> str:
-        """Before whom or what it asks what held: "Hooli"; empty if it asks no such thing."""
+        """The name after "before" in a question about an earlier state: "Hooli"; empty if it has none."""
         named = _find_before_name(self.text) if self.wish else None
         return "" if named is None else named["whom"]
 

@@ -599,7 +599,7 @@ _SENTENCE: Final = 160
 
 
 class _Reader:
-    """A question as it is read from left to right, and what has been read of it."""
+    """Reads the times of a question from left to right."""
 
     def __init__(
         self, question: str, asked: int, tense: english.Tense | None = None, told: english.Tense | None = None
@@ -775,7 +775,7 @@ class _Reader:
                     stretch = self._choose_year(stretch, each.resolve(match, now + _YEAR_LONG), lead, now)
             except (OverflowError, ValueError):
                 return _Point(match.end(), None)
-            # Of this week what has been is told of where the question is of that.
+            # In a question about the past, "this week" is its past part.
             is_this = self.tense == "past" and each.resolve is _calendar and dated["which"].lower() == "this"
             return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
         return None
@@ -821,7 +821,7 @@ class _Reader:
         return _Point(match.end(), (day, day + _DAY_LONG))
 
     def _parse_by_tense(self, form: _Form, match: re.Match[str], lead: str, now: datetime, depth: int) -> _Point | None:
-        """A day, a weekend or what is counted from now on: the last or the coming one, by what its sentence tells of.
+        """A day, a weekend or a counted time: the last or the coming one, by the tense of its sentence.
 
         A weekday may be of the day or week behind it ("on Sunday, 5 May"). A question whose words may mean either names
         none that a calendar has; "in four days" is no time where something takes so long. In a statement beside a

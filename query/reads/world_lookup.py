@@ -482,7 +482,7 @@ def _is_somebodys(body: Body) -> bool:
 
 
 def _is_users(body: Body) -> bool:
-    """Whether a world holds what is a user's, and not what is a tenant's, an agent's or an app's."""
+    """Whether a world belongs to a user, and not to a tenant, an agent or an app."""
     return body.type.casefold() == _USER or (body.type == "Scope" and body.name.startswith(_SCOPE))
 
 

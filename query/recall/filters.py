@@ -182,7 +182,7 @@ class Filter:
         self._snapshot = snapshot
         self._given = given
         self._types = {type_digest(name) for name in given.types}
-        # Whoever is one with somebody is meant by the names of both.
+        # A name means all worlds of an accepted identity.
         self._about, self._speakers = (
             [world_lookup.expand_identities(snapshot, spec, self._find_called(spec, name)) for name in names]
             for names in (given.about, given.speaker)

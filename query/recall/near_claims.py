@@ -162,7 +162,7 @@ def near(
 
 
 def _find_called(question: Question, names: Sequence[Any]) -> list[str] | None:
-    """What a text calls whom it is said to be about; ``None`` if it does not name all of them so."""
+    """The names in a text that match its subjects; ``None`` if it does not name all of them."""
     about = {normalise_name(name) if isinstance(name, str) else "" for name in names}
     called = {name: normalise_name(name) for name in question.names} if about else {}
     return [name for name, form in called.items() if form in about] if about and about <= {*called.values()} else None

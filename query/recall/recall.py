@@ -49,7 +49,7 @@ class _QuestionFacts(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """A question as the store sees it: whom it names, its vector, or why it has none."""
+    """The entities and the vector of a question, or the reason that it has no vector."""
 
     about: candidates.Named = candidates.NOBODY
     query: vector_lane.VectorQuery | None = None
@@ -60,7 +60,7 @@ class _Subject(NamedTuple):
 
 
 class _Indexes(NamedTuple):
-    """What the lanes search: the present indexes, or scratch ones of precisely what is seen."""
+    """The indexes that the lanes search: the present ones, or scratch indexes of exactly the visible texts."""
 
     lanes: ranking.Lanes
     indexed: int
@@ -337,7 +337,7 @@ _NO_SUMMARIES: Final = "summaries are not used with groups, spans of time or sup
 def _read_question_facts(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, names: Sequence[str] | None, *, exact: bool
 ) -> _QuestionFacts:
-    """Look up whom the question names, unless that is known, and the spaces to compare it in.
+    """Look up the entities in the question, unless they are known, and the embedding spaces to compare it in.
 
     A request that compares words alone looks nothing up.
     """

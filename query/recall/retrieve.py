@@ -223,10 +223,10 @@ def _lift_derived_statements(
 def _lift_own_statements(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str
 ) -> list[ranking.Ranked]:
-    """The hits, and before the first that tells of what is somebody's, which was not asked for, what tells of them.
+    """Put statements about a person before the first one that is about somebody or something of that person.
 
-    Of "where does Ana live?" that is "Ana lives in Porto" before "Ana's sister lives in Faro". It has all the words of
-    the question that say something, and begins with whom the question names.
+    "Where does Ana live?" puts "Ana lives in Porto" before "Ana's sister lives in Faro". Such a statement has all
+    content words of the question and begins with the person in the question.
     """
     turns = _possessive_turns(snapshot, ranked) if stated else {}
     if not turns and (len(stated) <= 1 or not any(_has_possessive(one.text) for one in stated.values())):
@@ -277,7 +277,7 @@ def _split_by_owner(
 def _possessive_turns(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked]
 ) -> dict[int, tuple[frozenset[str], claim_frame.Frame]]:
-    """Those of the first turns that begin with what is the speaker's ("ben: My sister …"): who says what."""
+    """The first turns that begin with something of the speaker ("ben: My sister …"): speaker and frame by node."""
     found = dict[int, tuple[frozenset[str], claim_frame.Frame]]()
     for hit in ranked[:LOOKED_AT]:
         if hit.passed.seen.row.type != _TURN or (body := snapshot.body(hit.passed.seen.row)) is None:
@@ -494,8 +494,11 @@ def show_past_versions(
 
 
 def find_past_times(request: Request, now: int) -> list[valid_period.Period]:
-    """The times in the question that are past, where only the present is shown; of one that runs what is past of it,
-    if the question asks for what was: "where did she live in 2026?", in 2026."""
+    """The past times in the question, if only the present is shown.
+
+    Of a time that includes now, the past part counts if the question is about the past: "where did she live in 2026?",
+    asked in 2026.
+    """
     named = request.question.times if request.choice == valid_period.Choice() else ()
     asks_past = bool(named) and request.question.asks_of == "past" and not request.question.is_remark
     past = (Interval(span[0], min(span[1], now)) for span in named if span[1] <= now or (asks_past and span[0] < now))
@@ -511,7 +514,7 @@ def asks_about_past(request: Request) -> bool:
 
 
 def plan_horizon(question: Question, now: int) -> int:
-    """Up to when what is planned answers a question: now, the end of the times to come that it names, or for ever."""
+    """The time up to which plans answer a question: now, the end of its future times, or forever."""
     if question.asks_of == "ahead":
         return FOREVER
     return max((now, *(span.end - 1 for span in question.times)))
@@ -983,8 +986,7 @@ _LOOKED_AT_THEN: Final = 64
 
 
 def _parse_asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The words of a question that asks for what is one at a time, where somebody lived or worked, and its stems that
-    say something; else ``None``."""
+    """The words and content stems of a question about a state with one value, such as a home; else ``None``."""
     asked = claim_frame.question_terms(request.question.without_times)
     return None if asked is None or asked[1].isdisjoint(claim_frame.single_verbs()) else asked
 
@@ -996,7 +998,7 @@ def _lift_asked_states(
     words: frozenset[str],
     telling: frozenset[str],
 ) -> list[ranking.Ranked]:
-    """The hits, and first the statements that begin with whom the question names, say all that it asks and held then.
+    """Put statements first that begin with the person in the question, have all its content words and held at its time.
 
     Events of that time have more of its words: "what did Mira do in November" is not where she lived.
     """

@@ -519,7 +519,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``.
+    """A staged ``same_as``: ``source`` is the new world, ``target`` the world that it may equal.
 
     ``because`` says in words what ``evidence`` and ``why`` say.
     """

@@ -406,7 +406,7 @@ def _stated_bases(
 ) -> Iterator[tuple[int, asof.SeenVersion, asof.SeenVersion | None, asof.Moment]]:
     """The bases of a version: node, version used, version valid when it was stated, and the moment it was stated for.
 
-    Whoever writes a version after its edges knows what holds by then.
+    The writer of a version that is later than its edges knows what is valid by then.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
     # Being derived from its own earlier version makes nothing stale: the later one holds.

@@ -574,7 +574,7 @@ class VisibleSnapshot:
         return [self._tuning_as_seen(one) for one in found]
 
     def guards(self) -> list[settings.Guard]:
-        """What is said of worlds inside about credentials and personal data."""
+        """The guards of worlds inside, for credentials and personal data."""
         known = settings.guards_known(self._snapshot.tables, self.place.moment.seq)
         return [each for each in known if not self.place.is_confined or self._is_inside(each.world)]
 

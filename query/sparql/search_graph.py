@@ -25,8 +25,7 @@ _Hit = TypeVar("_Hit")
 def search_lines(window: Window, text: str, lanes: Collection[str], missed: list[str]) -> Iterator[bytes]:
     """The graph of a search as lines of N-Triples, best first, by precisely what the window sees (laws 7 and 9).
 
-    It goes by ``lanes``: words, meaning, or both. Where no model gave the text as a vector, why not is put into
-    ``missed``.
+    It searches ``lanes``: words, meaning, or both. If no model can embed the text, the reason is added to ``missed``.
 
     ``wdb:score`` is the sum of the reciprocal ranks in both lanes (Cormack, Clarke and Büttcher 2009), ``wdb:words``
     the score by words (BM25), ``wdb:likeness`` the cosine with the nearest vector of the world. A world with neither a

@@ -134,7 +134,7 @@ class WorldDBStore(base.BaseStore):
     async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Serve pending batches until there are none left."""
         try:
-            # Whoever asks in the same turn of the loop is served together.
+            # Requests of the same turn of the loop are served together.
             await asyncio.sleep(0)
             while waiting := self._waiting.pop(loop, []):
                 for group in _group_without_conflicts(waiting):

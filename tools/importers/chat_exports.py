@@ -185,7 +185,7 @@ def _first_keys(head: bytes) -> set[str]:
             keys.add(key)
             cursor.value()
     except json_pieces.BrokenJson:
-        pass  # Cut off, or broken: whoever reads it says so.
+        pass  # Cut off or broken: the reader of the file reports it.
     return keys
 
 

@@ -1067,8 +1067,8 @@ _NO_NAME: Final = frozenset(("", "Fact"))
 def brief(answer: Memories | Recalled, writer: str) -> str:
     """Return a list of memories as lines: id, since when it holds, and what it says.
 
-    A line of a memory's own text that is not its first begins with ``|``, what else is told of it with ``-``, a way
-    over edges with ``~``, so that no memory can pass for another one or for words of the server. ``writer`` is the
+    The further lines of a memory's own text begin with ``|``, other facts about it with ``-``, a path of edges with
+    ``~``, so that no memory can pass for another one or for words of the server. ``writer`` is the
     author who is not named.
     """
     memories = {memory.id: memory for memory in answer.memories}
