@@ -263,9 +263,7 @@ NOTES = [
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored", "outside_before"),
     *("revision_never_valid", "later_never_valid", "members_remain", "members_ended", "now_stale"),
 ]
-CORRECTING = [
-    *("conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced", "revision_called_off"),
-]
+CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"]
 """Notes that histories have in which statements correct one another, and hardly any other."""
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
