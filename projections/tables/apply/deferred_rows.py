@@ -1,7 +1,7 @@
 """The new worlds and edges of one commit, whose rows are written later and many at once.
 
-Making rows one at a time costs several times as much as making columns of them with the loops in C; a load and a replay
-spend most of their time here. Next to nothing that is decided reads the rows that the same commit has just made. So
+Putting rows one at a time costs several times as much as putting columns of them; a load and a replay spend most of
+their time here. Next to nothing that is decided reads the rows that the same commit has just made. So
 :class:`DeferredRows` answers for them from memory, and writes them before anybody reads a table that they belong to, at
 the latest when the commit is rehashed.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain, compress, repeat
-from typing import Protocol
+from typing import Final, Protocol
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
@@ -27,6 +27,8 @@ Alias = tuple[int, bytes, str]
 
 Edge = tuple[ev.Linked, int, int, int, int]
 """A new edge with its type, source, target and home as numbers."""
+_TOGETHER: Final = 512
+"""So many edges are in the processor's caches still when they are gone through again."""
 
 
 def put_worlds(
@@ -38,7 +40,7 @@ def put_worlds(
     aliases: Sequence[Alias],
 ) -> None:
     """Put the rows of new lineages, but for those of the ``nodes`` table."""
-    # A column at a time: to turn thousands of rows at once takes four times as long.
+    # A column at a time: to turn thousands of rows at once takes several times as long.
     positions = [event.body for event in events]
     ids = list(map(blobs.blob_id, positions))
     bodies = list(map(blobs.body, positions))
@@ -65,33 +67,36 @@ def put_worlds(
 
 def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -> None:
     """Put the rows of new edges."""
-    events, codes = [edge[0] for edge in edges], [edge[1] for edge in edges]
-    sources, targets = [edge[2] for edge in edges], [edge[3] for edge in edges]
-    ids = [event.edge for event in events]
-    places = list(map(schema.EDGE_KEY.pack, sources, codes, numbers))
-    rows = map(
-        schema.EDGE.pack,
-        ids,
-        targets,
-        [edge[4] for edge in edges],
-        [event.source_version for event in events],
-        [event.target_version for event in events],
-        repeat(seq),
-        repeat(schema.LIVE),
-        [event.valid_from for event in events],
-        [event.valid_to for event in events],
-        repeat(0),
-        [event.details for event in events],
-        [event.handler_version for event in events],
-    )
+    ids, places, rows = list[bytes](), list[bytes](), list[bytes]()
+    back_places, back_rows = list[bytes](), list[bytes]()
+    place_of, row_of, source_of = schema.EDGE_KEY.pack, schema.EDGE.pack, schema.U64_U64.pack
+    # One edge after the other: of thousands each look at another field would read all of them into the caches anew.
+    for number, (event, code, source, target, home) in zip(numbers, edges, strict=True):
+        ids.append(event.edge)
+        places.append(place_of(source, code, number))
+        rows.append(
+            row_of(
+                event.edge,
+                target,
+                home,
+                event.source_version,
+                event.target_version,
+                seq,
+                schema.LIVE,
+                event.valid_from,
+                event.valid_to,
+                0,
+                event.details,
+                event.handler_version,
+            )
+        )
+        back_places.append(place_of(target, code, number))
+        back_rows.append(source_of(source, schema.LIVE))
+        if event.keyed:
+            tables.edge_keys.put(event.nonce, places[-1])
     tables.out.put_new(places, rows)
-    tables.back.put_new(
-        list(map(schema.EDGE_KEY.pack, targets, codes, numbers)), map(schema.U64_U64.pack, sources, repeat(schema.LIVE))
-    )
+    tables.back.put_new(back_places, back_rows)
     tables.edges.put_new(ids, places)
-    unique = [(event.nonce, place) for event, place in zip(events, places, strict=True) if event.keyed]
-    if unique:
-        tables.edge_keys.put_new([nonce for nonce, _ in unique], [place for _, place in unique])
 
 
 class CommitBlobs(Protocol):
@@ -225,9 +230,11 @@ class DeferredRows:
             nodes = range(self.next_node - len(created), self.next_node)
             put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
             self.pending_hashes.nodes_created(nodes)
-        if linked:
-            put_edges(self.tables, self.seq, linked, range(self.next_edge - len(linked), self.next_edge))
-            self.pending_hashes.edges_linked(linked)
+        first = self.next_edge - len(linked)
+        for begin in range(0, len(linked), _TOGETHER):
+            some = linked[begin : begin + _TOGETHER]
+            put_edges(self.tables, self.seq, some, range(first + begin, first + begin + len(some)))
+            self.pending_hashes.edges_linked(some)
 
     def put_name(self, node: int, digest: bytes, text: str | None) -> None:
         """Give a lineage a name from now on.
