@@ -175,13 +175,15 @@ class Applier(deferred_rows.DeferredRows):
             self.apply(event)
 
     def _link_all(self, events: list[ev.Linked]) -> None:
-        types = [event.type for event in events]
-        code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
-        sources = self.numbers([event.source for event in events])
-        targets = self.numbers([event.target for event in events])
-        homes = self.numbers([event.home for event in events])
         # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
-        self.link_all(list(zip(events, map(code_of.__getitem__, types), sources, targets, homes, strict=True)))
+        for begin in range(0, max(1, len(events)), deferred_rows.TOGETHER):
+            some = events[begin : begin + deferred_rows.TOGETHER]
+            types = [event.type for event in some]
+            code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
+            sources = self.numbers([event.source for event in some])
+            targets = self.numbers([event.target for event in some])
+            homes = self.numbers([event.home for event in some])
+            self.link_all(list(zip(some, map(code_of.__getitem__, types), sources, targets, homes, strict=True)))
 
     def _name_all(self, events: Sequence[ev.Named]) -> None:
         """Give new lineages their aliases, as far as names are looked for."""

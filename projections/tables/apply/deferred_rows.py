@@ -27,7 +27,7 @@ Alias = tuple[int, bytes, str]
 
 Edge = tuple[ev.Linked, int, int, int, int]
 """A new edge with its type, source, target and home as numbers."""
-_TOGETHER: Final = 512
+TOGETHER: Final = 512
 """So many edges are in the processor's caches still when they are gone through again."""
 
 
@@ -208,7 +208,7 @@ class DeferredRows:
         self.tables.deferred = self
 
     def link_all(self, edges: list[Edge]) -> None:
-        """As :meth:`link`, for all new edges of a commit; their rows are put."""
+        """As :meth:`link`, for many new edges; their rows are put."""
         for event, code, source, target, _ in edges:
             if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
@@ -231,8 +231,8 @@ class DeferredRows:
             put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
             self.pending_hashes.nodes_created(nodes)
         first = self.next_edge - len(linked)
-        for begin in range(0, len(linked), _TOGETHER):
-            some = linked[begin : begin + _TOGETHER]
+        for begin in range(0, len(linked), TOGETHER):
+            some = linked[begin : begin + TOGETHER]
             put_edges(self.tables, self.seq, some, range(first + begin, first + begin + len(some)))
             self.pending_hashes.edges_linked(some)
 
