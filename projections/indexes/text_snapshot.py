@@ -2,7 +2,7 @@
 
 A search can start on a worker thread before its hits are needed. Tantivy searches without holding the interpreter's
 lock, so with a second processor a recall waits only for the rest of the search. The answer is the same: where no thread
-is free, the caller searches when it needs the hits.
+is free, or the texts are few, the caller searches when it needs the hits.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ class SearchFuture(Generic[T]):
         if self._begun is not None and not self._begun.cancel():
             self._begun.exception()
 
+
+FEW_TEXTS: Final = 50_000
+"""So many texts are searched by the caller: 20,000 take it as long as it takes to hand the search to a thread, which
+takes time of its own."""
 
 TIE_ROOM: Final = 128
 """So many hits are fetched beyond the limit at first. With 32 one search in five saw no end of a tie, and was made
@@ -214,7 +218,7 @@ class TextView:
     def begin(
         self, search: TextSearch, corpus: fields.Counts | None = None, threads: Executor | None = None
     ) -> StartedSearch | PostFilteredSearch | SearchFuture[list[fields.TextHit]]:
-        """Start :meth:`find`, on a worker thread if there are any.
+        """Start :meth:`find`, on a worker thread if there are any and the texts are not few.
 
         Raises:
             IndexUnreadable: the folder is damaged; so does asking what was found.
@@ -229,6 +233,7 @@ class TextView:
         had = [term for term in terms if here[term]]
         if not had:
             return SearchFuture(None, list)
+        threads = None if self._searcher.num_docs < FEW_TEXTS else threads
         with raising_as(IndexUnreadable):
             scale: dict[Term, float] = {}
             if corpus is not None:

@@ -12,6 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import Turn, store
+from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.projections.indexes.tail import RetriedSearch
@@ -60,8 +61,9 @@ def test_a_search_of_a_damaged_index_is_done_again() -> None:
 
 
 def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
-    tmp_path: Path, threads: ThreadPoolExecutor
+    tmp_path: Path, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(text_snapshot, "FEW_TEXTS", 0)
     with worlddb.open(tmp_path / "store") as db:
         texts = db._reader.text
 
@@ -100,10 +102,23 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
         )
 
 
+def test_few_texts_are_searched_by_who_needs_their_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with worlddb.open(tmp_path / "store") as db, ThreadPoolExecutor(1) as pool:
+        db.create("Note", "garden", content="the garden gate " * 4_000)
+        assert db.catch_up()
+        for few, in_thread in ((2, False), (0, True)):
+            monkeypatch.setattr(text_snapshot, "FEW_TEXTS", few)
+            lane = PresentTextLane(db._reader.text, db.view().seq, pool)
+            lane.begin("gate", limit=5, through=lane.indexed)
+            assert bool(pool._threads) == in_thread
+            assert len(lane.search("gate", limit=5, through=lane.indexed)) == 1
+
+
 def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[Recall]] = []
     for processors in (1, 8):
         monkeypatch.setattr(store, "usable_processors", lambda processors=processors: processors)
+        monkeypatch.setattr(text_snapshot, "FEW_TEXTS", 0)
         with worlddb.open(tmp_path / "store") as db:
             if not found:
                 said = [Turn(text=f"The garden gate number {number} creaks.") for number in range(30)]
@@ -130,6 +145,7 @@ def test_a_process_that_may_run_on_one_processor_begins_nothing_in_another_threa
 def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They lived on until the handle was collected: of sixty that were closed, and still named, sixty threads."""
     monkeypatch.setattr(store, "usable_processors", lambda: 2)
+    monkeypatch.setattr(text_snapshot, "FEW_TEXTS", 0)
     before = set(threading.enumerate())
     with worlddb.open(tmp_path / "store") as db:
         db.create("Note", "garden", content="the garden gate " * 4_000)
@@ -144,8 +160,9 @@ def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypat
         db.view()
 
 
-def test_a_search_is_done_where_no_thread_can_be_had_any_more(tmp_path: Path) -> None:
+def test_a_search_is_done_where_no_thread_can_be_had_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the end of a program, and where a system allows no further thread, a pool refuses what it is given."""
+    monkeypatch.setattr(text_snapshot, "FEW_TEXTS", 0)
     with worlddb.open(tmp_path / "store") as db, ThreadPoolExecutor(1) as pool:
         db.create("Note", "garden", content="the garden gate " * 4_000)
         assert db.catch_up()
