@@ -52,12 +52,12 @@ def store(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "store"))
 
 
-def opened(store: Path) -> worlddb.Database:
+def open_store(store: Path) -> worlddb.Database:
     return worlddb.open(store, embedder=LetterCounts(), background=False)
 
 
 def node_of(store: Path) -> int:
-    with opened(store) as db, db._reader.snapshot() as snapshot:
+    with open_store(store) as db, db._reader.snapshot() as snapshot:
         (world,) = db.view().find(name=f"fact {HIDDEN}")
         node = snapshot.tables.node_of(bytes.fromhex(world.ref))
         assert node is not None
@@ -121,7 +121,7 @@ def skipped(store: Path) -> None:
     folder = store / "indexes" / "text"
     marker = TextIndex.open(folder).marker
     assert marker is not None
-    with opened(store) as db:
+    with open_store(store) as db:
         head = db.head().seq
         chain = db._reader.chain_at(head)
         assert chain is not None
@@ -156,14 +156,14 @@ EACH_ONCE = dict(zip(TEXT_HARMS, (*COVERS, *COVERS), strict=False))
 )
 def test_an_altered_text_index_is_told_by_every_check_and_mended(store: Path, harm: str, covered: str) -> None:
     if harm == "skipped":
-        with opened(store) as db:
+        with open_store(store) as db:
             db.create("Fact", "late", content="one more zither")
     TEXT_HARMS[harm](store)
     if covered == "without a witness":
         (store / "indexes" / "text" / ".witness").unlink()
     elif covered:
         forged(store)
-    with opened(store) as db:
+    with open_store(store) as db:
         for deep in (False, True):
             report = db.verify(deep=deep)
             assert not report.ok and report.first_bad_seq == 0
@@ -171,7 +171,7 @@ def test_an_altered_text_index_is_told_by_every_check_and_mended(store: Path, ha
             assert "worlddb rebuild text" in report.findings[0].problem
     told = {symptom.code: symptom for symptom in worlddb.diagnose(store).symptoms if symptom.wrong}
     assert told.keys() == {"index_damaged"} and told["index_damaged"].command.endswith("text")
-    with opened(store) as db:
+    with open_store(store) as db:
         if harm in ("deleted", "replaced"):
             (world,) = db.view().find(name=f"fact {HIDDEN}")
             assert any(world.ref[:12] in finding.problem for finding in report.findings)
@@ -184,7 +184,7 @@ def test_an_altered_text_index_is_told_by_every_check_and_mended(store: Path, ha
 def test_nothing_is_added_to_an_altered_text_index(store: Path, harm: str) -> None:
     TEXT_HARMS[harm](store)
     forged(store)
-    with opened(store) as db:
+    with open_store(store) as db:
         with db.batch() as tx:
             for number in range(TEXTS, TEXTS + 200):
                 tx.create("Fact", f"fact {number}", content=f"courier {number} rests", resolve=False)
@@ -196,7 +196,7 @@ def test_nothing_is_added_to_an_altered_text_index(store: Path, harm: str) -> No
 def test_an_index_whose_witness_was_not_written_is_no_damage(store: Path) -> None:
     """A process may end just between the two."""
     (store / "indexes" / "text" / ".witness").unlink()
-    with opened(store) as db:
+    with open_store(store) as db:
         assert db.verify().findings == () and db.verify(deep=True).findings == ()
     assert worlddb.diagnose(store).ok
 
@@ -248,7 +248,7 @@ def test_an_altered_vector_index_is_told_by_every_check_and_mended(
     store: Path, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     VECTOR_HARMS[harm](store)
-    with opened(store) as db:
+    with open_store(store) as db:
         for deep in (False, True):
             report = db.verify(deep=deep)
             assert not report.ok
@@ -257,7 +257,7 @@ def test_an_altered_vector_index_is_told_by_every_check_and_mended(
     told = {symptom.code for symptom in worlddb.diagnose(store).symptoms if symptom.wrong}
     assert told == {"index_damaged"}
     monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
-    with opened(store) as db:
+    with open_store(store) as db:
         db.rebuild("vectors")
         assert db.verify(deep=True).findings == ()
 
@@ -265,7 +265,7 @@ def test_an_altered_vector_index_is_told_by_every_check_and_mended(
 def test_nothing_is_added_to_an_altered_vector_index(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     turned(store)
     monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
-    with opened(store) as db:
+    with open_store(store) as db:
         with db.batch() as batch:
             for number in range(TEXTS, TEXTS + 60):
                 batch.create("Fact", f"fact {number}", content=f"courier {number} rests")

@@ -13,7 +13,9 @@ from worlddb.log.store.environment import Environment
 PROPOSAL, VERSION = 0x50, 0x43
 
 
-def told(store: Path, changes: list[tuple[bytes, bytes | None]], use: Callable[[worlddb.Database], object]) -> bool:
+def raises_damage(
+    store: Path, changes: list[tuple[bytes, bytes | None]], use: Callable[[worlddb.Database], object]
+) -> bool:
     """Use a changed copy of a store; true if that raised ``DamagedStore``. Any other error but a typed one fails."""
     damaged = forge.copy_store(store, store.with_name("damaged"))
     forge.rewrite(damaged, changes)
@@ -42,7 +44,7 @@ def test_a_shortened_row_of_a_proposal_is_told_by_an_export(tmp_path: Path) -> N
     rows = of_table(store, PROPOSAL)
     assert rows
     for use in (lambda db: db.export(None, bundle, overwrite=True), lambda db: db.check_world(None)):
-        assert any(told(store, [(key, value[:-1])], use) for key, value in rows)
+        assert any(raises_damage(store, [(key, value[:-1])], use) for key, value in rows)
 
 
 def test_exchanged_rows_of_versions_are_told_by_reads(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_exchanged_rows_of_versions_are_told_by_reads(tmp_path: Path) -> None:
     rows = of_table(store, VERSION)
     pairs = [(one, other) for one in rows for other in rows if one < other and one[1] != other[1]]
     found = [
-        told(store, [(one[0], other[1]), (other[0], one[1])], lambda db: db.view().recall("tea coffee"))
+        raises_damage(store, [(one[0], other[1]), (other[0], one[1])], lambda db: db.view().recall("tea coffee"))
         for one, other in pairs
     ]
     assert any(found)

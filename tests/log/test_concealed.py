@@ -37,7 +37,7 @@ SECRETS = [
 """The middle of each must not be shown."""
 
 
-def told(secret: str) -> str:
+def secret_fragment(secret: str) -> str:
     """What would give a secret away: more of it than a mark."""
     return secret.rpartition(":")[2][-12:-4] if "://" in secret else secret[-16:-6]
 
@@ -75,7 +75,7 @@ def test_an_error_raised_for_another_reason_does_not_repeat_a_credential(tmp_pat
                 with pytest.raises(worlddb.WorldDBError) as raised:
                     call()
                 shown = f"{raised.value} {raised.value.details} {raised.value!r}"
-                assert told(secret) not in shown, (number, shown)
+                assert secret_fragment(secret) not in shown, (number, shown)
 
 
 def test_every_kind_of_credential_is_concealed_also_where_it_is_cut_off() -> None:
@@ -96,7 +96,7 @@ def test_the_second_half_of_a_credential_that_a_line_end_breaks_is_concealed_too
     for secret in SECRETS:
         for cut in range(secret.rindex(":") + 2 if "://" in secret else 8, len(secret) - 8):
             broken = secret[:cut] + end + secret[cut:]
-            shown = told(secret) if "://" not in secret else secret.rpartition(":")[2][:-6]
+            shown = secret_fragment(secret) if "://" not in secret else secret.rpartition(":")[2][:-6]
             for before in ("", "x ", "a word\n"):
                 for text in (
                     f"There is no {before}{broken}",
@@ -139,14 +139,14 @@ def test_neither_mcp_nor_the_command_line_nor_an_agent_s_function_repeats_one(
         for name, given in calls:
             with pytest.raises((ToolError, MCPError)) as raised:
                 anyio.run(server.call_tool, name, given)
-            assert told(GITHUB) not in str(raised.value), name
+            assert secret_fragment(GITHUB) not in str(raised.value), name
         answer = anyio.run(server.call_tool, "memory_recall", {"query": "x", "user_id": GITHUB})
-        assert told(GITHUB) not in str(answer)
-        assert told(GITHUB) not in functions.call(db, GITHUB, {})
-        assert told(GITHUB) not in functions.call(db, "recall", {GITHUB: 1})
+        assert secret_fragment(GITHUB) not in str(answer)
+        assert secret_fragment(GITHUB) not in functions.call(db, GITHUB, {})
+        assert secret_fragment(GITHUB) not in functions.call(db, "recall", {GITHUB: 1})
     for words in (["show", GITHUB], ["recall", "x", "--valid", GITHUB], [GITHUB], ["show", "x", f"--{GITHUB}"]):
         assert main(["--store", str(path), *words]) != 0
         printed = capsys.readouterr()
-        assert told(GITHUB) not in printed.out + printed.err, words
+        assert secret_fragment(GITHUB) not in printed.out + printed.err, words
     record = logging.LogRecord("worlddb", logging.ERROR, "", 1, "failed with %s", (GITHUB,), None)
-    assert told(GITHUB) not in access_log.SafeFormatter().format(record)
+    assert secret_fragment(GITHUB) not in access_log.SafeFormatter().format(record)

@@ -37,12 +37,12 @@ def upgraded(number: int | str, folder: Path) -> Path:
     return store
 
 
-def told(number: int | str, of: str = "") -> Any:
+def frozen_answers(number: int | str, of: str = "") -> Any:
     name = number if isinstance(number, str) else f"format-{number}"
     return json.loads((HERE / f"{name}{of}.json").read_text(encoding="utf-8"))
 
 
-def opened(folder: Path) -> Database:
+def open_store(folder: Path) -> Database:
     return worlddb.open(folder, create=False, author="later", embedder=None)
 
 
@@ -53,9 +53,9 @@ def test_there_is_a_frozen_store_of_every_format_and_each_is_small() -> None:
 
 @pytest.mark.parametrize("name", STORES)
 def test_a_frozen_store_answers_as_it_did_at_every_commit_and_verifies(name: str, tmp_path: Path) -> None:
-    with opened(upgraded(name, tmp_path / "store")) as db:
-        assert json.loads(json.dumps(answers(db))) == told(name)
-        assert moments(db) == told(name, "-moments")
+    with open_store(upgraded(name, tmp_path / "store")) as db:
+        assert json.loads(json.dumps(answers(db))) == frozen_answers(name)
+        assert moments(db) == frozen_answers(name, "-moments")
         assert db.verify().ok
 
 
@@ -70,7 +70,7 @@ def test_the_frozen_stores_hold_events_of_every_kind() -> None:
 def log(name: str) -> list[worlddb.Entry]:
     with (
         tempfile.TemporaryDirectory(prefix="worlddb-test-") as folder,
-        opened(upgraded(name, Path(folder) / "store")) as db,
+        open_store(upgraded(name, Path(folder) / "store")) as db,
     ):
         return list(db.log())
 
@@ -80,25 +80,25 @@ def test_a_frozen_store_of_the_first_release_waits_for_its_upgrade(number: int, 
     store = thawed(number, tmp_path / "store")
     before = (store / "data.mdb").read_bytes()
     with pytest.raises(OlderTables, match="layout 3") as refused:
-        opened(store)
+        open_store(store)
     assert "worlddb upgrade" in refused.value.remedy
     assert (store / "data.mdb").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", STORES)
 def test_a_frozen_store_is_derived_again_from_its_log_alone(name: str, tmp_path: Path) -> None:
-    with opened(upgraded(name, tmp_path / "store")) as db:
-        assert db.rebuild("tables").root == told(name)["head"][2]
+    with open_store(upgraded(name, tmp_path / "store")) as db:
+        assert db.rebuild("tables").root == frozen_answers(name)["head"][2]
         assert db.verify(deep=True).ok
-        assert json.loads(json.dumps(answers(db))) == told(name)
-        assert moments(db) == told(name, "-moments")
+        assert json.loads(json.dumps(answers(db))) == frozen_answers(name)
+        assert moments(db) == frozen_answers(name, "-moments")
         assert db.replay(tmp_path / "copy").matches_recorded
-        assert db.backup(tmp_path / "backup").root == told(name)["head"][2]
+        assert db.backup(tmp_path / "backup").root == frozen_answers(name)["head"][2]
 
 
 @pytest.mark.parametrize("number", FORMATS)
 def test_a_frozen_store_is_written_to(number: int, tmp_path: Path) -> None:
-    with opened(upgraded(number, tmp_path / "store")) as db:
+    with open_store(upgraded(number, tmp_path / "store")) as db:
         before = db.head()
         known = db.create("Topic", "Search team", key="team")
         assert known.events == 0, "the keys of then are the keys of now"
@@ -107,7 +107,7 @@ def test_a_frozen_store_is_written_to(number: int, tmp_path: Path) -> None:
         refused = db.create("Note", "x", content="to be erased")
         assert isinstance(refused.outcome, worlddb.Refused) and refused.outcome.code == "forbidden_text"
         db.erase(made, reason="request 8")
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         assert db.head().seq == before.seq + 3 and db.verify().ok
         assert db.rebuild("tables").root == db.head().root and db.verify(deep=True).ok
         assert db.verify(head=db.checkpoint(seq=before.seq)).head == "holds"
@@ -134,7 +134,7 @@ def test_a_damaged_frozen_store_is_told_and_no_changed_byte_of_its_log_is_missed
         folder.mkdir()
         (folder / "data.mdb").write_bytes(whole[:at] + bytes([whole[at] ^ 0x20]) + whole[at + 1 :])
         try:
-            with opened(folder) as db:
+            with open_store(folder) as db:
                 found += not db.verify().ok
         except (DamagedStore, worlddb.NotAStore, worlddb.NewerFormat, worlddb.UnavailableError):
             found += 1
@@ -143,7 +143,7 @@ def test_a_damaged_frozen_store_is_told_and_no_changed_byte_of_its_log_is_missed
     cut.mkdir()
     (cut / "data.mdb").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DamagedStore):
-        opened(cut)
+        open_store(cut)
 
 
 def places(whole: bytes, word: bytes) -> list[int]:

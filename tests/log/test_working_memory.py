@@ -32,7 +32,7 @@ def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
         yield opened
 
 
-def said(db: Database, session: str = "s", **scope: str) -> list[str]:
+def buffered_texts(db: Database, session: str = "s", **scope: str) -> list[str]:
     return [each.content for each in db.working.get(session=session, **scope)]  # type: ignore[arg-type]
 
 
@@ -53,17 +53,23 @@ def test_a_buffer_is_seen_in_its_own_scope_alone(db: Database) -> None:
     scopes = [{}, {"user": "ana"}, {"project": "ana"}, {"context": "ana"}, {"user": "ana", "project": "p"}]
     for scope in scopes:
         db.working.add(repr(scope), session="s", role="tool", **scope)  # type: ignore[arg-type]
-    assert [said(db, **scope) for scope in scopes] == [[repr(scope)] for scope in scopes]
-    assert said(db, "another") == []
+    assert [buffered_texts(db, **scope) for scope in scopes] == [[repr(scope)] for scope in scopes]
+    assert buffered_texts(db, "another") == []
     assert db.working.get(session="s")[0].role == "tool"
     assert db.working.clear(user="ana") == 2
-    assert [said(db, **scope) for scope in scopes] == [["{}"], [], ["{'project': 'ana'}"], ["{'context': 'ana'}"], []]
+    assert [buffered_texts(db, **scope) for scope in scopes] == [
+        ["{}"],
+        [],
+        ["{'project': 'ana'}"],
+        ["{'context': 'ana'}"],
+        [],
+    ]
 
 
 def test_the_oldest_go_beyond_so_many_and_their_bytes_with_the_next_sweep(db: Database) -> None:
     for number in range(60):
         assert db.working.add(f"the message number {number}.", session="s") == min(number + 1, 50)
-    assert said(db)[0] == "the message number 10."
+    assert buffered_texts(db)[0] == "the message number 10."
     assert [each.content[-3:] for each in db.working.get(session="s", last=2)] == ["58.", "59."]
     assert db.working.sweep() == 0
     assert not in_files(db.path, "the message number 9.") and in_files(db.path, "the message number 10.")
@@ -73,9 +79,9 @@ def test_what_has_passed_its_time_is_in_no_answer_and_in_no_file(db: Database, c
     db.working.add("gone in an hour, all of it", session="s")
     db.working.add("gone in a minute", session="s", ttl=60)
     clock.advance(HOUR - 1)
-    assert said(db) == ["gone in an hour, all of it"]
+    assert buffered_texts(db) == ["gone in an hour, all of it"]
     clock.advance(1)
-    assert said(db) == []
+    assert buffered_texts(db) == []
     assert in_files(db.path, "gone in")
     assert db.working.sweep() == 2
     assert not in_files(db.path, "gone in")
@@ -105,7 +111,7 @@ def test_the_next_opening_removes_it(tmp_path: Path, clock: ManualClock) -> None
     clock.advance(HOUR)
     with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
         assert not in_files(tmp_path, "gone in")
-        assert said(db) == ["stays for two"]
+        assert buffered_texts(db) == ["stays for two"]
 
 
 def test_it_is_in_no_hash_log_backup_or_export_and_only_its_owner_reads_it(tmp_path: Path, db: Database) -> None:
@@ -126,7 +132,7 @@ def test_an_erasure_reaches_it(db: Database) -> None:
     for text in ("Ana lives in Porto.", "I heard: Ana lives in Porto. Really.", "Ana has a dog."):
         db.working.add(text, session="s")
     db.erase(note, reason="request 7")
-    assert said(db) == ["Ana has a dog."]
+    assert buffered_texts(db) == ["Ana has a dog."]
     assert not in_files(db.path, "lives in Porto")
 
 
@@ -138,7 +144,7 @@ def test_an_erasure_reaches_what_says_its_texts_otherwise_and_what_was_said_besi
     for text in gone + kept:
         db.working.add(text, session="s")
     db.erase(note, reason="request 9")
-    assert said(db) == kept
+    assert buffered_texts(db) == kept
     assert not [text for text in gone if in_files(db.path / "working", text)]
 
 
@@ -147,9 +153,9 @@ def test_a_message_goes_at_the_latest_when_the_clock_has_gone_back_by_its_time(
 ) -> None:
     db.working.add("said by a clock that was ahead", session="s", ttl=60)
     clock.value -= 59_000_000
-    assert len(said(db)) == 1
+    assert len(buffered_texts(db)) == 1
     clock.value -= 30 * 24 * HOUR
-    assert said(db) == []
+    assert buffered_texts(db) == []
     db.working.sweep()
     assert not in_files(db.path, "said by a clock")
 
@@ -161,7 +167,7 @@ def test_a_forgotten_user_has_no_buffer(db: Database) -> None:
     db.working.add("mine is 4712", session="s", user="bob")
     assert db.forget_user("user:ana", reason="request 8")
     memory.close()
-    assert (said(db, user="ana"), said(db, user="bob")) == ([], ["mine is 4712"])
+    assert (buffered_texts(db, user="ana"), buffered_texts(db, user="bob")) == ([], ["mine is 4712"])
     assert not in_files(db.path, "4711")
 
 
@@ -177,7 +183,7 @@ def test_messages_are_guarded(db: Database) -> None:
     db.guard(credentials="off", personal="enforce", world=home)
     db.working.add(f"{TOKEN} of ana@example.org", session="s", world=home)
     db.working.add("ana@example.org", session="s")
-    assert said(db) == [f"{TOKEN} of [email]", "ana@example.org"]
+    assert buffered_texts(db) == [f"{TOKEN} of [email]", "ana@example.org"]
 
 
 def test_processes_share_a_buffer_while_it_is_rewritten(tmp_path: Path) -> None:
@@ -198,7 +204,7 @@ def test_processes_share_a_buffer_while_it_is_rewritten(tmp_path: Path) -> None:
             db.working.add("passing", session="t")
             db.working.clear(session="t")
         assert [each.wait(60) for each in others] == [0, 0]
-        told = said(db)
+        told = buffered_texts(db)
         assert told[0] == "from here" and len(told) == 1 + 2 * 199
         for name in ("a", "b"):
             assert [each for each in told if each[0] == name] == [f"{name} {n}" for n in range(1, 200)]
@@ -224,7 +230,7 @@ def test_a_message_that_waits_while_its_buffers_are_rewritten_twice_is_kept(
 
     monkeypatch.setattr(held, "_current_env", rewritten_meanwhile)
     db.working.add("second", session="s")
-    assert rewritten and said(db) == ["first", "second"]
+    assert rewritten and buffered_texts(db) == ["first", "second"]
 
 
 def test_buffers_that_cannot_be_opened_for_another_reason_are_left_as_they_are(
@@ -237,7 +243,7 @@ def test_buffers_that_cannot_be_opened_for_another_reason_are_left_as_they_are(
         db = worlddb.open(tmp_path / "store", embedder=None)
         with pytest.raises(worlddb.UnavailableError, match="Too many open files"):
             db.working.get(session="s")
-    assert said(db) == ["kept"]
+    assert buffered_texts(db) == ["kept"]
     db.close()
 
 
@@ -251,9 +257,9 @@ def test_what_a_power_failure_left_is_begun_anew(tmp_path: Path) -> None:
     (data,) = (tmp_path / "store" / "working").rglob("data.mdb")
     data.write_bytes(b"\xff" * 8192)
     with worlddb.open(tmp_path / "store", embedder=None) as db:
-        assert said(db) == []
+        assert buffered_texts(db) == []
         db.working.add("kept", session="s")
-        assert said(db) == ["kept"]
+        assert buffered_texts(db) == ["kept"]
 
 
 def test_wrong_values_are_typed_errors(db: Database) -> None:
@@ -267,7 +273,7 @@ def test_wrong_values_are_typed_errors(db: Database) -> None:
         db.working.add("guarded by nobody", session="s", world="nope")
     with pytest.raises(worlddb.LimitExceeded):
         db.working.add("x" * 300_000, session="s")
-    assert said(db) == []
+    assert buffered_texts(db) == []
 
 
 def test_the_command_line_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,7 +305,7 @@ def test_a_user_of_whom_only_buffers_know_is_forgotten_too(
     assert not in_files(db.path, "of ana") and not in_files(db.path, "of bob") and in_files(db.path, "of eve")
     run = LocalRunner(capsys, db.path)
     assert "to be removed: 1 message" in run("forget-user", "eve", "--dry-run").out
-    assert said(db, user="eve")
+    assert buffered_texts(db, user="eve")
     assert run.json("forget-user", "eve", "--reason", "request 11")["messages"] == 1
     assert not in_files(db.path, "4711")
     assert run("forget-user", "eve", "--reason", "request 11").code != 0
@@ -308,13 +314,13 @@ def test_a_user_of_whom_only_buffers_know_is_forgotten_too(
 def test_a_memory_has_the_buffer_of_its_user_and_session_guarded_as_their_world_is(db: Database) -> None:
     memory = worlddb.memory(db, user="ana", session="s")
     memory.working.add("ana@example.org asks")
-    assert said(db, user="ana") == ["ana@example.org asks"]
+    assert buffered_texts(db, user="ana") == ["ana@example.org asks"]
     memory.add("I have a dog.")
     db.guard(personal="enforce", world=db.view().worlds_of_user("ana")[0].ref)
     memory.working.add("bob@example.org asks", role="assistant")
     assert [each.content for each in memory.working.get(last=1)] == ["[email] asks"]
     assert worlddb.memory(db, user="bob", session="s").working.get() == ()
-    assert memory.working.clear() == 2 and said(db, user="ana") == []
+    assert memory.working.clear() == 2 and buffered_texts(db, user="ana") == []
 
 
 def test_tools_of_working_memory_are_those_of_one_world_where_one_is_served(db: Database) -> None:

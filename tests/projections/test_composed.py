@@ -187,10 +187,10 @@ class Following:
                 self.followed.advance(tables, anchors, events, moment)
             anew = Composition(self.pool)
             anew.fill(tables, anchors, nodes, moment)
-        assert told(self.followed) == told(anew)
+        assert vector_bytes(self.followed) == vector_bytes(anew)
 
 
-def told(composition: Composition) -> dict[int, bytes | None]:
+def vector_bytes(composition: Composition) -> dict[int, bytes | None]:
     return {node: None if each is None else each.tobytes() for node, each in composition.effective.items()}
 
 
@@ -263,11 +263,11 @@ def test_a_hundred_recompositions_of_what_did_not_change_change_nothing(db: Data
         for pool in POOLS.values():
             composition = Composition(pool)
             composition.fill(tables, anchors, nodes, moment)
-            first, once = told(composition), composition.composed
+            first, once = vector_bytes(composition), composition.composed
             assert once == len(first) == 4
             for _ in range(100):
                 composition.advance(tables, anchors, events, moment)
-                assert told(composition) == first
+                assert vector_bytes(composition) == first
             assert composition.composed == 101 * once
 
 

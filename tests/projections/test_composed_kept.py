@@ -36,14 +36,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def opened(folder: Path) -> Database:
+def open_store(folder: Path) -> Database:
     return worlddb.open(folder, embedder=LetterCounts(), clock=worlddb.ManualClock())
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     folder = tmp_path / "store"
-    with opened(folder) as db:
+    with open_store(folder) as db:
         for number in range(WORLDS):
             world = db.create("Topic", f"world {number}", content="abc"[number % 3 :], valid_from=0)
             for letter in "abcde"[number % 5 :]:
@@ -54,33 +54,33 @@ def store(tmp_path: Path) -> Path:
     return folder
 
 
-def asked(db: Database, *, valid: str = "2030-01-01") -> list[tuple[str, float]]:
+def query_scores(db: Database, *, valid: str = "2030-01-01") -> list[tuple[str, float]]:
     found = db.view(valid=valid).query(text="abc", composed="attention", k=WORLDS).run()
     return [(ref, found.scores[ref]) for ref in found.refs]
 
 
 def bits(db: Database, *, valid: str = "2030-01-01") -> dict[int, bytes]:
     """The effective vectors that the handle holds."""
-    asked(db, valid=valid)
+    query_scores(db, valid=valid)
     held = db._reader._composed[1, "attention"]._composition
     assert held is not None
     return {node: b"" if vector is None else vector.tobytes() for node, vector in held.effective.items()}
 
 
-def anew(store: Path, *, valid: str = "2030-01-01") -> dict[int, bytes]:
+def recomputed_bits(store: Path, *, valid: str = "2030-01-01") -> dict[int, bytes]:
     """The same, by a handle that finds nothing on the disk."""
-    with opened(store) as db:
+    with open_store(store) as db:
         db._reader.forget_composed()
         return bits(db, valid=valid)
 
 
 def test_another_process_goes_on_from_what_was_kept(store: Path, counted: list[int]) -> None:
-    with opened(store) as db:
+    with open_store(store) as db:
         first = bits(db)
     assert (store / KEPT / "composed.npz").exists()
     assert len(counted) == WORLDS
     counted.clear()
-    with opened(store) as db:
+    with open_store(store) as db:
         assert bits(db) == first
         assert counted == []
         world = db.view().find(name="world 2")[0]
@@ -90,17 +90,17 @@ def test_another_process_goes_on_from_what_was_kept(store: Path, counted: list[i
         assert changed != first and len(counted) == 1
         # A note begins in 2031: that changes its world by itself.
         assert bits(db, valid="2032-01-01") != changed
-    assert anew(store, valid="2032-01-01") == bits(opened(store), valid="2032-01-01")
+    assert recomputed_bits(store, valid="2032-01-01") == bits(open_store(store), valid="2032-01-01")
 
 
 def test_what_is_kept_of_a_later_time_is_not_used_for_an_earlier_one(store: Path, counted: list[int]) -> None:
-    with opened(store) as db:
+    with open_store(store) as db:
         bits(db, valid="2032-01-01")
     counted.clear()
-    with opened(store) as db:
+    with open_store(store) as db:
         found = bits(db)
         assert len(counted) == WORLDS
-    assert found == anew(store)
+    assert found == recomputed_bits(store)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_is_kept_of_a_later_time_is_not_used_for_an_earlier_one(store: Path
 def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
     store: Path, counted: list[int], damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(store) as db:
+    with open_store(store) as db:
         first = bits(db)
         secret = db._reader._secret
     file = store / KEPT / "composed.npz"
@@ -136,13 +136,13 @@ def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
             store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension, secret
         )
     counted.clear()
-    with opened(store) as db:
+    with open_store(store) as db:
         assert bits(db) == first
     assert len(counted) == WORLDS
 
 
 def test_an_erasure_deletes_what_was_kept_and_nobody_writes_it_again(store: Path, tmp_path: Path) -> None:
-    with opened(store) as other, opened(store) as db:
+    with open_store(store) as other, open_store(store) as db:
         bits(db)
         held = other._reader.composed(1, LetterCounts.dimension, "attention")
         bits(other)
@@ -154,11 +154,11 @@ def test_an_erasure_deletes_what_was_kept_and_nobody_writes_it_again(store: Path
         assert not (store / KEPT / "composed.npz").exists()
         after = bits(other)
         assert after == bits(db)
-    assert after == anew(store)
+    assert after == recomputed_bits(store)
 
 
 def test_a_rebuild_of_the_vectors_and_the_end_of_a_space_delete_what_was_kept(store: Path) -> None:
-    with opened(store) as db:
+    with open_store(store) as db:
         bits(db)
         db.rebuild("vectors")
         assert not (store / KEPT).exists()
@@ -174,15 +174,15 @@ def test_what_cannot_be_written_is_answered_all_the_same(store: Path, monkeypatc
         raise OSError("no room")
 
     monkeypatch.setattr(composed_vectors, "write", full)
-    with opened(store) as db:
-        assert len(asked(db)) == WORLDS
+    with open_store(store) as db:
+        assert len(query_scores(db)) == WORLDS
     assert not (store / KEPT / "composed.npz").exists()
 
 
 def test_little_that_was_composed_is_not_written(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", WORLDS + 1)
-    with opened(store) as db:
-        assert len(asked(db)) == WORLDS
+    with open_store(store) as db:
+        assert len(query_scores(db)) == WORLDS
     assert not (store / KEPT).exists()
 
 
@@ -201,8 +201,8 @@ def test_composed_embeddings_that_were_altered_and_sealed_anew_are_found_by_the_
 ) -> None:
     """No check compared them: whoever has the store's secret could hide a world from questions about its contents."""
     monkeypatch.setattr(installation, "CHECKS", ())
-    with opened(store) as db:
-        first = asked(db)
+    with open_store(store) as db:
+        first = query_scores(db)
         assert db.verify(deep=True).findings == ()
         db.create("Topic", "later", content="abc", world=first[0][0], valid_from=0)
         assert db.verify(deep=True).findings == (), "also of a moment that is past"
@@ -219,17 +219,17 @@ def test_composed_embeddings_that_were_altered_and_sealed_anew_are_found_by_the_
     }
     for what, forged in altered.items():
         composed_vectors.write(store / KEPT, forged, LetterCounts.dimension, secret)
-        with opened(store) as db:
+        with open_store(store) as db:
             (finding,) = db.verify(deep=True).findings
             assert "composed embeddings of space 1" in finding.problem, what
             assert "rebuild vectors" in finding.problem and db.verify().ok
         told = [each for each in worlddb.diagnose(store, deep=True).symptoms if each.wrong]
         assert "index_damaged" in {symptom.code for symptom in told}
-    with opened(store) as db:
+    with open_store(store) as db:
         db.rebuild("vectors")
-        assert db.verify(deep=True).findings == () and [ref for ref, _ in asked(db)][:1]
+        assert db.verify(deep=True).findings == () and [ref for ref, _ in query_scores(db)][:1]
     composed_vectors.write(store / KEPT, altered["a vector"], LetterCounts.dimension, b"x" * 32)
-    with opened(store) as db:
+    with open_store(store) as db:
         assert "were altered" in str(db.verify(deep=True).findings), "it answers nothing, and is told"
         db.rebuild("vectors")
         assert db.verify(deep=True).findings == ()

@@ -26,7 +26,7 @@ def every_text_is_a_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
 
 
-def told(path: Path) -> Log:
+def make_log(path: Path) -> Log:
     """A log whose texts are in an index of two segments below ``path``."""
     log = Log()
     texts = follower(path, log)
@@ -69,7 +69,7 @@ HARMS: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_whatever_happens_to_a_file_reads_go_on_and_the_index_recovers(harm: str, tmp_path: Path) -> None:
-    log = told(tmp_path / "whole")
+    log = make_log(tmp_path / "whole")
     expected = list(range(1, DAYS + 1))
     for number in range(len(files_of(tmp_path / "whole"))):
         path = tmp_path / str(number)
@@ -104,7 +104,7 @@ def test_a_document_that_lost_what_it_is_of_is_damage_and_not_an_error_of_a_read
 
 
 def test_a_flipped_bit_is_found_by_its_checksum(tmp_path: Path) -> None:
-    told(tmp_path)
+    make_log(tmp_path)
     folder = index_folder(tmp_path)
     assert damaged_files(folder) == []
     for file in files_of(tmp_path):
@@ -118,7 +118,7 @@ def test_a_flipped_bit_is_found_by_its_checksum(tmp_path: Path) -> None:
 
 
 def test_a_flipped_bit_anywhere_fails_no_read(tmp_path: Path) -> None:
-    log = told(tmp_path / "whole")
+    log = make_log(tmp_path / "whole")
     for number, whole in enumerate(files_of(tmp_path / "whole")):
         size = whole.stat().st_size
         for at in range(0, size, max(1, size // 4)):
@@ -130,7 +130,7 @@ def test_a_flipped_bit_anywhere_fails_no_read(tmp_path: Path) -> None:
 
 
 def test_rebuilding_mends_what_only_the_checksums_see(tmp_path: Path) -> None:
-    log = told(tmp_path)
+    log = make_log(tmp_path)
     postings = next(file for file in files_of(tmp_path) if file.suffix == ".idx")
     flip(postings, postings.stat().st_size // 3)
     texts = follower(tmp_path, log)
@@ -144,7 +144,7 @@ def test_rebuilding_mends_what_only_the_checksums_see(tmp_path: Path) -> None:
 def test_a_foreign_folder_counts_as_empty_and_is_made_anew(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = told(tmp_path / "whole")
+    log = make_log(tmp_path / "whole")
     folder = index_folder(tmp_path)
     folder.parent.mkdir(parents=True)
     if damage == "a file":
@@ -172,7 +172,7 @@ def test_a_foreign_folder_counts_as_empty_and_is_made_anew(
 
 
 def test_opening_a_damaged_folder_changes_nothing_in_it(tmp_path: Path) -> None:
-    told(tmp_path)
+    make_log(tmp_path)
     folder = index_folder(tmp_path)
     (folder / "meta.json").write_text("{")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -182,7 +182,7 @@ def test_opening_a_damaged_folder_changes_nothing_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gone", ["indexes", "indexes/text"])
 def test_a_folder_deleted_while_open_breaks_no_read(gone: str, tmp_path: Path) -> None:
-    log = told(tmp_path)
+    log = make_log(tmp_path)
     texts, other = follower(tmp_path, log), follower(tmp_path, log)
     expected = list(range(1, DAYS + 1))
     for each in (texts, other):
@@ -198,7 +198,7 @@ def test_a_folder_deleted_while_open_breaks_no_read(gone: str, tmp_path: Path) -
 
 
 def test_a_folder_deleted_in_the_middle_of_a_batch_breaks_no_read(tmp_path: Path) -> None:
-    log = told(tmp_path)
+    log = make_log(tmp_path)
     log.add(*["boston once more"] * 600)
     feed = log.feed
 
@@ -222,7 +222,7 @@ def test_resetting_takes_along_what_a_process_makes_that_is_just_opening_the_fol
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tantivy makes a lock file also to read, and a folder that is not empty stays: an erasure was not finished."""
-    told(tmp_path)
+    make_log(tmp_path)
     files = index_folder(tmp_path)
     rmdir = os.rmdir
     met: list[str] = []

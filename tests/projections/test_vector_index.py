@@ -59,7 +59,7 @@ def query(seed: int) -> Any:
     return found / np.linalg.norm(found)
 
 
-def found(index: VectorFollower, asked: Any, head: int, limit: int, nodes: set[int] | None = None) -> list[int]:
+def found_nodes(index: VectorFollower, asked: Any, head: int, limit: int, nodes: set[int] | None = None) -> list[int]:
     return [hit.node for hit in index.find(asked, head=head, limit=limit, nodes=nodes)]
 
 
@@ -72,12 +72,12 @@ def test_a_search_finds_the_nearest_with_and_without_a_base(tmp_path: Path, shor
     log = Recorded(500)
     index = follower(tmp_path, log)
     wanted = log.best(query(2), 10)
-    assert found(index, query(2), 500, 10) == wanted
+    assert found_nodes(index, query(2), 500, 10) == wanted
     assert index.checkpoint() == 0
     assert index.catch_up(500)
     assert index.checkpoint() == 500
-    assert found(index, query(2), 500, 10) == wanted
-    assert found(follower(tmp_path, log), query(2), 500, 10) == wanted
+    assert found_nodes(index, query(2), 500, 10) == wanted
+    assert found_nodes(follower(tmp_path, log), query(2), 500, 10) == wanted
 
 
 def test_what_came_after_the_base_is_searched_with_it(tmp_path: Path, short_tails: None) -> None:
@@ -86,7 +86,7 @@ def test_what_came_after_the_base_is_searched_with_it(tmp_path: Path, short_tail
     index.find(query(1), head=300, limit=1)
     assert index.catch_up(300)
     for seed in range(5):
-        assert found(index, query(seed), 500, 10) == log.best(query(seed), 10)
+        assert found_nodes(index, query(seed), 500, 10) == log.best(query(seed), 10)
     pairs = [(log.node(seq), 1) for seq in (1, 299, 301, 500)]
     scores = index.scores(query(3), [*pairs, (4, 9)], head=500)
     assert list(scores) and set(scores) == set(pairs)
@@ -102,8 +102,8 @@ def test_a_filter_by_worlds_is_exact_whatever_it_leaves(tmp_path: Path, short_ta
     index.catch_up(300)
     for share in (1, 2, 10, 100, 400):
         nodes = {log.node(seq) for seq in range(1, 401) if seq % share == 0}
-        assert found(index, query(share), 400, 10, nodes) == log.best(query(share), 10, nodes)
-    assert found(index, query(1), 400, 10, set()) == []
+        assert found_nodes(index, query(share), 400, 10, nodes) == log.best(query(share), 10, nodes)
+    assert found_nodes(index, query(1), 400, 10, set()) == []
 
 
 def test_an_opened_base_is_not_read_from_the_log_again(tmp_path: Path, short_tails: None) -> None:
@@ -129,7 +129,7 @@ def test_a_base_that_cannot_be_read_is_left_aside_and_made_anew(
     else:
         path.write_bytes({"torn": held[: len(held) // 2], "empty": b"", "other": b"{}" * 100}[damage])
     index = follower(tmp_path, log)
-    assert found(index, query(1), 200, 10) == log.best(query(1), 10)
+    assert found_nodes(index, query(1), 200, 10) == log.best(query(1), 10)
     assert index.catch_up(200)
     assert follower(tmp_path, log).checkpoint() == 200
 
@@ -137,9 +137,9 @@ def test_a_base_that_cannot_be_read_is_left_aside_and_made_anew(
 def test_a_base_of_another_store_or_another_history_is_left_aside(tmp_path: Path, short_tails: None) -> None:
     follower(tmp_path, Recorded(200)).catch_up(200)
     other = Recorded(200, seed=9)
-    assert found(follower(tmp_path, other, b"t" * 16), query(1), 200, 10) == other.best(query(1), 10)
+    assert found_nodes(follower(tmp_path, other, b"t" * 16), query(1), 200, 10) == other.best(query(1), 10)
     shorter = Recorded(150, seed=9)
-    assert found(follower(tmp_path, shorter), query(1), 150, 10) == shorter.best(query(1), 10)
+    assert found_nodes(follower(tmp_path, shorter), query(1), 150, 10) == shorter.best(query(1), 10)
 
 
 def test_a_rebuild_makes_the_same_base(tmp_path: Path, short_tails: None) -> None:
@@ -162,7 +162,7 @@ def test_a_vector_that_was_erased_meanwhile_is_not_written_from_memory(tmp_path:
     assert index.catch_up(200)
     (stored,) = [path.read_bytes() for path in (tmp_path / "vectors-1").rglob("vectors.faiss")]
     assert kept in stored and erased not in stored
-    assert log.node(50) not in found(index, query(1), 200, 200)
+    assert log.node(50) not in found_nodes(index, query(1), 200, 200)
 
 
 def test_a_base_grows_by_what_came_and_its_graph_is_not_made_again(
@@ -188,7 +188,7 @@ def test_a_base_grows_by_what_came_and_its_graph_is_not_made_again(
         for seed in range(20):
             nodes = {log.node(seq) for seq in range(1, head + 1) if seq % (1 + seed % 4) == 0}
             wanted = log.best(query(seed), 10, nodes)
-            right += len(set(found(index, query(seed), head, 10, nodes)) & set(wanted))
+            right += len(set(found_nodes(index, query(seed), head, 10, nodes)) & set(wanted))
         assert right >= 195
 
 
@@ -206,7 +206,7 @@ def test_a_tail_of_many_commits_is_moved_however_few_vectors_it_has(
     assert index.catch_up(70)
     assert index.checkpoint() == 70
     log.asked.clear()
-    assert len(found(follower(tmp_path, log), query(1), 200, 10)) == 5
+    assert len(found_nodes(follower(tmp_path, log), query(1), 200, 10)) == 5
     assert log.asked == [(70, 200)]
 
 
@@ -228,13 +228,13 @@ def test_searches_go_on_while_a_base_is_written(
         writing = threads.submit(index.catch_up, 300)
         try:
             assert begun.wait(180)
-            assert threads.submit(found, index, query(1), 300, 10).result(60) == log.best(query(1), 10)
+            assert threads.submit(found_nodes, index, query(1), 300, 10).result(60) == log.best(query(1), 10)
             assert index.checkpoint() == 0
         finally:
             done.set()
         assert writing.result(60)
     assert index.checkpoint() == 300
-    assert found(index, query(1), 300, 10) == log.best(query(1), 10)
+    assert found_nodes(index, query(1), 300, 10) == log.best(query(1), 10)
 
 
 def _search(folder: Path, answers: Any) -> None:
@@ -242,7 +242,7 @@ def _search(folder: Path, answers: Any) -> None:
     index = follower(folder, log)
     for _ in range(20):
         index.catch_up(300, wait_seconds=0)
-        answers.put(found(index, query(1), 300, 10))
+        answers.put(found_nodes(index, query(1), 300, 10))
 
 
 def test_processes_that_write_and_search_at_once_all_find_the_nearest(tmp_path: Path, short_tails: None) -> None:

@@ -41,7 +41,7 @@ def filled(folder: Path) -> tuple[worlddb.Database, str, list[str]]:
     return db, top, list(tx.receipt.refs)
 
 
-def kept(folder: Path) -> list[Path]:
+def world_files(folder: Path) -> list[Path]:
     return sorted((folder / "indexes" / "worlds").glob("*"))
 
 
@@ -57,7 +57,7 @@ def test_what_came_in_out_of_order_is_what_the_log_says(folder: Path) -> None:
             mem.add([{"role": "user", "content": f"a chat {number}"}])
             mem.correct(mem.add(f"an old one {number}", about="Ana"), f"a corrected one {number}")
             mem.recall("tea")
-        assert len(kept(folder)) == 1
+        assert len(world_files(folder)) == 1
         assert mem.db.verify(deep=True).ok
 
 
@@ -65,13 +65,13 @@ def test_no_word_of_an_erased_text_was_ever_in_a_file_and_the_file_goes(folder: 
     db, top, refs = filled(folder)
     with db:
         assert answer(db, top).hits[0].ref == refs[3]
-        (file,) = kept(folder)
+        (file,) = world_files(folder)
         stored = file.read_bytes()
         assert b"zqxword" not in stored and b"friend" not in stored
         db.erase(refs[3], reason="r")
-        assert kept(folder) == []
+        assert world_files(folder) == []
         assert refs[3] not in {hit.ref for hit in answer(db, top, k=TEXTS).hits}
-        (file,) = kept(folder)
+        (file,) = world_files(folder)
         (index,) = db._reader.worlds._kept.values()
         keys = set(index.segments[0].keys.tolist())
         assert index.keys.of(("plain", "zqxword3")) not in keys and index.keys.of(("plain", "zqxword4")) in keys
@@ -83,7 +83,7 @@ def test_an_erasure_by_another_process_reaches_what_is_in_memory_and_on_disk(fol
         assert answer(db, top).hits[0].ref == refs[3]
         script = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.erase(sys.argv[2], reason='r'); db.close()"
         subprocess.run([sys.executable, "-c", script, str(folder), refs[3]], check=True)
-        assert kept(folder) == []
+        assert world_files(folder) == []
         assert refs[3] not in {hit.ref for hit in answer(db, top, k=TEXTS).hits}
 
 
@@ -96,12 +96,12 @@ def test_an_erasure_elsewhere_takes_nothing_of_a_world(folder: Path, monkeypatch
         assert answer(db, other, "zqxtheirs").hits[0].ref == theirs
         before = dict(db._reader.worlds._kept)
         db.erase(theirs, reason="r")
-        assert kept(folder) == []
+        assert world_files(folder) == []
         assert answer(db, top).hits == expected.hits
         assert theirs not in {hit.ref for hit in answer(db, other, "zqxtheirs").hits}
         after = db._reader.worlds._kept
         assert [after[node] is before[node] for node in before] == [True, False]
-        assert {file.stem for file in kept(folder)} == {top, other}
+        assert {file.stem for file in world_files(folder)} == {top, other}
         db.erase(top, reason="r")
         db.view().recall("tea")
         assert len(db._reader.worlds._kept) == 1
@@ -135,14 +135,14 @@ def test_what_was_read_before_an_erasure_is_not_written_after_it(folder: Path) -
         before.unsaved = TEXTS
         db.erase(refs[3], reason="r")
         worlds.keep(node, db._reader.erasures)
-        assert kept(folder) == []
+        assert world_files(folder) == []
 
 
 def test_a_file_that_somebody_altered_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     db, top, _ = filled(folder)
     with db:
         expected = answer(db, top, k=TEXTS)
-    (file,) = kept(folder)
+    (file,) = world_files(folder)
     stored = file.read_bytes()
     loaded: list[bool] = []
     load = kept_worlds.load
@@ -171,7 +171,7 @@ def test_the_deep_check_tells_of_every_byte_of_a_file_that_was_changed(folder: P
     db, top, _ = filled(folder)
     with db:
         expected = answer(db, top, k=TEXTS)
-        (file,) = kept(folder)
+        (file,) = world_files(folder)
         stored = file.read_bytes()
         step = len(stored) // 20
         flips = [stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :] for at in range(0, len(stored), step)]
@@ -194,7 +194,7 @@ def test_a_file_of_another_store_or_history_is_not_used(folder: Path, memory: Pa
         db.backup(memory / "copy")
         db.revise(refs[5], content="zqxrevised tea")
         answer(db, top)
-    (file,) = kept(folder)
+    (file,) = world_files(folder)
     (memory / "copy" / "indexes" / "worlds").mkdir(parents=True, exist_ok=True)
     (memory / "copy" / "indexes" / "worlds" / file.name).write_bytes(file.read_bytes())
     with worlddb.open(memory / "copy") as copy:
@@ -218,7 +218,7 @@ def test_a_deep_check_finds_what_the_log_does_not_say(folder: Path, monkeypatch:
         assert [each.problem for each in found.findings if "the index of the world" in each.problem]
         assert "in its words" in str(found.findings)
         db.rebuild("text")
-        assert db.verify(deep=True).ok and kept(folder) == []
+        assert db.verify(deep=True).ok and world_files(folder) == []
 
 
 def forged(file: Path, secret: bytes, store_id: bytes, name: str) -> None:
@@ -244,7 +244,7 @@ def test_a_deep_check_finds_every_array_that_was_forged_with_the_secret(folder: 
         answer(db, top)
         db.revise(refs[1], content="zqxlater tea")
         secret, store_id = db._reader._secret, db._reader.store_id
-        (file,) = kept(folder)
+        (file,) = world_files(folder)
         whole, stored = file.read_bytes(), kept_worlds.load(file, secret)
         assert stored is not None and {"lengths", "codes", "keys", "holding", "vectors-1"} <= set(stored.arrays)
         for name in (*stored.arrays, "no words"):
@@ -286,7 +286,7 @@ def test_where_nothing_can_be_written_memory_serves(folder: Path, monkeypatch: p
 
         monkeypatch.setattr(text_index, "index_lock", unwritable)
         assert answer(db, top) == expected and answer(db, top) == expected
-        assert kept(folder) == []
+        assert world_files(folder) == []
 
 
 def test_the_worlds_that_were_asked_last_are_kept_and_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,13 +298,13 @@ def test_the_worlds_that_were_asked_last_are_kept_and_no_more(folder: Path, monk
                 db.create("Note", "", content=f"tea {number}", world=top, resolve=False)
         for top in tops:
             answer(db, top)
-        assert len(db._reader.worlds._kept) == 2 and len(kept(folder)) == 4
-        size = sum(file.stat().st_size for file in kept(folder))
-        os.utime(kept(folder)[0])
+        assert len(db._reader.worlds._kept) == 2 and len(world_files(folder)) == 4
+        size = sum(file.stat().st_size for file in world_files(folder))
+        os.utime(world_files(folder)[0])
         monkeypatch.setattr(kept_worlds, "MAX_FILE_BYTES", size // 2)
         db.create("Note", "", content="tea", world=tops[0], resolve=False)
         answer(db, tops[0])
-        assert 1 <= len(kept(folder)) <= 2 and kept(folder)[0].exists()
+        assert 1 <= len(world_files(folder)) <= 2 and world_files(folder)[0].exists()
 
 
 def test_threads_ask_while_others_write(folder: Path) -> None:

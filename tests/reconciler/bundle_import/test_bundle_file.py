@@ -29,7 +29,7 @@ Frames = list[fr.AnyFrame]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
     told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
@@ -39,9 +39,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
 
 
 @pytest.fixture
-def frames(made: tuple[Path, SampleRefs]) -> Frames:
+def frames(sample: tuple[Path, SampleRefs]) -> Frames:
     """The frames without a proof; ``test_bundle_proof.py`` has the checks of the proof."""
-    return frames_of(made[0] / "bare.bundle")
+    return frames_of(sample[0] / "bare.bundle")
 
 
 def refused(path: Path) -> InvalidBundle:
@@ -56,8 +56,8 @@ def checked(whole: bytes) -> Bundle:
     return CheckedFrames(BundleReader(io.BytesIO(whole), "in memory")).bundle()
 
 
-def test_a_bundle_states_what_it_holds_and_is_the_same_bytes_every_time(made, tmp_path):
-    folder, told = made
+def test_a_bundle_states_what_it_holds_and_is_the_same_bytes_every_time(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as db:
         stated = worlddb.check_bundle(folder / "team.bundle")
         assert (stated.world, stated.world_hash) == (told.team, db.view().hash(told.team))
@@ -71,8 +71,8 @@ def test_a_bundle_states_what_it_holds_and_is_the_same_bytes_every_time(made, tm
     assert (tmp_path / "packed.zst").stat().st_size < stated.size
 
 
-def test_every_earlier_moment_can_be_exported_and_has_the_hash_of_then(made, tmp_path):
-    folder, told = made
+def test_every_earlier_moment_can_be_exported_and_has_the_hash_of_then(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as db:
         for seq in range(1, db.head().seq):
             assert db.export(None, tmp_path / f"{seq}.bundle", seq=seq).world_hash == db.view(seq=seq).hash()
@@ -82,8 +82,8 @@ def test_every_earlier_moment_can_be_exported_and_has_the_hash_of_then(made, tmp
             )
 
 
-def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(made, tmp_path):
-    folder, told = made
+def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(sample, tmp_path):
+    folder, told = sample
     there = tmp_path / "there"
     there.write_text("precious")
     with worlddb.open(folder / "store") as db:
@@ -97,9 +97,9 @@ def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(made,
     assert [entry.name for entry in tmp_path.iterdir()] == ["there"]
 
 
-def test_an_export_replaces_nothing_of_a_store_also_through_links(made, tmp_path):
+def test_an_export_replaces_nothing_of_a_store_also_through_links(sample, tmp_path):
     """It took the data file of another store, or of its own, for an older export and put itself in its place."""
-    folder, _ = made
+    folder, _ = sample
     with worlddb.open(tmp_path / "other") as other:
         other.create("Note", "kept")
     (tmp_path / "folder").symlink_to(tmp_path / "other")
@@ -165,10 +165,10 @@ def test_a_truncated_bundle_is_refused_at_every_length(tmp_path):
     assert checked(whole) == worlddb.check_bundle(tmp_path / "tiny.bundle")
 
 
-def test_a_bundle_is_refused_without_any_of_the_frames_that_its_hashes_cover(made, tmp_path):
+def test_a_bundle_is_refused_without_any_of_the_frames_that_its_hashes_cover(sample, tmp_path):
     """An alias, an end, a retraction or an undecided proposal may be left out by a forger: that is what the bundle's
     own hash is for."""
-    frames = frames_of(made[0] / "bare.bundle")
+    frames = frames_of(sample[0] / "bare.bundle")
     uncovered = (fr.AliasFrame, fr.EndedFrame, fr.RetractedFrame)
     left_out = 0
     for at, frame in enumerate(frames):
@@ -306,7 +306,7 @@ def test_each_world_gives_what_it_has_of_a_text_that_its_fork_has_not(tmp_path):
         assert told in refused(write_frames(tmp_path / "bad.bundle", changed)).message
 
 
-def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeypatch):
+def test_lengths_nesting_and_amounts_have_bounds(sample, frames, tmp_path, monkeypatch):
     bad = tmp_path / "bad.bundle"
     bad.write_bytes(fr.MAGIC + b"\xff\xff\xff\xff" + b"x" * 100)
     assert "above the limit" in refused(bad).message
@@ -320,16 +320,16 @@ def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeyp
     assert bomb.stat().st_size < 100_000
     assert refused(bomb).details["frame"] == 1
     monkeypatch.setattr(limits, "MAX_BUNDLE_BYTES", 1_000)
-    assert "more than 1,000 bytes" in refused(made[0] / "team.bundle").message
+    assert "more than 1,000 bytes" in refused(sample[0] / "team.bundle").message
     monkeypatch.setattr(limits, "MAX_BUNDLE_BYTES", 10**9)
     monkeypatch.setattr(limits, "MAX_BUNDLE_FRAMES", 9)
-    assert "more than 9 frames" in refused(made[0] / "team.bundle").message
-    with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.LimitExceeded):
-        db.export(made[1].team, tmp_path / "large.bundle")
+    assert "more than 9 frames" in refused(sample[0] / "team.bundle").message
+    with worlddb.open(sample[0] / "store") as db, pytest.raises(worlddb.LimitExceeded):
+        db.export(sample[1].team, tmp_path / "large.bundle")
     assert not (tmp_path / "large.bundle").exists()
 
 
-def test_other_files_are_distinguished_from_bundles(made, tmp_path):
+def test_other_files_are_distinguished_from_bundles(sample, tmp_path):
     for name, content in {
         "talk.jsonl": b'{"speaker": "Ann", "text": "hello"}\n',
         "empty": b"",
@@ -339,7 +339,7 @@ def test_other_files_are_distinguished_from_bundles(made, tmp_path):
         error = refused(tmp_path / name)
         assert "is not a bundle" in error.message
         assert "worlddb ingest" in error.remedy
-    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 4\n", 1))
+    (tmp_path / "newer").write_bytes((sample[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 4\n", 1))
     with pytest.raises(NewerFormat, match="format 4"):
         worlddb.check_bundle(tmp_path / "newer")
     for path in (tmp_path, tmp_path / "nothing"):
@@ -347,10 +347,10 @@ def test_other_files_are_distinguished_from_bundles(made, tmp_path):
             worlddb.check_bundle(path)
 
 
-def test_an_export_of_a_damaged_store_leaves_no_bundle(made, tmp_path, monkeypatch):
+def test_an_export_of_a_damaged_store_leaves_no_bundle(sample, tmp_path, monkeypatch):
     monkeypatch.setattr("worlddb.log.model.hashing.blob_id", lambda stored: bytes(32))
-    with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.DamagedStore):
-        db.export(made[1].team, tmp_path / "damaged.bundle")
+    with worlddb.open(sample[0] / "store") as db, pytest.raises(worlddb.DamagedStore):
+        db.export(sample[1].team, tmp_path / "damaged.bundle")
     assert list(tmp_path.iterdir()) == []
 
 

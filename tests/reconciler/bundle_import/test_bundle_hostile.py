@@ -25,7 +25,7 @@ from worlddb.log.model.trie import EMPTY_ROOT, Trie
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
     told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
@@ -78,8 +78,8 @@ SEEN: Counter[str] = Counter()
 
 @examples(75, phases=[Phase.generate])
 @given(data=st.data(), chosen=st.lists(slips, min_size=1, max_size=2))
-def check_slips(made: tuple[Path, SampleRefs], data: st.DataObject, chosen: list[tuple[int, int, str]]) -> None:
-    frames = frames_of(made[0] / "team.bundle")
+def check_slips(sample: tuple[Path, SampleRefs], data: st.DataObject, chosen: list[tuple[int, int, str]]) -> None:
+    frames = frames_of(sample[0] / "team.bundle")
     for slip in chosen:
         frames = slipped(frames, slip, data)
     with tempfile.TemporaryDirectory(prefix="worlddb-test-") as top:
@@ -99,16 +99,16 @@ def check_slips(made: tuple[Path, SampleRefs], data: st.DataObject, chosen: list
             assert db.import_bundle(file).events == 0
 
 
-def test_whatever_is_made_of_a_bundle_is_refused_by_type_or_leaves_a_store_that_verifies(made):
+def test_whatever_is_made_of_a_bundle_is_refused_by_type_or_leaves_a_store_that_verifies(sample):
     SEEN.clear()
-    check_slips(made)
+    check_slips(sample)
     assert SEEN["InvalidBundle"] > 50 and SEEN["imported"] > 5, SEEN
 
 
-def test_a_bundle_of_a_strangers_edge_type_is_imported_without_its_handler(made, tmp_path):
+def test_a_bundle_of_a_strangers_edge_type_is_imported_without_its_handler(sample, tmp_path):
     """Here a store with another ontology is played by a forger, who makes a new edge and all hashes above it."""
-    frames = frames_of(made[0] / "team.bundle")
-    inner = made[1].inner
+    frames = frames_of(sample[0] / "team.bundle")
+    inner = sample[1].inner
     at = max(i for i, f in enumerate(frames) if isinstance(f, fr.EdgeFrame) and f.type == "refers_to")
     edge = frames[at]
     assert isinstance(edge, fr.EdgeFrame)
@@ -163,8 +163,8 @@ def test_names_that_look_like_paths_are_names_and_nothing_else(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "out.bundle", "out.jsonl"]
 
 
-def test_an_edge_that_takes_the_key_of_another_is_refused(made, tmp_path):
-    folder, told = made
+def test_an_edge_that_takes_the_key_of_another_is_refused(sample, tmp_path):
+    folder, told = sample
     keyed = next(f for f in frames_of(folder / "team.bundle") if isinstance(f, fr.EdgeFrame) and f.keyed)
     frames = frames_of(folder / "team.bundle")
     at = frames.index(keyed)
@@ -179,8 +179,8 @@ def test_an_edge_that_takes_the_key_of_another_is_refused(made, tmp_path):
 # -- erasures
 
 
-def test_a_world_that_was_erased_does_not_come_back_with_the_bundle_that_brought_it(made, tmp_path):
-    folder, told = made
+def test_a_world_that_was_erased_does_not_come_back_with_the_bundle_that_brought_it(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as source, new_store() as db:
         db.import_bundle(folder / "team.bundle")
         db.erase(told.sarah, reason="request 114")
@@ -204,16 +204,16 @@ def test_a_world_that_was_erased_does_not_come_back_with_the_bundle_that_brought
         third.erase(told.sarah, reason="here too")
 
 
-def test_a_text_that_may_not_be_written_again_does_not_come_with_a_bundle(made):
-    folder, _ = made
+def test_a_text_that_may_not_be_written_again_does_not_come_with_a_bundle(sample):
+    folder, _ = sample
     with new_store() as db:
         bad = db.create("Note", "words", content="VP 東京").ref
         db.erase(bad, reason="request 115", forbid=True)
         assert refusal(db.import_bundle(folder / "team.bundle")) == "forbidden_text"
 
 
-def test_a_reference_whose_text_was_erased_before_it_came_is_not_filled(made, tmp_path):
-    folder, told = made
+def test_a_reference_whose_text_was_erased_before_it_came_is_not_filled(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as source, new_store() as db:
         source.export(told.outer, tmp_path / "outer.bundle")
         db.import_bundle(folder / "team.bundle")

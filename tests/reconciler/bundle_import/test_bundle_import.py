@@ -15,7 +15,7 @@ ALL_OF_TIME = day(10_000)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     folder = tmp_path_factory.mktemp("bundle")
     told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
@@ -23,8 +23,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SampleRefs]:
     return folder, told
 
 
-def test_a_world_arrives_with_its_hashes_its_history_and_where_it_came_from(made, tmp_path):
-    folder, told = made
+def test_a_world_arrives_with_its_hashes_its_history_and_where_it_came_from(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as source, new_store() as db:
         receipt = db.import_bundle(folder / "team.bundle", why="a move")
         assert receipt.ref == told.team
@@ -54,8 +54,8 @@ def test_a_world_arrives_with_its_hashes_its_history_and_where_it_came_from(made
         assert next(db.log(ref=told.inner)).event == "created"
 
 
-def test_the_same_bundle_again_changes_nothing(made):
-    folder, told = made
+def test_the_same_bundle_again_changes_nothing(sample):
+    folder, told = sample
     with new_store() as db:
         first = db.import_bundle(folder / "team.bundle", idempotency_key="move")
         for key in (None, "another"):
@@ -68,8 +68,8 @@ def test_the_same_bundle_again_changes_nothing(made):
             db.import_bundle(folder / "team.bundle", into=told.team, idempotency_key="move")
 
 
-def test_a_bundle_goes_where_it_is_told_to_and_stays_where_it_is_if_it_is_not_told(made):
-    folder, told = made
+def test_a_bundle_goes_where_it_is_told_to_and_stays_where_it_is_if_it_is_not_told(sample):
+    folder, told = sample
     with new_store() as db:
         shelf, other = (db.create("Shelf", name).ref for name in ("one", "two"))
         db.import_bundle(folder / "team.bundle", into=shelf)
@@ -84,8 +84,8 @@ def test_a_bundle_goes_where_it_is_told_to_and_stays_where_it_is_if_it_is_not_to
             db.import_bundle(folder / "team.bundle", into="ffff")
 
 
-def test_what_lies_outside_is_known_by_reference_until_it_comes(made, tmp_path):
-    folder, told = made
+def test_what_lies_outside_is_known_by_reference_until_it_comes(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as source, new_store() as db:
         source.export(told.outer, tmp_path / "outer.bundle")
         shelf = db.create("Shelf", "shelf").ref
@@ -112,8 +112,8 @@ def test_what_lies_outside_is_known_by_reference_until_it_comes(made, tmp_path):
         assert db.view().containers(told.outer) == [shelf]
 
 
-def test_a_reference_leaves_its_place_when_the_world_comes_into_another(made, tmp_path):
-    folder, told = made
+def test_a_reference_leaves_its_place_when_the_world_comes_into_another(sample, tmp_path):
+    folder, told = sample
     with worlddb.open(folder / "store") as source, new_store() as db:
         source.export(None, tmp_path / "all.bundle")
         db.import_bundle(folder / "team.bundle")
@@ -216,8 +216,8 @@ def test_a_bundle_that_contradicts_what_is_here_is_refused_with_the_list(tmp_pat
         assert db.view().history(told.sarah)[-1].content == "gone fishing"
 
 
-def test_what_this_store_knows_beside_a_bundle_stays_and_is_told(made):
-    folder, told = made
+def test_what_this_store_knows_beside_a_bundle_stays_and_is_told(sample):
+    folder, told = sample
     with new_store() as db:
         db.import_bundle(folder / "team.bundle")
         own = db.create("Note", "ours", world=told.inner).ref
@@ -257,8 +257,8 @@ def test_a_world_that_left_for_outside_of_the_bundle_is_adopted_by_the_root(tmp_
         assert hashed(db, top) == hashed(source, top)
 
 
-def test_nothing_is_written_for_a_bundle_that_does_not_hold(made, tmp_path):
-    folder, _ = made
+def test_nothing_is_written_for_a_bundle_that_does_not_hold(sample, tmp_path):
+    folder, _ = sample
     whole = (folder / "team.bundle").read_bytes()
     with new_store() as db:
         before = db.head()

@@ -34,7 +34,7 @@ class Town(NamedTuple):
 
 
 def town(path: Path) -> Town:
-    with opened(path) as db:
+    with open_store(path) as db:
         ours = db.create("Tenant", "ours", valid_from=day(0)).ref
         note = db.create("Note", "", content="what we say", world=ours, valid_from=day(1)).ref
         theirs = db.create("Tenant", "theirs", valid_from=day(0)).ref
@@ -45,11 +45,11 @@ def town(path: Path) -> Town:
         return Town(ours, note, theirs, folder, fact, other, edge)
 
 
-def opened(path: Path, seed: int = 4) -> Database:
+def open_store(path: Path, seed: int = 4) -> Database:
     return worlddb.open(path, author="operator", clock=ManualClock(day(60)), entropy=SeededEntropy(seed))
 
 
-def taken(db: Database, one: Town) -> None:
+def move_folder(db: Database, one: Town) -> None:
     db.move(one.folder, one.ours)
 
 
@@ -89,24 +89,30 @@ ATTACKS = {
     "said in its name": Attack(
         lambda db, one: db.link(one.fact, "derived_from", one.note, home=one.ours), "derived_from"
     ),
-    "put into our world": Attack(taken, "contains", "folder"),
+    "put into our world": Attack(move_folder, "contains", "folder"),
     "a member put into it": Attack(
-        after(taken, lambda db, one: db.create("Note", "", content="smuggled", world=one.folder)), "contains", "folder"
+        after(move_folder, lambda db, one: db.create("Note", "", content="smuggled", world=one.folder)),
+        "contains",
+        "folder",
     ),
-    "revised": Attack(after(taken, lambda db, one: db.revise(one.fact, content="is 9,999")), "revises"),
-    "retired": Attack(after(taken, lambda db, one: db.retire(one.fact, at=day(30))), "ends"),
-    "named": Attack(after(taken, lambda db, one: db.alias(one.fact, "Miete")), "names"),
+    "revised": Attack(after(move_folder, lambda db, one: db.revise(one.fact, content="is 9,999")), "revises"),
+    "retired": Attack(after(move_folder, lambda db, one: db.retire(one.fact, at=day(30))), "ends"),
+    "named": Attack(after(move_folder, lambda db, one: db.alias(one.fact, "Miete")), "names"),
     "an edge in its interior": Attack(
-        after(taken, lambda db, one: db.link(one.fact, "precedes", one.other, home=one.folder)), "precedes", "folder"
+        after(move_folder, lambda db, one: db.link(one.fact, "precedes", one.other, home=one.folder)),
+        "precedes",
+        "folder",
     ),
-    "an edge closed": Attack(after(taken, lambda db, one: db.retire(one.edge, at=day(59))), "closes", "folder"),
-    "an edge unlinked": Attack(after(taken, lambda db, one: db.unlink(one.edge)), "unlinks", "folder"),
+    "an edge closed": Attack(after(move_folder, lambda db, one: db.retire(one.edge, at=day(59))), "closes", "folder"),
+    "an edge unlinked": Attack(after(move_folder, lambda db, one: db.unlink(one.edge)), "unlinks", "folder"),
     "an edge unlinked from afar": Attack(lambda db, one: None, "unlinks", "folder", retracting),
     "a type registered in it": Attack(
-        after(taken, lambda db, one: db.register("causes", functional=True, world=one.folder)), "registers", "folder"
+        after(move_folder, lambda db, one: db.register("causes", functional=True, world=one.folder)),
+        "registers",
+        "folder",
     ),
     "thresholds set in it": Attack(
-        after(taken, lambda db, one: db.tune(Thresholds(fuzzy=0.91), world=one.folder)), "tunes", "folder"
+        after(move_folder, lambda db, one: db.tune(Thresholds(fuzzy=0.91), world=one.folder)), "tunes", "folder"
     ),
 }
 
@@ -130,11 +136,11 @@ class Attacked(NamedTuple):
 
 def attacked(top: Path, attack: Attack) -> Attacked:
     one = town(top / "store")
-    with opened(top / "store") as db:
+    with open_store(top / "store") as db:
         theirs = [one.theirs, one.folder, one.fact, one.other]
         bodies = {bytes.fromhex(version.version) for ref in theirs for version in db.view().history(ref)}
     shutil.copytree(top / "store", top / "copy")
-    with opened(top / "copy", seed=5) as copy:
+    with open_store(top / "copy", seed=5) as copy:
         attack.act(copy, one)
         copy.export(one.ours, top / "whole.bundle", proof=False)
     frames = without_texts(frames_of(top / "whole.bundle"), bodies)
@@ -147,7 +153,7 @@ def test_what_a_bundle_does_to_worlds_outside_of_it_is_refused_listed_and_told_i
     attack = ATTACKS[name]
     store, one, bundle = attacked(tmp_path, attack)
     victim = getattr(one, attack.victim)
-    with opened(store, seed=6) as db:
+    with open_store(store, seed=6) as db:
         before, shown = db.head(), db.view().get(one.fact)
         refused = db.import_bundle(bundle)
         assert refusal(refused) == "reaches_outside"
@@ -169,14 +175,14 @@ def test_a_bundle_may_name_what_lies_outside_and_say_whatever_it_likes_of_its_ow
     """Refused is what is done to others, not that they are referred to."""
     one = town(tmp_path / "store")
     shutil.copytree(tmp_path / "store", tmp_path / "copy")
-    with opened(tmp_path / "copy", seed=5) as copy:
+    with open_store(tmp_path / "copy", seed=5) as copy:
         for type_name in ("refers_to", "derived_from", "precedes", "causes", "implies", "instance_of"):
             copy.link(one.note, type_name, one.fact)
         copy.revise(one.note, content="what we say now")
         newer = copy.create("Note", "", content="newer", world=one.ours, valid_from=day(3)).ref
         copy.link(newer, "supersedes", one.note)
         copy.export(one.ours, tmp_path / "ours.bundle")
-    with opened(tmp_path / "store", seed=6) as db:
+    with open_store(tmp_path / "store", seed=6) as db:
         own = db.create("Note", "", content="ours alone", world=one.ours).ref
         plan = db.import_plan(tmp_path / "ours.bundle")
         assert (plan.outside, plan.refused) == ((), None) and plan.events > 5
@@ -189,18 +195,18 @@ def test_a_bundle_may_name_what_lies_outside_and_say_whatever_it_likes_of_its_ow
 def test_what_lies_inside_of_the_bundles_own_world_is_its_own_too(tmp_path):
     """Here it ends what was written into its world by this store alone."""
     one = town(tmp_path / "store")
-    with opened(tmp_path / "store", seed=6) as db:
+    with open_store(tmp_path / "store", seed=6) as db:
         ours = db.create("Note", "", content="ours alone", world=one.ours, valid_from=day(4)).ref
         db.link(one.note, "supersedes", ours, valid_from=day(10))
     shutil.copytree(tmp_path / "store", tmp_path / "copy")
-    with opened(tmp_path / "copy", seed=5) as copy:
+    with open_store(tmp_path / "copy", seed=5) as copy:
         copy.move(ours, one.theirs)
         copy.link(one.note, "supersedes", ours, valid_from=day(5))
         copy.export(one.ours, tmp_path / "ours.bundle")
     assert not [
         f for f in frames_of(tmp_path / "ours.bundle") if isinstance(f, fr.WorldFrame) and f.lineage.hex() == ours
     ]
-    with opened(tmp_path / "store", seed=6) as db:
+    with open_store(tmp_path / "store", seed=6) as db:
         assert db.import_bundle(tmp_path / "ours.bundle")
         assert db.view(valid=day(5) + 1).get(ours) is None
 
@@ -208,12 +214,12 @@ def test_what_lies_inside_of_the_bundles_own_world_is_its_own_too(tmp_path):
 def test_a_text_that_comes_after_an_import_had_ended_its_world_is_told_of(tmp_path):
     one = town(tmp_path / "store")
     shutil.copytree(tmp_path / "store", tmp_path / "copy")
-    with opened(tmp_path / "store", seed=6) as db:
+    with open_store(tmp_path / "store", seed=6) as db:
         db.export(one.theirs, tmp_path / "theirs.bundle")
-    with opened(tmp_path / "copy", seed=5) as copy:
+    with open_store(tmp_path / "copy", seed=5) as copy:
         copy.link(one.note, "supersedes", one.fact, valid_from=day(1))
         copy.export(one.ours, tmp_path / "ours.bundle")
-    with opened(tmp_path / "third", seed=7) as db:
+    with open_store(tmp_path / "third", seed=7) as db:
         assert db.import_bundle(tmp_path / "ours.bundle")
         receipt = db.import_bundle(tmp_path / "theirs.bundle")
         assert ("reference_ended", (one.fact,)) in [(note.code, note.refs) for note in receipt.notes]

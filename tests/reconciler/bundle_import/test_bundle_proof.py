@@ -31,7 +31,7 @@ class Made:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def proved_bundle(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("proved")
     told = build_sample_store(folder / "store")
     with worlddb.open(folder / "store") as db:
@@ -40,33 +40,35 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def test_a_bundle_holds_against_the_head_of_its_moment_and_so_does_that_of_every_world_and_moment(
-    made: Made, tmp_path: Path
+    proved_bundle: Made, tmp_path: Path
 ) -> None:
-    assert worlddb.check_bundle(made.bundle, head=made.head) == worlddb.check_bundle(made.bundle)
-    with worlddb.open(made.store) as db:
+    assert worlddb.check_bundle(proved_bundle.bundle, head=proved_bundle.head) == worlddb.check_bundle(
+        proved_bundle.bundle
+    )
+    with worlddb.open(proved_bundle.store) as db:
         last = db.head().seq
         for seq in range(2, last + 1):
             # The root world, and one that lies deeper as soon as it is there.
-            refs = [None, made.told.inner] if seq > 3 else [None]
+            refs = [None, proved_bundle.told.inner] if seq > 3 else [None]
             for ref in refs:
                 db.export(ref, tmp_path / "then.bundle", seq=seq, overwrite=True)
                 stated = worlddb.check_bundle(tmp_path / "then.bundle", head=db.checkpoint(seq=seq))
                 assert stated.proof_size == stated.seq == seq
                 db.export(ref, tmp_path / "later.bundle", seq=seq, overwrite=True, head=last)
-                assert worlddb.check_bundle(tmp_path / "later.bundle", head=made.head).proof_size == last
+                assert worlddb.check_bundle(tmp_path / "later.bundle", head=proved_bundle.head).proof_size == last
 
 
-def test_an_import_is_told_which_head_it_was_held_against_and_keeps_nothing_else(made: Made) -> None:
+def test_an_import_is_told_which_head_it_was_held_against_and_keeps_nothing_else(proved_bundle: Made) -> None:
     with new_store() as db:
-        receipt = db.import_bundle(made.bundle, head=made.head)
+        receipt = db.import_bundle(proved_bundle.bundle, head=proved_bundle.head)
         (event,) = (each for each in db.log() if each.event == "imported")
-        origin, size, tree = made.head.splitlines()[:3]
+        origin, size, tree = proved_bundle.head.splitlines()[:3]
         (line,) = sources(db)
         assert line["head"] == {"origin": origin, "commits": int(size), "tree": b64decode(tree).hex()}
-        assert (receipt.ref, event.data["world"]) == (made.told.team, made.told.team)
+        assert (receipt.ref, event.data["world"]) == (proved_bundle.told.team, proved_bundle.told.team)
         assert db.verify(deep=True).ok
     with new_store() as db:
-        db.import_bundle(made.bundle)
+        db.import_bundle(proved_bundle.bundle)
         assert not any("head" in details for details in sources(db))
 
 
@@ -82,19 +84,19 @@ def sources(db: worlddb.Database) -> list[dict[str, Any]]:
 
 
 def test_a_head_that_does_not_stand_for_the_bundle_is_refused_and_nothing_is_written(
-    made: Made, tmp_path: Path
+    proved_bundle: Made, tmp_path: Path
 ) -> None:
     with worlddb.open(tmp_path / "other") as other:
         other.create("Note", "a stranger's")
         strangers = other.checkpoint()
-    shutil.copytree(made.store, tmp_path / "grown")
+    shutil.copytree(proved_bundle.store, tmp_path / "grown")
     with worlddb.open(tmp_path / "grown") as grown:
         grown.create("Note", "later")
         later = grown.checkpoint()
         size = grown.head().seq - 1
         earlier = grown.checkpoint(seq=size - 1)
-        grown.export(made.told.team, tmp_path / "bare.bundle", proof=False)
-    forged = made.head.replace(made.head.splitlines()[2], strangers.splitlines()[2])
+        grown.export(proved_bundle.told.team, tmp_path / "bare.bundle", proof=False)
+    forged = proved_bundle.head.replace(proved_bundle.head.splitlines()[2], strangers.splitlines()[2])
     with new_store() as db:
         before = db.head()
         for head, told in (
@@ -104,40 +106,40 @@ def test_a_head_that_does_not_stand_for_the_bundle_is_refused_and_nothing_is_wri
             (forged, "does not show that commit"),
         ):
             with pytest.raises(UnprovedBundle, match=told) as caught:
-                worlddb.check_bundle(made.bundle, head=head)
+                worlddb.check_bundle(proved_bundle.bundle, head=head)
             assert (caught.value.code, caught.value.exit_code) == ("unproved_bundle", 1)
             with pytest.raises(UnprovedBundle, match=told):
-                db.import_bundle(made.bundle, head=head)
+                db.import_bundle(proved_bundle.bundle, head=head)
         with pytest.raises(UnprovedBundle, match="has no proof"):
             db.import_bundle(tmp_path / "bare.bundle", head=later)
         assert worlddb.check_bundle(tmp_path / "bare.bundle").proof_size == 0
         key = worlddb.new_key("example.com/ada")
         with pytest.raises(UnprovedBundle, match="no valid signature"):
-            db.import_bundle(made.bundle, head=made.head, keys=[key.verifier])
+            db.import_bundle(proved_bundle.bundle, head=proved_bundle.head, keys=[key.verifier])
         with pytest.raises(InputError, match="no head"):
-            db.import_bundle(made.bundle, keys=[key.verifier])
+            db.import_bundle(proved_bundle.bundle, keys=[key.verifier])
         with pytest.raises(worlddb.MalformedFile):
-            db.import_bundle(made.bundle, head="no head at all")
+            db.import_bundle(proved_bundle.bundle, head="no head at all")
         assert db.head() == before
         assert db.import_bundle(
-            made.bundle, head=worlddb.sign_checkpoint(made.head, key.signing), keys=[key.verifier]
+            proved_bundle.bundle, head=worlddb.sign_checkpoint(proved_bundle.head, key.signing), keys=[key.verifier]
         ).events
 
 
-def test_a_proof_that_is_not_about_the_bundle_is_refused_without_any_head(made: Made, tmp_path: Path) -> None:
-    with worlddb.open(made.store) as db:
+def test_a_proof_that_is_not_about_the_bundle_is_refused_without_any_head(proved_bundle: Made, tmp_path: Path) -> None:
+    with worlddb.open(proved_bundle.store) as db:
         size = db.head().seq
-        other_world = db.prove(made.told.inner)
-        other_moment = db.prove(made.told.team, seq=size - 1, head=size)
+        other_world = db.prove(proved_bundle.told.inner)
+        other_moment = db.prove(proved_bundle.told.team, seq=size - 1, head=size)
         of_prefix = db.prove_consistency(2)
-        edges = db.view().edges(made.told.inner, include_superseded=True)
+        edges = db.view().edges(proved_bundle.told.inner, include_superseded=True)
         edge = next(each.ref for each in edges if each.type != "contains")
         of_edge = db.prove(edge)
-    shutil.copytree(made.store, tmp_path / "fork")
+    shutil.copytree(proved_bundle.store, tmp_path / "fork")
     with worlddb.open(tmp_path / "fork") as fork:
         fork.create("Note", "unlike there")
-        fork.export(made.told.team, tmp_path / "fork.bundle")
-    frames = frames_of(made.bundle)
+        fork.export(proved_bundle.told.team, tmp_path / "fork.bundle")
+    frames = frames_of(proved_bundle.bundle)
     own = next(frame.stored for frame in frames if isinstance(frame, fr.ProofFrame))
     wrong = json.loads(own)
     wrong["worlds"][-1]["created"] += 1
@@ -159,15 +161,15 @@ def test_a_proof_that_is_not_about_the_bundle_is_refused_without_any_head(made: 
     # The bundle of a forged store has a proof that holds in itself: it takes a head to find that.
     forked = worlddb.check_bundle(tmp_path / "fork.bundle")
     assert forked.proof_size == size + 1
-    with pytest.raises(UnprovedBundle), worlddb.open(made.store) as db:
+    with pytest.raises(UnprovedBundle), worlddb.open(proved_bundle.store) as db:
         db.create("Note", "the true one")
         worlddb.check_bundle(tmp_path / "fork.bundle", head=db.checkpoint())
 
 
 def test_a_heading_that_states_another_chain_than_the_proof_is_refused_and_so_is_a_second_proof(
-    made: Made, tmp_path: Path
+    proved_bundle: Made, tmp_path: Path
 ) -> None:
-    frames = frames_of(made.bundle)
+    frames = frames_of(proved_bundle.bundle)
     heading = frames[0]
     assert isinstance(heading, fr.Heading)
     values = [getattr(heading, name) for name in heading.__struct_fields__]
@@ -178,9 +180,9 @@ def test_a_heading_that_states_another_chain_than_the_proof_is_refused_and_so_is
         worlddb.check_bundle(write_frames(tmp_path / "twice.bundle", [*frames[:-1], frames[-2], frames[-1]]))
 
 
-def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tmp_path: Path) -> None:
+def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(proved_bundle: Made, tmp_path: Path) -> None:
     """The time of the bundle, and who made its commit, were not held against the proof."""
-    frames = frames_of(made.bundle)
+    frames = frames_of(proved_bundle.bundle)
     heading = frames[0]
     assert isinstance(heading, fr.Heading)
     last = next(at for at, frame in enumerate(frames) if isinstance(frame, fr.CommitFrame) and frame.seq == heading.seq)
@@ -198,23 +200,27 @@ def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tm
     assert tried == 10
 
 
-def test_unprovable_worlds_are_not_exported(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with worlddb.open(made.store) as db:
+def test_unprovable_worlds_are_not_exported(
+    proved_bundle: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with worlddb.open(proved_bundle.store) as db:
         for asked in ({"head": db.head().seq + 1}, {"head": 2}, {"head": 3, "proof": False}, {"head": "no head"}):
             with pytest.raises(InputError):
-                db.export(made.told.team, tmp_path / "no.bundle", **asked)
+                db.export(proved_bundle.told.team, tmp_path / "no.bundle", **asked)
         monkeypatch.setattr("worlddb.log.model.limits.MAX_FRAME_BYTES", 1000)
         with pytest.raises(LimitExceeded, match="Export without a proof"):
-            db.export(made.told.team, tmp_path / "no.bundle")
+            db.export(proved_bundle.told.team, tmp_path / "no.bundle")
     assert not list(tmp_path.iterdir())
 
 
-def test_the_commands_make_and_check_the_proof(made: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run = LocalRunner(capsys, made.store)
+def test_the_commands_make_and_check_the_proof(
+    proved_bundle: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = LocalRunner(capsys, proved_bundle.store)
     head, bundle = tmp_path / "now.head", tmp_path / "team.bundle"
     head.write_text(run("head").out, "utf-8")
     seq = run.json("head")["seq"]
-    assert run.json("export", made.told.team, "--out", bundle)["proof_size"] == seq
+    assert run.json("export", proved_bundle.told.team, "--out", bundle)["proof_size"] == seq
     told = run("import", bundle, "--check", "--head", head)
     assert (told.code, "proved  the head stands for this world hash" in told.out) == (0, True)
     assert "not checked against a head" in run("import", bundle, "--check").out
@@ -225,10 +231,12 @@ def test_the_commands_make_and_check_the_proof(made: Made, capsys: pytest.Captur
     refused = there("import", bundle, "--head", wrong)
     assert (refused.code, refused.error, there.store.exists()) == (1, "unproved_bundle", False)
     assert there.json("import", bundle, "--head", head)["proved"] is True
-    assert run.json("export", made.told.team, "--out", tmp_path / "bare", "--no-proof")["proof_size"] is None
+    assert run.json("export", proved_bundle.told.team, "--out", tmp_path / "bare", "--no-proof")["proof_size"] is None
     assert there("import", tmp_path / "bare", "--check", "--head", head).error == "unproved_bundle"
-    past = run.json("export", made.told.team, "--out", tmp_path / "past", "--ingested", seq - 1, "--head", head)
+    past = run.json(
+        "export", proved_bundle.told.team, "--out", tmp_path / "past", "--ingested", seq - 1, "--head", head
+    )
     assert past["proof_size"] == seq
     assert run("import", tmp_path / "past", "--check", "--head", head).code == 0
     for asked in (("--no-proof", "--head", head), ("--format", "jsonl", "--no-proof")):
-        assert run("export", made.told.team, "--out", tmp_path / "no", *asked).error == "usage"
+        assert run("export", proved_bundle.told.team, "--out", tmp_path / "no", *asked).error == "usage"

@@ -78,7 +78,7 @@ def grown(db: Database, draw: random.Random, folder: Path) -> tuple[str, list[Pa
     return top, files
 
 
-def told(db: Database, top: str, file: Path) -> list[Any]:
+def exported_frames(db: Database, top: str, file: Path) -> list[Any]:
     """What an export says of everything, without what is of the store that it comes from."""
     db.export(top, file, overwrite=True)
     kinds = fr.VersionFrame | fr.EndedFrame | fr.VoidedFrame | fr.EdgeFrame
@@ -115,7 +115,7 @@ def exchange(folder: Path, seed: int) -> None:
     with stores(folder, seed, "source", "fresh", "older first", "newer first", "again") as opened:
         source, fresh, older_first, newer_first, again = opened
         top, files = grown(source, draw, folder)
-        expected = told(source, top, folder / "told.bundle")
+        expected = exported_frames(source, top, folder / "told.bundle")
         assert fresh.import_bundle(files[-1])
         for file in files:
             assert older_first.import_bundle(file)
@@ -126,7 +126,7 @@ def exchange(folder: Path, seed: int) -> None:
         fresh.export(top, folder / "handed on.bundle")
         assert again.import_bundle(folder / "handed on.bundle")
         for db in (fresh, older_first, newer_first, again):
-            assert told(db, top, folder / "told.bundle") == expected
+            assert exported_frames(db, top, folder / "told.bundle") == expected
             assert answers(db, top) == answers(source, top)
             assert db.import_bundle(files[-1]).events == 0
             assert worlddb.diff(db.path, files[-1]).equal

@@ -30,7 +30,7 @@ def bundle(tmp_path: Path) -> Path:
     return tmp_path / "team.bundle"
 
 
-def told(db: worlddb.Database) -> list[tuple[str, str, float, str]]:
+def tunings_of(db: worlddb.Database) -> list[tuple[str, str, float, str]]:
     view = db.view()
     named = {each.ref: each.name for each in view.find()}
     return sorted((named.get(each.world, "root"), each.type, each.fuzzy, each.why) for each in view.tunings())
@@ -41,7 +41,7 @@ def test_an_import_sets_what_holds_where_the_bundle_comes_from(bundle: Path, tmp
     with worlddb.open(tmp_path / "other") as db:
         receipt = db.import_bundle(bundle)
         here = [("Inner", "", 0.95, ""), ("Team", "Person", 0.91, ""), ("Team", "Topic", 0.93, "our own")]
-        assert told(db) == here
+        assert tunings_of(db) == here
         assert {name for name, world in stated.tunings if world == receipt.ref} == {"Person", "Topic"}
         (note,) = [note for note in receipt.notes if note.code == "tunings_set"]
         assert receipt.ref in note.refs and "thresholds now apply to" in str(note)
@@ -57,11 +57,11 @@ def test_what_holds_here_stays_and_what_was_taken_back_is_not_set_again(bundle: 
         db.tune(THIRD, type="Topic")
         receipt = db.import_bundle(bundle)
         assert [note.code for note in receipt.notes] == ["tunings_set", "tunings_differ"]
-        assert ("Team", "Topic", 0.93, "our own") not in told(db)
+        assert ("Team", "Topic", 0.93, "our own") not in tunings_of(db)
         db.untune(world=receipt.ref, type="Person")
         again = db.import_bundle(bundle)
         assert (again.events, [note.code for note in again.notes]) == (0, ["tunings_differ"])
-        assert told(db) == [("Inner", "", 0.95, ""), ("root", "Topic", 0.95, "")]
+        assert tunings_of(db) == [("Inner", "", 0.95, ""), ("root", "Topic", 0.95, "")]
 
 
 def test_a_comparison_names_thresholds_that_differ(bundle: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from worlddb.log.model.limits import MAX_AUTHOR_BYTES
 from worlddb.log.store.shared_environment import DATA_FILE
 
 
-def opened(path: Path | str, **options: Any) -> Database:
+def open_store(path: Path | str, **options: Any) -> Database:
     return worlddb.open(path, clock=ManualClock(), entropy=SeededEntropy(1), **options)
 
 
@@ -45,7 +45,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """A closed store with one world in it."""
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         db.create("Thing", "t")
     return tmp_path / "store"
 
@@ -58,7 +58,7 @@ def test_a_directory_with_other_things_in_it_is_not_a_store_and_stays_as_it_is(t
     before = contents(tmp_path)
     for create in (True, False):
         with pytest.raises(NotAStore):
-            opened(tmp_path, create=create)
+            open_store(tmp_path, create=create)
     assert contents(tmp_path) == before
 
 
@@ -66,9 +66,9 @@ def test_a_file_is_not_a_store_and_neither_is_anything_below_it(tmp_path: Path) 
     file = tmp_path / "file"
     file.write_bytes(b"bytes")
     with pytest.raises(NotAStore):
-        opened(file)
+        open_store(file)
     with pytest.raises(worlddb.WorldDBError):
-        opened(file / "below")
+        open_store(file / "below")
     assert file.read_bytes() == b"bytes"
 
 
@@ -88,26 +88,26 @@ def test_a_link_that_leads_nowhere_is_called_so(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     for each in (link, loop):
         with pytest.raises(NotAStore, match="leads nowhere"):
-            opened(each)
+            open_store(each)
     (tmp_path / "missing").mkdir()
-    opened(link).close()
+    open_store(link).close()
     assert (tmp_path / "missing" / DATA_FILE).exists()
 
 
 def test_a_missing_directory_is_made_only_if_that_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(NotAStore):
-        opened(tmp_path / "missing", create=False)
+        open_store(tmp_path / "missing", create=False)
     assert list(tmp_path.iterdir()) == []
-    opened(tmp_path / "a" / "deep" / "one").close()
+    open_store(tmp_path / "a" / "deep" / "one").close()
     assert (tmp_path / "a" / "deep" / "one" / DATA_FILE).exists()
 
 
 def test_an_empty_directory_becomes_a_store_only_if_that_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(NotAStore):
-        opened(tmp_path, create=False)
+        open_store(tmp_path, create=False)
     assert list(tmp_path.iterdir()) == []
-    opened(tmp_path).close()
-    opened(tmp_path, create=False).close()
+    open_store(tmp_path).close()
+    open_store(tmp_path, create=False).close()
 
 
 @pytest.mark.parametrize("pairs", [{b"key": b"value"}, {b"\x01format": b"\xc1"}, {b"\x01format": b"\x92\xa5other\x01"}])
@@ -121,8 +121,8 @@ def test_an_lmdb_file_of_another_program_is_not_a_store_and_keeps_its_pairs(
             txn.put(key, value)
     for create in (True, False):
         with pytest.raises(NotAStore):
-            opened(other, create=create)
-    with opened(store) as db, pytest.raises(NotAStore):
+            open_store(other, create=create)
+    with open_store(store) as db, pytest.raises(NotAStore):
         db.replay(other)
     with lmdb.open(str(other), map_size=1 << 20) as env, env.begin() as txn, txn.cursor() as cursor:
         assert dict(cursor.iternext()) == pairs
@@ -132,7 +132,7 @@ def test_an_lmdb_file_of_another_program_is_not_a_store_and_keeps_its_pairs(
 def test_a_data_file_that_is_not_lmdbs_is_a_typed_error(tmp_path: Path, data: bytes) -> None:
     (tmp_path / DATA_FILE).write_bytes(data)
     with pytest.raises(worlddb.StoreError):
-        opened(tmp_path)
+        open_store(tmp_path)
     assert (tmp_path / DATA_FILE).read_bytes() == data
 
 
@@ -140,8 +140,8 @@ def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear reader", "utf-8")
     other = tmp_path / "other"
-    opened(other).close()
-    with opened(store) as db:
+    open_store(other).close()
+    with open_store(store) as db:
         for into in (tmp_path / "full", tmp_path / "full" / "letter.txt"):
             with pytest.raises(NotAStore):
                 db.replay(into)
@@ -154,7 +154,7 @@ def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path
 @pytest.mark.parametrize("path", [None, 5, b"bytes", ["store"], object()], ids=lambda path: type(path).__name__)
 def test_an_invalid_path_is_refused(path: Any) -> None:
     with pytest.raises(InputError):
-        opened(path)
+        open_store(path)
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_a_path_that_the_system_cannot_hold_is_a_typed_error(
     monkeypatch.chdir(tmp_path)
     for create in (True, False):
         with pytest.raises(worlddb.WorldDBError):
-            opened(path, create=create)
+            open_store(path, create=create)
     with pytest.raises(worlddb.WorldDBError):
         worlddb.diff(path, path)
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         db.create("Note", "a")
         for use in (lambda p: db.export(None, p), lambda p: db.export_jsonl(None, p), db.backup, db.replay):
             with pytest.raises(InputError):
@@ -191,7 +191,7 @@ def test_a_path_that_the_system_cannot_hold_is_a_typed_error(
 )
 def test_an_option_of_no_use_is_refused_before_anything_is_made(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        opened(tmp_path / "store", **options)
+        open_store(tmp_path / "store", **options)
     assert not (tmp_path / "store").exists()
 
 
@@ -207,17 +207,17 @@ def test_a_store_of_a_newer_format_is_not_opened_and_not_touched(store: Path) ->
     set_format(store, 3)
     before = contents(store)
     with pytest.raises(NewerFormat) as error:
-        opened(store)
+        open_store(store)
     assert "Upgrade" in error.value.remedy
     assert contents(store) == before
     set_format(store, 1)
-    opened(store).close()
+    open_store(store).close()
 
 
 def test_a_store_that_becomes_newer_while_it_is_open_takes_no_write_from_this_release(store: Path) -> None:
     script = "import lmdb, msgspec, sys; env = lmdb.open(sys.argv[1], map_size=1 << 24); txn = env.begin(write=True)\n"
     script += "txn.put(b'\\x01format', msgspec.msgpack.encode(('worlddb', 3))); txn.commit(); env.close()"
-    with opened(store) as db:
+    with open_store(store) as db:
         head = db.head()
         subprocess.run([sys.executable, "-c", script, str(store)], check=True)
         for write in (
@@ -234,18 +234,18 @@ def test_a_store_that_becomes_newer_while_it_is_open_takes_no_write_from_this_re
 
 
 def test_two_handles_on_one_path_in_one_process_are_one_store(store: Path) -> None:
-    with opened(store) as one, opened(str(store) + "/./") as other:
+    with open_store(store) as one, open_store(str(store) + "/./") as other:
         ref = one.create("Thing", "from one").ref
         assert other.view().get(ref) is not None
         assert other.revise(ref, content="from the other").seq == one.head().seq
         one.close()
         assert other.view().get(ref).content == "from the other"  # type: ignore[union-attr]
-    with opened(store) as again:
+    with open_store(store) as again:
         assert again.view().get(ref) is not None
 
 
 def test_a_closed_handle_says_that_it_was_closed(store: Path) -> None:
-    db = opened(store)
+    db = open_store(store)
     view = db.view()
     (child,) = view.children()
     tx = db.batch()
@@ -265,7 +265,7 @@ def test_a_closed_handle_says_that_it_was_closed(store: Path) -> None:
         with pytest.raises(StoreClosed):
             call()
     assert not (store.parent / "copy").exists()
-    with opened(store) as again:
+    with open_store(store) as again:
         assert again.head().seq == 2
 
 
@@ -284,7 +284,7 @@ def test_a_store_that_is_closed_while_somebody_writes_says_that_it_was_closed(tm
     entropy.closes = db
     with pytest.raises(StoreClosed, match="during this call"):
         db.create("Thing", "at the end")
-    with opened(tmp_path / "store") as again:
+    with open_store(tmp_path / "store") as again:
         assert [world.name for world in again.view().children()] == ["before"]
 
 

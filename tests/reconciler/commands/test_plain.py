@@ -126,7 +126,7 @@ def _answer(db: Database, request: list[tuple[type[cmd.Command], dict[str, Any]]
         position = len(commands)
         told: dict[str, Any] = dict(fields)
         for name in _REFS.intersection(fields):
-            told[name] = _told(fields[name], known, position)
+            told[name] = _resolve_ref(fields[name], known, position)
         commands.append(kind(**told))
     try:
         receipt = pipeline.execute(db._writer, commands)
@@ -139,11 +139,11 @@ def _answer(db: Database, request: list[tuple[type[cmd.Command], dict[str, Any]]
 _REFS = {"source_ref", "target_ref", "home", "world", "ref", "refs", "to", "edge"}
 
 
-def _told(ref: Any, known: list[str], position: int) -> cmd.Ref | tuple[cmd.Ref, ...] | None:
+def _resolve_ref(ref: Any, known: list[str], position: int) -> cmd.Ref | tuple[cmd.Ref, ...] | None:
     if ref is None:
         return None
     if isinstance(ref[0], tuple):
-        return tuple(_told(each, known, position) for each in ref)  # type: ignore[misc]
+        return tuple(_resolve_ref(each, known, position) for each in ref)  # type: ignore[misc]
     what, number = ref
     if what == "here" and position:
         return int(number % (position + 1))

@@ -56,13 +56,13 @@ LATER = ManualClock(max(ManualClock().now(), worlddb.SystemClock().now()) + 100 
 """After all that is written here, by whichever of the two clocks."""
 
 
-def found(store: Path, **settings: Any) -> dict[str, Symptom]:
+def symptoms_by_code(store: Path, **settings: Any) -> dict[str, Symptom]:
     settings.setdefault("clock", LATER)
     return {symptom.code: symptom for symptom in worlddb.diagnose(store, **settings).symptoms}
 
 
 def wrong(store: Path, **settings: Any) -> set[str]:
-    return {code for code, symptom in found(store, **settings).items() if symptom.wrong}
+    return {code for code, symptom in symptoms_by_code(store, **settings).items() if symptom.wrong}
 
 
 def type_it(symptom: Symptom) -> int:
@@ -156,7 +156,7 @@ def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_n
     with scratch.temporary_folder(store):
         told = {symptom.where for symptom in location.leftovers(store)}
     assert told == {str(store / name) for name in names}
-    assert wrong(store) == set() and "leftover" in found(store)
+    assert wrong(store) == set() and "leftover" in symptoms_by_code(store)
 
 
 # -- locks
@@ -254,7 +254,7 @@ def test_a_store_too_damaged_to_open_is_reported(store: Path, how: str) -> None:
 def test_a_changed_commit_is_named_and_what_follows_from_the_log_is_still_looked_at(store: Path) -> None:
     key, value = next(pair for pair in forge.pairs(store) if pair[0][0] == forge.BLOBS and forge.seq_of(pair[0]) == 5)
     forge.rewrite(store, [(key, forge.flip_bit(value, 40))])
-    symptom = found(store)["damaged"]
+    symptom = symptoms_by_code(store)["damaged"]
     assert symptom.where.endswith("commit 5") and "is not what was written" in symptom.what
     assert "text index" in worlddb.diagnose(store).checked
 
@@ -270,7 +270,7 @@ def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(st
     env = Environment(store, author="x", timeout_seconds=5.0)
     env.write(lambda txn: LmdbLog(txn).mark_scrub(11))
     env.close()
-    symptom = found(store)["erasure_unfinished"]
+    symptom = symptoms_by_code(store)["erasure_unfinished"]
     assert symptom.wrong and wrong(store) == {"erasure_unfinished"}
     assert type_it(symptom) == 0
     assert wrong(store) == set()
@@ -279,7 +279,7 @@ def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(st
 def test_a_clock_behind_the_last_commit_is_reported(store: Path) -> None:
     with worlddb.open(store) as db:
         last = db.head().ingested_at
-    symptom = found(store, clock=ManualClock(last - 90_061_000_000))["clock_behind"]
+    symptom = symptoms_by_code(store, clock=ManualClock(last - 90_061_000_000))["clock_behind"]
     assert symptom.wrong and wrong(store, clock=ManualClock(last - 90_061_000_000)) == {"clock_behind"}
     assert "it is 1 day, 1:01:01 behind" in symptom.what and worlddb.format_time(last) in symptom.what
     assert "stands still" in symptom.why and "Set the clock" in symptom.remedy
@@ -290,7 +290,7 @@ def test_a_clock_behind_the_last_commit_is_reported(store: Path) -> None:
 
 def test_a_nearly_full_map_is_reported(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_environment, "_MAP_BYTES", (store / "data.mdb").stat().st_size)
-    symptom = found(store)["map_nearly_full"]
+    symptom = symptoms_by_code(store)["map_nearly_full"]
     assert not symptom.wrong
 
 
@@ -298,8 +298,8 @@ def test_a_backup_and_a_hypothetical_store_are_told_for_what_they_are(store: Pat
     with worlddb.open(store) as db:
         db.backup(tmp_path / "backup")
         db.replay(tmp_path / "what-if", without=[4])
-    assert "is_copy" in found(tmp_path / "backup") and wrong(tmp_path / "backup") == set()
-    assert "hypothetical" in found(tmp_path / "what-if") and wrong(tmp_path / "what-if") == set()
+    assert "is_copy" in symptoms_by_code(tmp_path / "backup") and wrong(tmp_path / "backup") == set()
+    assert "hypothetical" in symptoms_by_code(tmp_path / "what-if") and wrong(tmp_path / "what-if") == set()
 
 
 # -- what is derived
@@ -307,7 +307,7 @@ def test_a_backup_and_a_hypothetical_store_are_told_for_what_they_are(store: Pat
 
 def test_older_tables_are_told_and_the_command_upgrades_them(store: Path) -> None:
     age(store)
-    symptom = found(store)["older_tables"]
+    symptom = symptoms_by_code(store)["older_tables"]
     assert wrong(store) == {"older_tables"}
     assert type_it(symptom) == 0
     assert wrong(store) == set()
@@ -316,7 +316,7 @@ def test_older_tables_are_told_and_the_command_upgrades_them(store: Path) -> Non
 def test_tables_that_are_not_what_the_log_says_are_told_and_the_command_derives_them(store: Path) -> None:
     forge.delete(store, lambda key: key[0] == FIRST_TABLE_BYTE + 6)
     assert "tables_wrong" in wrong(store, deep=True)
-    assert type_it(found(store, deep=True)["tables_wrong"]) == 0
+    assert type_it(symptoms_by_code(store, deep=True)["tables_wrong"]) == 0
     assert wrong(store, deep=True) == set()
 
 
@@ -325,7 +325,7 @@ def test_a_damaged_index_is_told_and_the_command_makes_it_anew(store: Path) -> N
     stored = bytearray(segment.read_bytes())
     stored[8] ^= 1
     segment.write_bytes(stored)
-    symptom = found(store)["index_damaged"]
+    symptom = symptoms_by_code(store)["index_damaged"]
     assert segment.name in symptom.what and wrong(store) == {"index_damaged"}
     assert type_it(symptom) == 0
     assert wrong(store) == set()
@@ -337,18 +337,18 @@ def test_an_index_of_another_store_is_reported(store: Path, tmp_path: Path) -> N
         db.rebuild("text")
     shutil.rmtree(store / "indexes" / "text")
     shutil.copytree(tmp_path / "other" / "indexes" / "text", store / "indexes" / "text")
-    assert "another store" in found(store)["index_damaged"].what
+    assert "another store" in symptoms_by_code(store)["index_damaged"].what
 
 
 def test_an_index_far_behind_is_reported(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_state, "FAR_BEHIND", 2)
-    assert "index_behind" not in found(store)
+    assert "index_behind" not in symptoms_by_code(store)
     with worlddb.open(store) as db:
         for name in ("a", "b", "c"):
             db.create("Note", name, resolve=False)
-    symptom = found(store)["index_behind"]
+    symptom = symptoms_by_code(store)["index_behind"]
     assert not symptom.wrong and type_it(symptom) == 0
-    assert "index_behind" not in found(store)
+    assert "index_behind" not in symptoms_by_code(store)
 
 
 def test_a_damaged_vector_index_is_told_and_the_command_makes_it_anew(
@@ -359,7 +359,7 @@ def test_a_damaged_vector_index_is_told_and_the_command_makes_it_anew(
         db.rebuild("vectors")
     (vectors,) = (store / "indexes" / "vectors-1").glob("base-*/vectors*")
     os.truncate(vectors, 10)
-    symptom = found(store)["index_damaged"]
+    symptom = symptoms_by_code(store)["index_damaged"]
     assert "vectors-1" in symptom.where
     assert type_it(symptom) == 0
     assert wrong(store) == set()
@@ -368,9 +368,9 @@ def test_a_damaged_vector_index_is_told_and_the_command_makes_it_anew(
 def test_texts_without_vectors_are_told_and_the_command_gives_them(store: Path) -> None:
     with worlddb.open(store) as db:
         db.create("Note", "new", content="It has no vector yet.")
-    symptom = found(store)["vectors_pending"]
+    symptom = symptoms_by_code(store)["vectors_pending"]
     assert not symptom.wrong and type_it(symptom) == 0
-    assert "vectors_pending" not in found(store)
+    assert "vectors_pending" not in symptoms_by_code(store)
 
 
 class Likes(PlainHandler):
@@ -381,5 +381,5 @@ class Likes(PlainHandler):
 def test_a_registered_type_without_its_handler_is_reported(store: Path) -> None:
     with worlddb.open(store, edge_types=[Likes()]) as db:
         db.register(Likes())
-    assert "likes" in found(store)["handler_missing"].what
-    assert "handler_missing" not in found(store, edge_types=[Likes()])
+    assert "likes" in symptoms_by_code(store)["handler_missing"].what
+    assert "handler_missing" not in symptoms_by_code(store, edge_types=[Likes()])

@@ -41,14 +41,14 @@ def forbidden(monkeypatch: pytest.MonkeyPatch) -> Hide:
     return hide
 
 
-def found(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
+def symptoms_of(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
     monkeypatch.setattr(installation, "CHECKS", ())
     return list(worlddb.diagnose(store).symptoms)
 
 
 def test_an_unwritable_file_is_reported(store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
     forbidden(os.W_OK, "data.mdb")
-    (symptom,) = (each for each in found(store, monkeypatch) if each.code == "no_permission")
+    (symptom,) = (each for each in symptoms_of(store, monkeypatch) if each.code == "no_permission")
     assert symptom.wrong and symptom.where.endswith("data.mdb") and "not write" in symptom.what
 
 
@@ -58,7 +58,7 @@ def test_files_of_an_index_that_another_user_made_are_told_and_not_called_damage
 ) -> None:
     """``sudo worlddb recall`` makes some; Tantivy opens no index in whose folder it may not lock a file."""
     forbidden(mode, "meta.json", "text.lock")
-    told = found(store, monkeypatch)
+    told = symptoms_of(store, monkeypatch)
     (symptom,) = (each for each in told if each.code == "no_permission")
     assert (Path(symptom.where).name, symptom.wrong) == ("text.lock", True)
     assert symptom.what == f"This user may {what}, and 1 more beside it"
@@ -77,7 +77,7 @@ def test_what_another_process_deletes_meanwhile_is_no_missing_permission(
         return access(path, wanted)
 
     monkeypatch.setattr(os, "access", merged_away)
-    assert all(each.code != "no_permission" for each in found(store, monkeypatch))
+    assert all(each.code != "no_permission" for each in symptoms_of(store, monkeypatch))
 
 
 def test_a_file_that_only_its_owner_may_read_is_told_to_others(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_file_that_only_its_owner_may_read_is_told_to_others(store: Path, monk
     meta.chmod(0)
     if os.access(meta, os.R_OK):
         pytest.skip("this user may read everything")
-    told = {each.code: each for each in found(store, monkeypatch)}
+    told = {each.code: each for each in symptoms_of(store, monkeypatch)}
     assert told["no_permission"].where == str(meta) and "index_damaged" not in told
 
 
@@ -96,6 +96,6 @@ def test_a_file_system_that_takes_no_writes_is_one_finding_and_no_list_of_files(
     as_it_is = os.statvfs(store)
     told = {name: getattr(as_it_is, name) for name in dir(as_it_is) if name.startswith("f_")}
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(**told | {"f_flag": os.ST_RDONLY}))
-    (symptom,) = (each for each in found(store, monkeypatch) if each.wrong)
+    (symptom,) = (each for each in symptoms_of(store, monkeypatch) if each.wrong)
     assert symptom.code == "read_only_mount" and "copy the directory" in symptom.remedy
     assert symptom.command.startswith("cp -r ") and "chown" not in symptom.command

@@ -13,7 +13,7 @@ from tests.reconciler.edge_types.test_registration_scopes import WORLDS, Life, S
 from tests.support.model.ontology import Showing, Tagged, Widening, nearest
 
 
-def told(view: worlddb.View, world: Any = None) -> list[tuple[str, int, str, str]]:
+def registered_types(view: worlddb.View, world: Any = None) -> list[tuple[str, int, str, str]]:
     return [(one.name, one.version, one.world, one.why) for one in view.edge_types(world) if one.digest]
 
 
@@ -25,9 +25,9 @@ def test_what_holds_from_outside_is_told_without_the_place_and_the_reason(tmp_pa
         db.register(Tagged("own", 1), world=inner, why="our own")
         db.register(Tagged("theirs", 1), world=other, why="a secret")
         view = db.view(world=mine)
-        assert told(view) == [("shared", 1, mine, ""), ("own", 1, inner, "our own")]
-        assert told(view, mine) == [("shared", 1, mine, "")]
-        assert told(view, inner) == [("shared", 1, mine, ""), ("own", 1, inner, "our own")]
+        assert registered_types(view) == [("shared", 1, mine, ""), ("own", 1, inner, "our own")]
+        assert registered_types(view, mine) == [("shared", 1, mine, "")]
+        assert registered_types(view, inner) == [("shared", 1, mine, ""), ("own", 1, inner, "our own")]
         assert len(view.edge_types(include_ended=True)) == len(view.edge_types())
         assert {entry.event for entry in view.log(ref=inner)} >= {"registered"}
         assert not any(entry.data.get("type") == "theirs" for entry in view.log())

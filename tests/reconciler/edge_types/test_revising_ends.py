@@ -12,7 +12,7 @@ from worlddb import FOREVER, Receipt, Refused, Valid
 from worlddb.tools.cli.main import main
 
 
-def told(receipt: Receipt) -> list[tuple[str, tuple[str, ...]]]:
+def notes_of(receipt: Receipt) -> list[tuple[str, tuple[str, ...]]]:
     return [(note.code, note.refs) for note in receipt.notes]
 
 
@@ -24,8 +24,8 @@ def remedy(receipt: Receipt) -> str:
 def test_a_revision_goes_on_from_the_stated_end_of_what_came_before() -> None:
     with new_store() as db:
         rent = db.create("Fact", "Rent", content="900", valid_from=day(1), valid_to=day(4)).ref
-        assert told(db.revise(rent, content="1000", valid_from=day(4))) == []
-        assert told(db.revise(rent, content="950", valid_from=day(2))) == []
+        assert notes_of(db.revise(rent, content="1000", valid_from=day(4))) == []
+        assert notes_of(db.revise(rent, content="950", valid_from=day(2))) == []
         assert [version.valid for version in db.view().history(rent)] == [
             Valid(day(1), day(2)),
             Valid(day(4), FOREVER),
@@ -37,7 +37,7 @@ def test_a_revision_whose_window_has_no_instant_is_said_to_be_valid_at_no_time()
     with new_store() as db:
         rent = db.create("Fact", "Rent", content="900", valid_from=day(1)).ref
         receipt = db.revise(rent, content="1000", valid_from=day(4), valid_to=day(4))
-        assert told(receipt) == [("revision_never_valid", (rent,))] and receipt.lost == ()
+        assert notes_of(receipt) == [("revision_never_valid", (rent,))] and receipt.lost == ()
         assert [version.valid for version in db.view().history(rent)] == [
             Valid(day(1), FOREVER),
             Valid(day(4), day(4)),
@@ -62,9 +62,9 @@ def test_what_is_open_is_revised_rather_than_reasserted() -> None:
 def test_a_late_statement_takes_its_place_before_what_was_stated_to_begin_later() -> None:
     with new_store() as db:
         fee = db.create("Fact", "Fee", content="5", valid_from=day(1)).ref
-        assert told(db.revise(fee, content="7", valid_from=day(6))) == []
+        assert notes_of(db.revise(fee, content="7", valid_from=day(6))) == []
         receipt = db.revise(fee, content="6", valid_from=day(3))
-        assert told(receipt) == []
+        assert notes_of(receipt) == []
         assert [(loss.version, loss.valid_from) for loss in receipt.lost] == [(1, day(3))]
         assert [version.valid for version in db.view().history(fee)] == [
             Valid(day(1), day(3)),
@@ -80,7 +80,7 @@ def test_versions_that_a_window_takes_whole_are_said_to_be_valid_at_no_time(ends
         fee = db.create("Fact", "Fee", content="5", valid_from=day(1)).ref
         assert db.revise(fee, content="7", valid_from=day(6), valid_to=day(8))
         receipt = db.revise(fee, content="6", valid_from=day(3), valid_to=ends, replace_later=ends is None)
-        assert told(receipt) == [("later_never_valid", (fee,))]
+        assert notes_of(receipt) == [("later_never_valid", (fee,))]
         assert [(loss.version, loss.valid_from, loss.valid_to) for loss in receipt.lost] == (
             [(2, day(6), FOREVER), (1, day(3), FOREVER)]
             if ends is None
@@ -96,7 +96,7 @@ def test_versions_that_a_window_takes_whole_are_said_to_be_valid_at_no_time(ends
 def test_a_start_that_nobody_stated_yields_to_one_that_somebody_did() -> None:
     with new_store() as db:
         fee = db.create("Fact", "Fee", content="5").ref
-        assert told(db.revise(fee, content="6", valid_from="2020-01-01")) == []
+        assert notes_of(db.revise(fee, content="6", valid_from="2020-01-01")) == []
         first, second = db.view().history(fee)
         assert (first.start, second.start) == ("defaulted", "stated")
         assert first.valid.start == first.valid.end and second.valid.end == FOREVER

@@ -316,7 +316,7 @@ def test_a_revision_that_is_called_off_leaves_the_end_of_the_text_before_it_and_
         assert db.retire(ref, at=day(9)).notes == (), "the text is the same"
 
 
-def left(notes: tuple[Note, ...]) -> list[tuple[str, ...]]:
+def conflicts_left(notes: tuple[Note, ...]) -> list[tuple[str, ...]]:
     return [note.refs for note in notes if note.code == "conflict_left"]
 
 
@@ -331,7 +331,7 @@ def test_a_contradiction_that_ends_with_one_side_is_told_with_the_other_side(tur
         one, other, newer = fact(db, "one", 1), fact(db, "other", 1), fact(db, "newer", 5)
         assert db.link(*((other, "contradicts", one) if turned else (one, "contradicts", other)))
         receipt = db.link(newer, "supersedes", one)
-        assert left(receipt.notes) == [(one, other)]
+        assert conflicts_left(receipt.notes) == [(one, other)]
         assert conflicts(db.view(valid=day(4)), other) == (one,)
         assert conflicts(db.view(valid=day(6)), other) == conflicts(db.view(valid=day(6)), newer) == ()
 
@@ -340,7 +340,7 @@ def test_who_decides_a_contradiction_for_one_side_is_not_told_that_it_ended() ->
     with new_store() as db:
         one, other = fact(db, "one", 1), fact(db, "other", 1)
         assert db.link(one, "contradicts", other)
-        assert left(db.link(other, "supersedes", one, valid_from=day(5)).notes) == []
+        assert conflicts_left(db.link(other, "supersedes", one, valid_from=day(5)).notes) == []
 
 
 def test_retiring_one_side_is_told_too_and_what_was_over_before_is_not() -> None:
@@ -348,10 +348,10 @@ def test_retiring_one_side_is_told_too_and_what_was_over_before_is_not() -> None
         one, other, third = fact(db, "one", 1), fact(db, "other", 1), fact(db, "third", 1)
         assert db.link(one, "contradicts", other)
         assert db.link(one, "contradicts", third, valid_to=day(4))
-        assert left(db.retire(one, at=day(5)).notes) == [(one, other)]
-        assert left(db.retire(one, at=day(4)).notes) == [(one, other)]
-        assert left(db.retire(one, at=day(3)).notes) == [(one, other), (one, third)]
-        assert left(db.retire(one, at=day(3)).notes) == []
+        assert conflicts_left(db.retire(one, at=day(5)).notes) == [(one, other)]
+        assert conflicts_left(db.retire(one, at=day(4)).notes) == [(one, other)]
+        assert conflicts_left(db.retire(one, at=day(3)).notes) == [(one, other), (one, third)]
+        assert conflicts_left(db.retire(one, at=day(3)).notes) == []
 
 
 def test_a_contradiction_is_recorded_again_in_the_hole_of_an_earlier_one_and_told_for_its_own_times_only() -> None:
@@ -359,7 +359,7 @@ def test_a_contradiction_is_recorded_again_in_the_hole_of_an_earlier_one_and_tol
         one, other = fact(db, "one", 1), fact(db, "other", 1)
         first = db.link(one, "contradicts", other).ref
         assert db.retire(first, at=day(4), valid_to=day(6))
-        assert left(db.retire(one, at=day(4), valid_to=day(6)).notes) == []
+        assert conflicts_left(db.retire(one, at=day(4), valid_to=day(6)).notes) == []
         assert not db.link(one, "contradicts", other, valid_from=day(5), valid_to=day(7))
         assert db.link(one, "contradicts", other, valid_from=day(4), valid_to=day(6))
 
@@ -485,7 +485,7 @@ def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[
         ctx.note("until_successor", ctx.lineage(loser), by)
 
 
-def asked(db: Database, refs: list[str]) -> list[object]:
+def timeline_answers(db: Database, refs: list[str]) -> list[object]:
     """All that is read of some worlds and says when they hold, what took their time, and when that was learned."""
     view = db.view()
     found: list[object] = [db.head().root, holding(db, db.head().seq)]
@@ -520,7 +520,7 @@ def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> 
                     told.append(db.revise(refs[one], content=f"{begins}", valid_from=day(other)).notes)
                 else:
                     told.append(db.link(refs[one], kind, refs[other]).notes)
-            said.append([*told, *asked(db, refs)])
+            said.append([*told, *timeline_answers(db, refs)])
             with mock.patch.object(supersession, "_take_windows", TAKE):
                 again = db.redecide()
             assert (again.differing, again.undecidable) == ((), ())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import worlddb
 
 
-def found(db: worlddb.Database, type_name: str, world: str | None = None) -> list[str]:
+def names_of_type(db: worlddb.Database, type_name: str, world: str | None = None) -> list[str]:
     return [one.name for one in db.view().find(type=type_name, world=world)]
 
 
@@ -23,9 +23,9 @@ def test_a_world_has_types_of_its_own_that_the_store_does_not_share(tmp_path: Pa
             db.link(subtype, "subtype_of", staff)
             db.create("Nurse", f"a nurse in {narrow}'s place", world=world)
             db.create("Mechanic", f"a mechanic in {narrow}'s place", world=world)
-        assert found(db, "Staff", clinic) == ["a nurse in Nurse's place"]
-        assert found(db, "Staff", garage) == ["a mechanic in Mechanic's place"]
-        assert len(found(db, "Staff")) == 4, "asked of the store, both are seen"
+        assert names_of_type(db, "Staff", clinic) == ["a nurse in Nurse's place"]
+        assert names_of_type(db, "Staff", garage) == ["a mechanic in Mechanic's place"]
+        assert len(names_of_type(db, "Staff")) == 4, "asked of the store, both are seen"
 
 
 def test_the_types_of_the_worlds_around_are_seen_from_inside_and_nearer_ones_hide_them(tmp_path: Path) -> None:
@@ -35,16 +35,18 @@ def test_the_types_of_the_worlds_around_are_seen_from_inside_and_nearer_ones_hid
         animal, dog = db.create("Type", "Animal"), db.create("Type", "Dog")
         db.link(dog, "subtype_of", animal)
         rex, tom = db.create("Dog", "Rex", world=inner), db.create("Cat", "Tom", world=inner)
-        assert found(db, "Animal", inner) == found(db, "Animal", outer) == ["Rex"]
+        assert names_of_type(db, "Animal", inner) == names_of_type(db, "Animal", outer) == ["Rex"]
 
         nearer = db.create("Type", "Animal", world=outer, resolve=False)
         db.link(tom, "instance_of", nearer)
-        assert found(db, "Animal", inner) == ["Tom"] and found(db, "Animal") == ["Rex", "Tom"]
+        assert names_of_type(db, "Animal", inner) == ["Tom"] and names_of_type(db, "Animal") == ["Rex", "Tom"]
 
         nearest = db.create("Type", "Animal", world=inner, resolve=False)
-        assert found(db, "Animal", inner) == [] and found(db, "Animal", outer) == ["Tom"], "inside, both stand for it"
+        assert names_of_type(db, "Animal", inner) == [] and names_of_type(db, "Animal", outer) == ["Tom"], (
+            "inside, both stand for it"
+        )
         db.link(rex, "instance_of", nearest)
-        assert found(db, "Animal", inner) == ["Rex"]
+        assert names_of_type(db, "Animal", inner) == ["Rex"]
 
 
 def test_types_that_lie_in_a_neighbouring_world_are_not_seen(tmp_path: Path) -> None:
@@ -57,8 +59,8 @@ def test_types_that_lie_in_a_neighbouring_world_are_not_seen(tmp_path: Path) -> 
         hidden = db.create("Type", "Secret", world=other)
         clerk = db.create("Clerk", "a clerk", world=mine)
         db.link(clerk, "instance_of", hidden)
-        assert found(db, "Person", mine) == found(db, "Secret", mine) == []
-        assert found(db, "Person") == ["a spy"] and found(db, "Secret") == ["a clerk"]
+        assert names_of_type(db, "Person", mine) == names_of_type(db, "Secret", mine) == []
+        assert names_of_type(db, "Person") == ["a spy"] and names_of_type(db, "Secret") == ["a clerk"]
 
 
 def test_a_schema_kept_in_a_world_holds_for_what_is_in_that_world(tmp_path: Path) -> None:
@@ -72,12 +74,17 @@ def test_a_schema_kept_in_a_world_holds_for_what_is_in_that_world(tmp_path: Path
         db.create("Van", "V1", world=yard)
         desk = db.create("Desk", "D1", world=yard)
         db.link(desk, "instance_of", schema["Asset"])
-        assert found(db, "Vehicle", yard) == ["L1", "V1"]
-        assert found(db, "Asset", yard) == found(db, "Asset", firm) == found(db, "Asset") == ["L1", "V1", "D1"]
-        assert found(db, "Lorry", yard) == ["L1"]
+        assert names_of_type(db, "Vehicle", yard) == ["L1", "V1"]
+        assert (
+            names_of_type(db, "Asset", yard)
+            == names_of_type(db, "Asset", firm)
+            == names_of_type(db, "Asset")
+            == ["L1", "V1", "D1"]
+        )
+        assert names_of_type(db, "Lorry", yard) == ["L1"]
         before = db.view()
         db.retire(schema["Van"])
-        assert found(db, "Vehicle", yard) == ["L1"]
+        assert names_of_type(db, "Vehicle", yard) == ["L1"]
         assert [one.name for one in before.find(type="Vehicle", world=yard)] == ["L1", "V1"]
 
 
@@ -118,7 +125,7 @@ def test_a_filter_by_type_sees_what_a_walk_over_everything_says(
                 expected = [
                     f"thing {number}" for number, (at, is_a) in enumerate(things) if is_a in names and here in chain[at]
                 ]
-                assert found(db, kind, refs[here] if here else None) == expected
+                assert names_of_type(db, kind, refs[here] if here else None) == expected
                 event(f"types that pass: {len(names)}")
 
 

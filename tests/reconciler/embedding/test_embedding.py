@@ -51,7 +51,7 @@ def letters() -> Letters:
     return Letters()
 
 
-def opened(folder: Path, embedder: Any) -> Database:
+def open_store(folder: Path, embedder: Any) -> Database:
     return worlddb.open(folder / "store", embedder=embedder)
 
 
@@ -70,7 +70,7 @@ def stored(db: Database) -> dict[tuple[bytes, int], Any]:
 
 
 def test_every_version_with_a_text_gets_one_vector_and_names_alone_get_none(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         made = db.create("Fact", "one", content="aab")
         db.revise(made, content="bbb")
         db.create("Entity", "Bob")
@@ -85,7 +85,7 @@ def test_every_version_with_a_text_gets_one_vector_and_names_alone_get_none(tmp_
 
 
 def test_embedding_again_asks_for_nothing_and_commits_nothing(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         db.create("Fact", "one", content="abc")
         db.embed()
         head = db.head()
@@ -97,7 +97,7 @@ def test_embedding_again_asks_for_nothing_and_commits_nothing(tmp_path: Path, le
 
 
 def test_vectors_change_no_world_hash(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         db.create("Fact", "one", content="abc")
         root = db.head().root
         db.embed()
@@ -105,7 +105,7 @@ def test_vectors_change_no_world_hash(tmp_path: Path, letters: Letters) -> None:
 
 
 def test_a_rebuild_and_a_deep_verification_do_not_ask_the_model(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         db.create("Fact", "one", content="abc")
         db.embed()
         letters.asked.clear()
@@ -123,7 +123,7 @@ def test_a_commit_larger_than_a_batch_is_embedded_in_several(
     tmp_path: Path, letters: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worlddb.reconciler.background.embedding_backfill.BATCH_TEXTS", 3)
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         with db.batch() as tx:
             for number in range(8):
                 tx.create("Fact", f"f{number}", content="abcdefgh"[: number + 1])
@@ -137,7 +137,7 @@ def test_a_commit_larger_than_a_batch_is_embedded_in_several(
 
 
 def test_what_another_process_has_embedded_meanwhile_is_not_written_twice(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db, opened(tmp_path, Letters()) as other:
+    with open_store(tmp_path, letters) as db, open_store(tmp_path, Letters()) as other:
         db.create("Fact", "one", content="abc")
         letters_embed = letters.embed
 
@@ -152,7 +152,7 @@ def test_what_another_process_has_embedded_meanwhile_is_not_written_twice(tmp_pa
 
 
 def test_threads_that_embed_at_once_leave_one_vector_each(tmp_path: Path) -> None:
-    with opened(tmp_path, Letters()) as db:
+    with open_store(tmp_path, Letters()) as db:
         for number in range(20):
             db.create("Fact", f"f{number}", content="abc" * (number + 1))
         threads = [threading.Thread(target=db.embed) for _ in range(4)]
@@ -165,13 +165,13 @@ def test_threads_that_embed_at_once_leave_one_vector_each(tmp_path: Path) -> Non
 
 
 def test_a_space_is_filled_by_one_model_only(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         db.create("Fact", "one", content="abc")
         db.embed()
         db.create("Fact", "two", content="abc")
     other = Letters()
     other.model = "letters/2"
-    with opened(tmp_path, other) as db, pytest.raises(worlddb.InputError, match=r"letters/1.*letters/2"):
+    with open_store(tmp_path, other) as db, pytest.raises(worlddb.InputError, match=r"letters/1.*letters/2"):
         db.embed()
 
 
@@ -201,7 +201,7 @@ class Broken(Letters):
 def test_a_model_that_gives_no_vectors_is_a_typed_error_and_nothing_is_written(
     tmp_path: Path, gives: Any, error: type[Exception]
 ) -> None:
-    with opened(tmp_path, Broken(gives)) as db:
+    with open_store(tmp_path, Broken(gives)) as db:
         db.create("Fact", "one", content="abc")
         head = db.head()
         with pytest.raises(error, match="letters/1"):
@@ -210,7 +210,7 @@ def test_a_model_that_gives_no_vectors_is_a_typed_error_and_nothing_is_written(
 
 
 def test_a_store_that_was_opened_without_an_embedder_says_so(tmp_path: Path) -> None:
-    with opened(tmp_path, None) as db, pytest.raises(worlddb.ModelUnavailable, match="without an embedder"):
+    with open_store(tmp_path, None) as db, pytest.raises(worlddb.ModelUnavailable, match="without an embedder"):
         db.embed()
 
 
@@ -218,7 +218,7 @@ def test_the_default_model_that_is_not_installed_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worlddb.reconciler.embedding.static_embedder.find_spec", lambda name: None)
-    with opened(tmp_path, worlddb.StaticEmbedder()) as db:
+    with open_store(tmp_path, worlddb.StaticEmbedder()) as db:
         db.create("Fact", "one", content="abc")
         with pytest.raises(worlddb.ModelUnavailable, match="not installed"):
             db.embed()
@@ -228,7 +228,7 @@ def test_the_default_model_that_cannot_be_read_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worlddb.reconciler.embedding.static_embedder.PACKAGE", "rich")
-    with opened(tmp_path, worlddb.StaticEmbedder()) as db:
+    with open_store(tmp_path, worlddb.StaticEmbedder()) as db:
         db.create("Fact", "one", content="abc")
         with pytest.raises(worlddb.ModelUnavailable, match="cannot be read"):
             db.embed()
@@ -298,7 +298,7 @@ def test_the_default_model_puts_texts_of_one_meaning_close_together() -> None:
 
 
 def test_the_mean_of_a_space_is_recorded_with_it(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         db.create("Fact", "one", content="abc")
         db.embed()
         with db._env.read() as txn:
@@ -309,7 +309,7 @@ def test_the_mean_of_a_space_is_recorded_with_it(tmp_path: Path, letters: Letter
 
 
 def test_an_erasure_reaches_the_vectors_of_every_version(tmp_path: Path, letters: Letters) -> None:
-    with opened(tmp_path, letters) as db:
+    with open_store(tmp_path, letters) as db:
         gone = db.create("Fact", "one", content="abc")
         db.revise(gone, content="bcd")
         kept = db.create("Fact", "two", content="cde")
@@ -330,7 +330,7 @@ def test_an_erasure_reaches_the_vectors_of_every_version(tmp_path: Path, letters
 
 def test_what_waits_for_a_vector_is_counted_once_for_each_commit(tmp_path: Path, letters: Letters) -> None:
     """A commit that records vectors has an event for each: reading them all made every recall a tenth slower."""
-    with opened(tmp_path, letters) as db, pytest.MonkeyPatch.context() as patch:
+    with open_store(tmp_path, letters) as db, pytest.MonkeyPatch.context() as patch:
         db.create("Note", "", content="a bad cab")
         db.embed()
         read: list[int] = []

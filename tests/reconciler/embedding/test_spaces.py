@@ -39,13 +39,13 @@ class Letters:
 OLD, NEW = "abcdefgh", "abcxyz"
 
 
-def opened(folder: Path, embedder: Any) -> Database:
+def open_store(folder: Path, embedder: Any) -> Database:
     return worlddb.open(folder / "store", embedder=embedder)
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Any:
-    with opened(tmp_path, Letters(OLD)) as store:
+    with open_store(tmp_path, Letters(OLD)) as store:
         for number, text in enumerate(("aaab", "ccc", "xxxa")):
             store.create("Fact", f"fact {number}", content=text)
         store.embed()
@@ -307,7 +307,7 @@ def test_another_model_under_the_same_name_is_found_out_before_anything_is_writt
     db.create("Fact", "later", content="aab")
     head = db.head()
     changed = Letters("hgfedcba", model=f"letters/{OLD}")
-    with opened(tmp_path, changed) as other:
+    with open_store(tmp_path, changed) as other:
         with pytest.raises(worlddb.InputError, match="has changed since"):
             other.embed()
         with pytest.raises(worlddb.InputError, match="has changed since"):
@@ -321,7 +321,7 @@ def test_a_model_that_answers_nearly_the_same_is_the_same(db: Database, tmp_path
         def embed(self, texts: Sequence[str], *, query: bool) -> Any:
             return np.asarray(super().embed(texts, query=query)) + 1e-3
 
-    with opened(tmp_path, Noisy(OLD)) as other:
+    with open_store(tmp_path, Noisy(OLD)) as other:
         other.create("Fact", "later", content="aab")
         assert other.embed().embedded == 1
 
@@ -341,7 +341,7 @@ def test_a_store_that_left_the_shipped_model_is_asked_by_the_one_of_its_space(tm
         db.create("Fact", "one", content="The dog is ill")
         db.embed()
         then = db.head().seq
-    with opened(tmp_path, Letters(NEW)) as db:
+    with open_store(tmp_path, Letters(NEW)) as db:
         assert by_meaning(db.view(), "puppy").space == "default"
         with pytest.raises(worlddb.InputError, match="wordllama"):
             db.embed()
@@ -354,7 +354,7 @@ def test_a_store_that_left_the_shipped_model_is_asked_by_the_one_of_its_space(tm
 @pytest.mark.parametrize("given", ["", "no such model", 7, object(), Letters])
 def test_what_is_no_embedder_is_refused_before_anything_is_opened(tmp_path: Path, given: Any) -> None:
     with pytest.raises(worlddb.InputError, match="embedder"):
-        opened(tmp_path, given)
+        open_store(tmp_path, given)
     assert not (tmp_path / "store").exists()
 
 

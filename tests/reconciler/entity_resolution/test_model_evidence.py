@@ -48,7 +48,7 @@ class Chooser:
         return self.choose(contenders)
 
 
-def known(db: worlddb.Database) -> str:
+def create_known_world(db: worlddb.Database) -> str:
     ref = db.create("Entity", "Dr Okafor", content="leads the search for search").ref
     db.embed()
     return str(ref)
@@ -57,7 +57,7 @@ def known(db: worlddb.Database) -> str:
 def test_a_create_proposes_by_meaning_and_tells_how(tmp_path: Path) -> None:
     model = Counting()
     with worlddb.open(tmp_path / "store", embedder=model) as db:
-        okafor = known(db)
+        okafor = create_known_world(db)
         receipt = db.create("Entity", "Boss", content="search, search, search", resolve="all")
         (proposal,) = db.proposals()
         assert receipt.proposals == (proposal.ref,)
@@ -91,7 +91,7 @@ def test_an_ingest_proposes_by_meaning_inside_its_conversation_in_its_own_commit
 def test_nobody_is_asked_by_a_retry_a_replay_or_a_plain_create(tmp_path: Path) -> None:
     model, chooser = Counting(), Chooser(lambda contenders: contenders[:1])
     with worlddb.open(tmp_path / "store", embedder=model, tiebreaker=chooser) as db:
-        known(db)
+        create_known_world(db)
         calls = model.calls
         db.create("Entity", "Somebody", content="music")
         assert (model.calls, chooser.asked) == (calls, [])
@@ -148,7 +148,7 @@ def test_a_tiebreaker_that_chooses_a_stranger_or_fails_writes_nothing(tmp_path: 
 def test_a_model_that_fails_costs_the_comparison_and_not_the_write(tmp_path: Path) -> None:
     model = Counting()
     with worlddb.open(tmp_path / "store", embedder=model) as db:
-        known(db)
+        create_known_world(db)
         model.broken = True
         receipt = db.create("Entity", "Boss", content="search", resolve="all")
         assert receipt and not receipt.proposals
@@ -188,7 +188,7 @@ def test_a_world_that_was_revised_or_erased_while_a_model_was_asked_is_not_near_
 
     model = Meanwhile()
     with worlddb.open(tmp_path / "store", embedder=model) as db:
-        okafor = known(db)
+        okafor = create_known_world(db)
         model.act = lambda: db.revise(okafor, content="snow")
         assert not db.create("Entity", "Boss", content="search", resolve="all").proposals
         db.embed()

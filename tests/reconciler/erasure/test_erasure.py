@@ -44,7 +44,7 @@ def ref_of(db: Database, name: str) -> str:
     return db.view().find(name=name)[0].ref
 
 
-def seen(db: Database, ref: object) -> worlddb.World:
+def get_world(db: Database, ref: object) -> worlddb.World:
     world = db.view().get(ref, include_superseded=True)
     assert world is not None
     return world
@@ -98,7 +98,7 @@ def test_everything_that_was_ever_said_about_a_world_goes_wherever_it_was_said(t
         db.erase([world, twin], reason="request 7")
         assert find_traces(db.path, words) == []
         assert db.verify(deep=True).findings == ()
-        assert seen(db, other).content == "about something else"
+        assert get_world(db, other).content == "about something else"
 
 
 def test_a_tombstone_says_that_something_was_there_when_it_went_by_whom_and_under_which_reference(
@@ -121,8 +121,8 @@ def test_a_tombstone_says_that_something_was_there_when_it_went_by_whom_and_unde
         edges = db.view().edges(ref, type="refers_to")
         assert len(edges) == 2 and all(edge.properties == {} for edge in edges)
         assert [entry.why for entry in db.log() if entry.event == "erased"] == ["request 114"] * 3
-        assert all(seen(db, edge.source).erased for edge in edges)
-        berthe = seen(db, ref_of(db, "Berthe"))
+        assert all(get_world(db, edge.source).erased for edge in edges)
+        berthe = get_world(db, ref_of(db, "Berthe"))
         assert not berthe.erased and berthe.erasure is None
 
 
@@ -146,14 +146,14 @@ def test_a_store_replayed_to_before_an_erasure_lacks_the_text_too_and_knows_why(
                 assert copy.verify(deep=True).findings == ()
                 then = db.view(seq=seq)
                 assert answers(copy.view(valid=then.valid, seq=seq)) == answers(then)
-                assert seen(copy, ref).erasure == seen(db, ref).erasure
+                assert get_world(copy, ref).erasure == get_world(db, ref).erasure
                 assert find_traces(copy.path, OF_QUILLAN) == []
         with worlddb.open(tmp_path / "at 2") as copy:
             copy.create("Fact", "a commit of its own in the place of the erasing one", why="it has blobs")
             assert copy.replay(tmp_path / "copy of a copy").matches_recorded
             with worlddb.open(tmp_path / "copy of a copy") as third:
                 assert third.verify(deep=True).findings == ()
-                assert seen(third, ref).erasure == seen(db, ref).erasure
+                assert get_world(third, ref).erasure == get_world(db, ref).erasure
 
 
 def test_a_text_that_is_missing_without_an_erasure_and_one_that_is_there_after_one_are_found(talk: Database) -> None:
@@ -203,7 +203,7 @@ def test_an_erased_world_takes_no_text_until_it_is_asked_for_by_its_key(tmp_path
         assert [note.code for note in tx.receipt.notes] == ["not_restored"]
         assert find_traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
         assert db.create("Note", "Old", **again, revive=True).ref == world.ref
-        restored = seen(db, world)
+        restored = get_world(db, world)
         assert (restored.content, restored.aliases, restored.erased, restored.erasure) == (
             "xylophone", ("Ancient",), False, None,
         )  # fmt: skip
@@ -212,7 +212,7 @@ def test_an_erased_world_takes_no_text_until_it_is_asked_for_by_its_key(tmp_path
         assert db.verify(deep=True).findings == ()
         db.erase(world, reason="request 2")
         assert find_traces(db.path, ["xylophone", "Ancient", "Trace9"]) == []
-        erasure = seen(db, world).erasure
+        erasure = get_world(db, world).erasure
         assert erasure is not None and erasure.reason == "request 2"
         assert db.verify(deep=True).findings == ()
 
@@ -222,9 +222,9 @@ def test_the_same_text_elsewhere_stays_unless_everywhere_is_said(tmp_path: Path)
         first, second, third = (db.create("Note", f"N{number}", content="the same text") for number in range(3))
         db.revise(third, content="another text by now")
         db.erase(first, reason="only here")
-        assert [seen(db, ref).erased for ref in (first, second, third)] == [True, False, False]
+        assert [get_world(db, ref).erased for ref in (first, second, third)] == [True, False, False]
         db.erase(second, reason="here and there", everywhere=True)
-        assert [seen(db, ref).erased for ref in (first, second, third)] == [True, True, True]
+        assert [get_world(db, ref).erased for ref in (first, second, third)] == [True, True, True]
         erased = [(entry.data["lineage"], entry.data["everywhere"]) for entry in db.log() if entry.event == "erased"]
         assert erased == [(first.ref, False), (second.ref, False), (third.ref, True)]
         assert find_traces(db.path, ["the same text", "another text by now"]) == []

@@ -161,7 +161,7 @@ def test_an_erasure_whose_bytes_cannot_be_removed_now_says_so_and_why(
         assert db.check_erasure(db.erasure_receipt(receipt)).ok
 
 
-def _kept(db: worlddb.Database, words: Iterable[str]) -> set[str]:
+def _reachable_texts(db: worlddb.Database, words: Iterable[str]) -> set[str]:
     """Return the texts with one of some words that are reached from a handle, or from a cache of any of our modules."""
     modules = [module for name, module in [*sys.modules.items()] if name.startswith("worlddb")]
     pending: list[Any] = [
@@ -196,11 +196,11 @@ def test_no_cache_keeps_a_word_of_what_was_erased(memory: Path, other: bool) -> 
             view.recall(f"{plain} {accented}"), view.near(f"Ann {plain} stays in {accented}.")
             assert view.find(name=f"Ann {plain}") and view.find(type=f"Kind of {plain}")
         words = (plain, accented, plain[:-1], plain[::-1][1:])
-        assert len(_kept(db, words)) > 20
+        assert len(_reachable_texts(db, words)) > 20
         if other:
             subprocess.run([sys.executable, "-c", ERASE_ALL, str(memory / "store"), top], check=True)
-            assert _kept(db, words), "it has not seen it yet"
+            assert _reachable_texts(db, words), "it has not seen it yet"
             assert not db.view().recall("tea").hits
         else:
             db.erase(top, reason="r", members=True)
-        assert _kept(db, words) == set()
+        assert _reachable_texts(db, words) == set()

@@ -37,9 +37,9 @@ class Two(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Two:
+def two_users(tmp_path_factory: pytest.TempPathFactory) -> Two:
     """The store, closed."""
-    db = worlddb.open(tmp_path_factory.mktemp("made") / "store", author="tutor")
+    db = worlddb.open(tmp_path_factory.mktemp("two_users") / "store", author="tutor")
     desk = Session(db)
     refs = {}
 
@@ -74,11 +74,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Two:
 
 
 @pytest.fixture
-def two(made: Two, tmp_path: Path) -> Iterator[Two]:
+def two(two_users: Two, tmp_path: Path) -> Iterator[Two]:
     """A copy of it, opened."""
-    shutil.copytree(made.db.path, tmp_path / "store")
+    shutil.copytree(two_users.db.path, tmp_path / "store")
     with worlddb.open(tmp_path / "store", author="tutor") as db:
-        yield Two(db, dict(made.refs))
+        yield Two(db, dict(two_users.refs))
 
 
 def seen_by_bob(two: Two) -> list[Any]:

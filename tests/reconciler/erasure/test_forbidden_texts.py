@@ -35,9 +35,9 @@ class Small(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Small:
+def small_store(tmp_path_factory: pytest.TempPathFactory) -> Small:
     """The store, closed."""
-    with worlddb.open(tmp_path_factory.mktemp("made") / "store", author="ada", background=False) as db:
+    with worlddb.open(tmp_path_factory.mktemp("small_store") / "store", author="ada", background=False) as db:
         gone = db.create("Note", "n", content=SAID).ref
         one, two = db.create("Note", "one", content="1").ref, db.create("Note", "two", content="2").ref
         waiting = [db.link(one, "same_as", db.create("Note", f"like {number}").ref).ref for number in range(3)]
@@ -50,14 +50,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Small:
 
 
 @pytest.fixture
-def small(made: Small, tmp_path: Path) -> Iterator[Small]:
+def small(small_store: Small, tmp_path: Path) -> Iterator[Small]:
     """A copy of it, opened."""
-    shutil.copytree(made.db.path, tmp_path / "store")
+    shutil.copytree(small_store.db.path, tmp_path / "store")
     with worlddb.open(tmp_path / "store", author="ada", background=False) as db:
-        yield made._replace(db=db)
+        yield small_store._replace(db=db)
 
 
-def held(on: Small) -> worlddb.Atom:
+def believed_atom(on: Small) -> worlddb.Atom:
     """What is believed of a world, and can be believed no longer."""
     return worlddb.Atom(on.one, "fact", "x")
 
@@ -73,7 +73,7 @@ class _Said(NamedTuple):
     outcome: Any
 
 
-def kept(change: Callable[[], object]) -> _Said:
+def refused_change(change: Callable[[], object]) -> _Said:
     """What accounts raise, as the outcome of a command."""
     with pytest.raises(RefusedError) as refused:
         change()
@@ -134,7 +134,7 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "believe.properties": lambda on: on.db.believe(on.one, {"fact": SAID}),
     "believe.source": lambda on: on.db.believe(on.one, {"fact": "x"}, source={"a": SAID}),
     "believe.why": lambda on: on.db.believe(on.one, {"fact": "x"}, why=SAID),
-    "contract.why": lambda on: (on.db.believe(on.one, {"fact": "x"}), on.db.contract(held(on), why=SAID))[1],
+    "contract.why": lambda on: (on.db.believe(on.one, {"fact": "x"}), on.db.contract(believed_atom(on), why=SAID))[1],
     "rollback.why": lambda on: (on.db.revise(on.one, content="5"), on.db.rollback(on.one, 1, why=SAID))[1],
     "take_back.why": lambda on: on.db.undo(on.db.believe(on.one, {"fact": "x"}), why=SAID),
     "set_beliefs.named": lambda on: on.db.set_beliefs(single=[SAID]),
@@ -165,14 +165,16 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "trust.why": lambda on: on.db.trust("low", author="ada", why=SAID),
     "state.aliases": lambda on: stated(on, SAID),
     "state.source": lambda on: stated(on, "x", source={"a": SAID}),
-    "set_plan.plan": lambda on: kept(lambda: on.db.accounts.define_plan(SAID)),
-    "set_plan.features": lambda on: kept(lambda: on.db.accounts.define_plan("p", features=[SAID])),
-    "set_plan.why": lambda on: kept(lambda: on.db.accounts.define_plan("p", why=SAID)),
-    "set_account.name": lambda on: kept(lambda: on.db.accounts.create_account(SAID)),
-    "set_account.why": lambda on: kept(lambda: on.db.accounts.create_account("a", why=SAID)),
-    "make_key.content": lambda on: kept(lambda: on.db.accounts.create_key("k", user=SAID)),
-    "make_key.why": lambda on: kept(lambda: on.db.accounts.create_key("k", why=SAID)),
-    "end_key.why": lambda on: kept(lambda: on.db.accounts.end_key(on.db.accounts.create_key("k").key.id, why=SAID)),
+    "set_plan.plan": lambda on: refused_change(lambda: on.db.accounts.define_plan(SAID)),
+    "set_plan.features": lambda on: refused_change(lambda: on.db.accounts.define_plan("p", features=[SAID])),
+    "set_plan.why": lambda on: refused_change(lambda: on.db.accounts.define_plan("p", why=SAID)),
+    "set_account.name": lambda on: refused_change(lambda: on.db.accounts.create_account(SAID)),
+    "set_account.why": lambda on: refused_change(lambda: on.db.accounts.create_account("a", why=SAID)),
+    "make_key.content": lambda on: refused_change(lambda: on.db.accounts.create_key("k", user=SAID)),
+    "make_key.why": lambda on: refused_change(lambda: on.db.accounts.create_key("k", why=SAID)),
+    "end_key.why": lambda on: refused_change(
+        lambda: on.db.accounts.end_key(on.db.accounts.create_key("k").key.id, why=SAID)
+    ),
     "ingest, another speaker": lambda on: on.db.ingest([{"speaker": "Bob", "text": SAID}], conversation="c"),
     "ingest, nobody": lambda on: on.db.ingest([{"text": SAID}], conversation="c"),
     "ingest, a speaker's name": lambda on: on.db.ingest([{"speaker": SAID, "text": "hello"}], conversation="c"),

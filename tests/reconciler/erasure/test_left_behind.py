@@ -27,7 +27,7 @@ NAME, TEXT = "Narwhal Quixote", "the tusk is in the cellar"
 LEFT = ("**/.scratch-*", "**/.held-*", "**/.export-*", "**/.check-*", "**/.new-*", "**/.*.unfinished")
 
 
-def made(base: Path) -> str:
+def make_store(base: Path) -> str:
     """A store with a world whose name and text nothing else has; every folder that a child may write to."""
     for name in ("out", "tmp"):
         (base / name).mkdir()
@@ -40,7 +40,7 @@ def made(base: Path) -> str:
     return str(gone.ref)
 
 
-def left(base: Path) -> list[Path]:
+def left_files(base: Path) -> list[Path]:
     return sorted(path for pattern in LEFT for path in base.glob(pattern))
 
 
@@ -52,7 +52,7 @@ def _at_the_end(base: Path) -> Callable[..., None]:
     """A progress that kills its process when all is done and nothing was cleaned up yet."""
 
     def progress(done: int, total: int, *_: object) -> None:
-        if done == total and left(base):
+        if done == total and left_files(base):
             _die()
 
     return progress
@@ -117,26 +117,26 @@ each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.__name__.lst
 def test_what_a_killed_process_leaves_is_gone_after_the_next_opening(
     tmp_path: Path, job: Callable[[Path], None]
 ) -> None:
-    made(tmp_path)
+    make_store(tmp_path)
     assert call(run, job, tmp_path) == -signal.SIGKILL
-    assert left(tmp_path), "the process was killed where it left nothing"
+    assert left_files(tmp_path), "the process was killed where it left nothing"
     worlddb.open(tmp_path / "store").close()
-    assert left(tmp_path) == [] == list((tmp_path / "tmp").iterdir()) == list((tmp_path / "out").iterdir())
+    assert left_files(tmp_path) == [] == list((tmp_path / "tmp").iterdir()) == list((tmp_path / "out").iterdir())
 
 
 @each_job
 def test_what_a_killed_process_leaves_is_gone_after_an_erasure(tmp_path: Path, job: Callable[[Path], None]) -> None:
     """The eraser had the store open before, so that no opening comes in between."""
-    gone = made(tmp_path)
+    gone = make_store(tmp_path)
     with worlddb.open(tmp_path / "store") as db:
         assert call(run, job, tmp_path) == -signal.SIGKILL
         db.erase(gone, reason="request 7")
-        assert left(tmp_path) == [] == find_traces(tmp_path, [NAME, TEXT])
+        assert left_files(tmp_path) == [] == find_traces(tmp_path, [NAME, TEXT])
         assert db.verify(deep=True).ok
 
 
 def test_an_opening_leaves_what_a_living_process_uses_and_an_erasure_takes_tables_from_it(tmp_path: Path) -> None:
-    gone = made(tmp_path)
+    gone = make_store(tmp_path)
     with worlddb.open(tmp_path / "store") as db:
         with scratch.temporary_folder(tmp_path / "store") as held:
             (held / "input").write_text("what is on its way in")
@@ -154,12 +154,12 @@ def test_an_opening_leaves_what_a_living_process_uses_and_an_erasure_takes_table
 
             assert scratch.run_with_tables(tmp_path / "store", work) == "made again" and len(set(found)) == 2
             assert (held / "input").exists()
-        assert left(tmp_path) == []
+        assert left_files(tmp_path) == []
 
 
 def test_a_folder_is_not_kept_because_a_process_of_its_number_lives(tmp_path: Path) -> None:
     """Scratch tables were named by a process number alone: that of another process kept them through an erasure."""
-    gone = made(tmp_path)
+    gone = make_store(tmp_path)
     store = tmp_path / "store"
     with worlddb.open(store) as db:
         for name in (f".check-{os.getpid()}-x", ".check-1-y"):
@@ -171,7 +171,7 @@ def test_a_folder_is_not_kept_because_a_process_of_its_number_lives(tmp_path: Pa
 
 
 def test_only_files_of_its_own_are_removed_elsewhere(tmp_path: Path) -> None:
-    made(tmp_path)
+    make_store(tmp_path)
     folder = tmp_path / "store" / ".held-abc"
     folder.mkdir()
     (folder / "outside").write_bytes(scratch._outside_note(folder, tmp_path / "out"))
@@ -180,34 +180,34 @@ def test_only_files_of_its_own_are_removed_elsewhere(tmp_path: Path) -> None:
         path.touch()
     (tmp_path / "out" / ".export-abc-1").touch()
     worlddb.open(tmp_path / "store").close()
-    assert sorted((tmp_path / "out").iterdir()) == sorted(kept) and left(tmp_path / "store") == []
+    assert sorted((tmp_path / "out").iterdir()) == sorted(kept) and left_files(tmp_path / "store") == []
 
 
 def test_opening_a_copy_leaves_what_the_original_is_writing(tmp_path: Path) -> None:
     """Nobody has the lock of the copy's folder, and the file that the folder names is the original's."""
-    made(tmp_path)
+    make_store(tmp_path)
     out = tmp_path / "out" / "all.bundle"
     seen: list[int] = []
 
     def progress(*_: object) -> None:
         if not seen:
             shutil.copytree(tmp_path / "store", tmp_path / "copy", ignore=shutil.ignore_patterns("lock.mdb"))
-            assert left(tmp_path / "copy")
+            assert left_files(tmp_path / "copy")
             worlddb.open(tmp_path / "copy").close()
-            assert left(tmp_path / "copy") == []
-            seen.append(len(left(tmp_path / "out")))
+            assert left_files(tmp_path / "copy") == []
+            seen.append(len(left_files(tmp_path / "out")))
 
     with worlddb.open(tmp_path / "store") as db:
         db.export(None, out, progress=progress)
-    assert seen == [1] and out.exists() and left(tmp_path) == []
+    assert seen == [1] and out.exists() and left_files(tmp_path) == []
 
 
 def test_a_store_that_was_moved_takes_what_a_kill_left_elsewhere(tmp_path: Path) -> None:
-    made(tmp_path)
+    make_store(tmp_path)
     assert call(run, _export, tmp_path) == -signal.SIGKILL
     (tmp_path / "store").rename(tmp_path / "moved")
     worlddb.open(tmp_path / "moved").close()
-    assert left(tmp_path) == []
+    assert left_files(tmp_path) == []
 
 
 def _replay(base: Path) -> None:
@@ -216,7 +216,7 @@ def _replay(base: Path) -> None:
 
 
 def test_a_replay_that_was_killed_is_among_the_copies_that_a_receipt_names(tmp_path: Path) -> None:
-    gone = made(tmp_path)
+    gone = make_store(tmp_path)
     with worlddb.open(tmp_path / "store") as db:
         assert call(run, _replay, tmp_path) == -signal.SIGKILL
         receipt = db.erasure_receipt(db.erase(gone, reason="request 10"))
@@ -226,7 +226,7 @@ def test_a_replay_that_was_killed_is_among_the_copies_that_a_receipt_names(tmp_p
 
 def test_an_erasure_takes_whatever_a_kill_left_in_the_folders_of_a_store(tmp_path: Path) -> None:
     """Files that an index, a snapshot or a rewriting was about to put in place, at every place where they are made."""
-    gone = made(tmp_path)
+    gone = make_store(tmp_path)
     store = tmp_path / "store"
     with worlddb.open(store) as db:
         for name in (
@@ -247,7 +247,7 @@ def test_input_for_a_store_still_to_be_made_leaves_no_store_if_it_is_wrong(tmp_p
     assert not (tmp_path / "new").exists()
     with worlddb.scratch_folder(store) as folder, worlddb.open(store) as db:
         db.create("Note", "made meanwhile")
-    assert left(tmp_path) == []
+    assert left_files(tmp_path) == []
     worlddb.open(store, create=False).close()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").touch()
@@ -259,7 +259,7 @@ def test_an_erasure_takes_what_earlier_releases_left_in_the_systems_temporary_di
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They derived tables there, and a kill left them with clear names: no opening or erasure looked there."""
-    ref = made(tmp_path)
+    ref = make_store(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     inside = {"worlddb-doctor-a1": ".check-77-b2", "worlddb-redecide-c3": "", "worlddb-redecide-held": ""}
     folders = {name: tmp_path / "tmp" / name / within for name, within in inside.items()}
@@ -294,7 +294,7 @@ def test_an_erasure_takes_what_earlier_releases_left_in_the_systems_temporary_di
 
 
 def test_an_export_removes_what_a_killed_one_left_there_though_its_store_is_gone(tmp_path: Path) -> None:
-    made(tmp_path)
+    make_store(tmp_path)
     assert call(run, _export, tmp_path) == -signal.SIGKILL
     out = tmp_path / "out"
     shutil.rmtree(tmp_path / "store")
@@ -310,7 +310,7 @@ def test_an_export_removes_what_a_killed_one_left_there_though_its_store_is_gone
 
 
 def test_an_export_leaves_what_another_process_is_writing(tmp_path: Path) -> None:
-    made(tmp_path)
+    make_store(tmp_path)
     out, seen = tmp_path / "out", list[list[str]]()
 
     def progress(*_: object) -> None:

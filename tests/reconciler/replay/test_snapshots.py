@@ -34,19 +34,19 @@ def libraries_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+def grown_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """The store, closed, and when it was."""
     clock = ManualClock()
-    with worlddb.open(tmp_path_factory.mktemp("made") / "store", clock=clock) as opened:
+    with worlddb.open(tmp_path_factory.mktemp("grown_store") / "store", clock=clock) as opened:
         Growth(opened, clock, 5).grow(60)
         return opened.path, clock.value
 
 
 @pytest.fixture
-def db(made: tuple[Path, int], tmp_path: Path) -> Iterator[Database]:
+def db(grown_store: tuple[Path, int], tmp_path: Path) -> Iterator[Database]:
     """A copy of it, opened."""
-    shutil.copytree(made[0], tmp_path / "store")
-    with worlddb.open(tmp_path / "store", clock=ManualClock(made[1])) as opened:
+    shutil.copytree(grown_store[0], tmp_path / "store")
+    with worlddb.open(tmp_path / "store", clock=ManualClock(grown_store[1])) as opened:
         yield opened
 
 

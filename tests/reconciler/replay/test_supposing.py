@@ -26,7 +26,7 @@ def came_to(made: Replayed) -> dict[int, str]:
     return {each.seq: each.now for each in made.hypothesis.differing}
 
 
-def opened(folder: Path) -> Database:
+def open_store(folder: Path) -> Database:
     return worlddb.open(folder, create=False, embedder=None)
 
 
@@ -58,7 +58,7 @@ def test_random_histories_without_some_commits_hold_and_differ_only_where_a_diff
             assert {seq for seq, now in came_to(made).items() if now == "left_out"} == set(without)
             assert made.hypothesis is not None and made.hypothesis.parted == min(without) - 1
             assert made.hypothesis.same + len(came_to(made)) == until - made.hypothesis.parted
-            with opened(top / "what-if") as other, opened(top / "again") as again:
+            with open_store(top / "what-if") as other, open_store(top / "again") as again:
                 assert other.verify(deep=True).ok and other.rebuild("tables").root == made.root
                 assert other.head() == again.head()
                 assert [(step.receipt.seq, step.receipt.ingest_time, step.author) for step in other.steps()] == [
@@ -80,7 +80,7 @@ def small(tmp_path: Path) -> SmallRefs:
 def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
     small: SmallRefs, tmp_path: Path
 ) -> None:
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[3, 5])
         assert came_to(made) == {3: "left_out", 4: "refused", 5: "left_out", 7: "refused", 11: "committed"}
         assert made.hypothesis is not None and made.hypothesis.same == 4
@@ -89,7 +89,7 @@ def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
         assert "commit 5 made it" in by_seq[7].reason
         assert [event.event for event in by_seq[11].events_then] == ["proposed"] and by_seq[11].events_now == ()
         assert not made.matches_recorded
-    with opened(tmp_path / "what-if") as other:
+    with open_store(tmp_path / "what-if") as other:
         view = other.view()
         assert view.find(name="Sarah Chen") == view.find(name="sarah chen") and len(view.find(name="sarah chen")) == 1
         assert view.get(small.porto) is not None and view.proposals() == []
@@ -99,7 +99,7 @@ def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
 
 
 def test_without_the_last_commit_a_store_is_as_it_was_before_it(small: SmallRefs, tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[11])
         assert made.root == db.view(seq=10).hash() and came_to(made) == {11: "left_out"}
 
@@ -119,7 +119,7 @@ def test_without_an_author_only_what_others_wrote_is_there(tmp_path: Path) -> No
         assert came_to(made) == {theirs.seq: "left_out", hers.seq: "left_out", hers.seq + 1: "refused"}
         both = ada.replay(tmp_path / "both", without=[mine.seq], without_author=["eve", "nobody"])
         assert set(came_to(both)) == set(range(2, 7))
-    with opened(tmp_path / "what-if") as other:
+    with open_store(tmp_path / "what-if") as other:
         assert [child.name for child in other.view().children(mine)] == ["Also mine"]
         assert other.head().supposes == "the history up to commit 6 without author 'eve'"
 
@@ -141,7 +141,7 @@ def test_edges_that_get_another_id_are_found_by_the_commands_that_meant_them(tmp
         made = db.replay(tmp_path / "what-if", without=[revised.seq])
         assert set(came_to(made).values()) <= {"left_out", "committed", "staged"}, came_to(made)
         ended = [(edge.type, edge.closed) for edge in db.view().edges(one, include_superseded=True)]
-    with opened(tmp_path / "what-if") as what_if:
+    with open_store(tmp_path / "what-if") as what_if:
         assert what_if.verify(deep=True).ok
         found = what_if.view().edges(one, include_superseded=True)
         assert [(edge.type, edge.closed) for edge in found] == ended
@@ -159,7 +159,7 @@ def test_a_conversation_that_was_taken_in_before_is_taken_in_when_it_comes_again
         (later,) = (each for each in made.hypothesis.differing if each.now == "committed")
         assert "not kept" in later.reason
         texts = sorted(world.content for world in db.view().find(type="Turn"))
-    with opened(tmp_path / "what-if") as other:
+    with open_store(tmp_path / "what-if") as other:
         assert sorted(world.content for world in other.view().find(type="Turn")) == texts
         assert other.verify(deep=True).ok
 
@@ -216,7 +216,7 @@ def test_erased_texts_do_not_come_back(tmp_path: Path) -> None:
         everything = db.replay(tmp_path / "everything", without_author="ada")
         assert came_to(everything)[erased.seq] == "unchanged"
     for name in ("what-if", "whole", "early", "gone", "everything"):
-        with opened(tmp_path / name) as other:
+        with open_store(tmp_path / name) as other:
             assert other.verify(deep=True).ok, name
             found = other.view().get(secret.ref, include_superseded=True) if "g" not in name else None
             assert found is None or (found.content, found.name) == ("", "")
@@ -243,7 +243,7 @@ def test_imports_are_taken_over_if_all_is_as_it_was(tmp_path: Path) -> None:
         assert came_to(db.replay(tmp_path / "two", without=[first.seq]))[second.seq] == "undecidable"
         assert came_to(db.replay(tmp_path / "three", without=[shelf.seq]))[first.seq] == "undecidable"
     for name in ("one", "two", "three"):
-        with opened(tmp_path / name) as made:
+        with open_store(tmp_path / name) as made:
             assert made.verify(deep=True).ok
             assert bool(made.view().find(name="Two")) == (name == "one")
 
@@ -256,10 +256,10 @@ def test_without_the_handler_of_a_type_its_edges_are_taken_over(tmp_path: Path) 
         beside = db.create("Note", "Beside")
         edge = db.link(one, "employs", ann)
         assert came_to(db.replay(tmp_path / "with", without=[beside.seq])) == {beside.seq: "left_out"}
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         assert came_to(db.replay(tmp_path / "over", without=[beside.seq]))[edge.seq] == "taken_over"
         assert came_to(db.replay(tmp_path / "out", without=[revised.seq]))[edge.seq] == "undecidable"
-    with opened(tmp_path / "over") as other:
+    with open_store(tmp_path / "over") as other:
         assert other.verify(deep=True).ok and [each.ref for each in other.view().edges(ann, type="employs")] == [
             edge.ref
         ]
@@ -292,11 +292,11 @@ def _batch(db: Database) -> None:
 
 
 def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: SmallRefs, tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         db.replay(tmp_path / "what-if", without=[5])
         original, checkpoint = db.head(), db.checkpoint(seq=11)
         db.export(None, tmp_path / "b.bundle")
-    with opened(tmp_path / "what-if") as other:
+    with open_store(tmp_path / "what-if") as other:
         for name, call in CALLS.items():
             with pytest.raises(HypotheticalStore) as refused:
                 call(other, tmp_path)
@@ -312,13 +312,13 @@ def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: SmallRefs, 
         assert copied.matches_recorded and copied.hypothesis is None
         early = other.replay(tmp_path / "early", seq=4)
         assert early.seq == 4
-    with opened(tmp_path / "copy") as copy, pytest.raises(HypotheticalStore):
+    with open_store(tmp_path / "copy") as copy, pytest.raises(HypotheticalStore):
         assert copy.head() == head
         copy.create("Topic", "X")
     with worlddb.open(tmp_path / "early") as early_store:
         # Up to where they part, the history is the original's own.
         assert not early_store.head().supposes and early_store.head().store_id == original.store_id
-    with opened(tmp_path / "store") as db:
+    with open_store(tmp_path / "store") as db:
         assert not db.head().supposes and not db.stats()["supposes"] and not db.verify().supposes
         with pytest.raises(worlddb.BackupMismatch):
             db.backup(tmp_path / "what-if")
@@ -342,7 +342,7 @@ def test_a_hypothetical_store_refuses_to_pose_as_the_original(small: SmallRefs, 
     ],
 )
 def test_a_mandatory_commit_cannot_be_left_out(small: SmallRefs, tmp_path: Path, asked: dict[str, Any]) -> None:
-    with opened(tmp_path / "store") as db, pytest.raises(InputError):
+    with open_store(tmp_path / "store") as db, pytest.raises(InputError):
         db.replay(tmp_path / "what-if", **asked)
     assert not (tmp_path / "what-if").exists()
 

@@ -9,7 +9,7 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.log.test_frozen import thawed, told, upgraded
+from tests.log.test_frozen import frozen_answers, thawed, upgraded
 from tests.support.faults.children import call, start, wait_for_exit
 from tests.support.faults.jobs import cut_upgrade
 from tests.support.faults.points import EXIT_STATUS
@@ -46,7 +46,7 @@ def is_whole(folder: Path) -> None:
     """The store is of today, and every table is what its log leads to."""
     with worlddb.open(folder, create=False, embedder=None) as db:
         assert db.verify(deep=True).findings == ()
-        assert db.head().root == told(1)["head"][2]
+        assert db.head().root == frozen_answers(1)["head"][2]
         assert len(db.view().find(name="Search team")) == 1
 
 
@@ -68,7 +68,7 @@ def test_older_tables_are_refused_with_the_remedy_until_they_are_upgraded(tmp_pa
     assert (store / "data.mdb").read_bytes() == before
     made = worlddb.upgrade(store)
     place = tmp_path / f"store.before-upgrade-{schema.LAYOUT}"
-    assert made[:5] == (0, schema.LAYOUT, told(1)["head"][0], told(1)["head"][2], str(place))
+    assert made[:5] == (0, schema.LAYOUT, frozen_answers(1)["head"][0], frozen_answers(1)["head"][2], str(place))
     is_whole(store)
     is_whole(place)
     with worlddb.open(store, create=False, embedder=None) as db:
@@ -80,7 +80,7 @@ def test_tables_of_the_layout_before_are_upgraded_in_place(tmp_path: Path) -> No
     with pytest.raises(OlderTables, match="layout 3"):
         worlddb.open(store, create=False)
     made = worlddb.upgrade(store)
-    assert made[:4] == (3, schema.LAYOUT, told(1)["head"][0], told(1)["head"][2])
+    assert made[:4] == (3, schema.LAYOUT, frozen_answers(1)["head"][0], frozen_answers(1)["head"][2])
     is_whole(store)
 
 
@@ -149,7 +149,7 @@ def test_a_backup_that_an_upgrade_has_made_is_not_made_again(tmp_path: Path) -> 
     again = aged(tmp_path / "again")
     steps: list[tuple[int, int]] = []
     worlddb.upgrade(again, backup=place, progress=lambda done, whole: steps.append((done, whole)))
-    seq = told(1)["head"][0]
+    seq = frozen_answers(1)["head"][0]
     assert steps[0] == (seq, seq), "the backup had everything at its first step"
     assert (place / "data.mdb").stat().st_ino == copied
     is_whole(place)
