@@ -76,8 +76,8 @@ _REMEDIES: Final = (
     ("Look at merge(..., plan=True)", 'Send {"plan": true} to see its conflicts, each with its id'),
     ("Look at view.forks(...)", "Name the fork, as POST /v1/worlds/{world}/fork answered it"),
     (
-        "Look at a later view; what was true at a time, by what is known now, is asked with valid=",
-        "Give a later time or commit; what was true at a time, by what is known now, is asked with valid",
+        "Use a later view; to read what was true at a time by today's knowledge, give valid=",
+        "Give a later time or commit; to read what was true at a time by today's knowledge, give valid",
     ),
     (
         "; or declare your own with db.define_relation(...), or register its handler with db.register(...)",

@@ -123,7 +123,7 @@ _SHOWN_CANDIDATES: Final = 8
 
 T = TypeVar("T")
 
-NOTHING_YET: Final = "Look at a later view; what was true at a time, by what is known now, is asked with valid="
+NOTHING_YET: Final = "Use a later view; to read what was true at a time by today's knowledge, give valid="
 _REMEDIES: Final = {
     "world": "Look it up by name with find",
     "edge": "The edges of a world are listed with it",

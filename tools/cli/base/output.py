@@ -127,14 +127,14 @@ LOOK_FOR_IT: Final = "Look for it with `worlddb recall TEXT`, or walk down from 
 NAME_A_STORE: Final = (
     "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE`, `remember TEXT` or `create`"
 )
-ASK_WITH_VALID: Final = "What was true at a time is asked with --valid TIME"
+ASK_WITH_VALID: Final = "To read what was true at a time, give --valid TIME"
 NOTHING_THEN: Final = f"Nothing had been committed by then. {ASK_WITH_VALID}."
 
 _PHRASES: Final = (
     ("Look for it with recall or find", LOOK_FOR_IT),
     ("Look it up by name with find", LOOK_FOR_IT),
     ("Check the path, or write to it first", NAME_A_STORE),
-    ("Look at a later view; what was true at a time, by what is known now, is asked with valid=", ASK_WITH_VALID),
+    ("Use a later view; to read what was true at a time by today's knowledge, give valid=", ASK_WITH_VALID),
     ("Send it as one, by sparql_update", "Send it with `worlddb sparql --update`"),
     ("Send it as one, by view.sparql", "Send it without --update"),
     ("List them with proposals()", "List them with `worlddb proposals --status all`"),
