@@ -28,7 +28,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class PosedQuestion(NamedTuple):
-    """A question in the view that it is asked of; ``evidence`` are ids, none where it does not belong.
+    """A question with its view; ``evidence`` are ids, none in a view that does not have them.
 
     ``about`` is what kind of question its benchmark calls it.
     """

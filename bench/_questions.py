@@ -17,7 +17,7 @@ _NAMES: Final = 64
 
 
 class Shape(NamedTuple):
-    """A read: what kind of question it answers, and how it is asked of a view."""
+    """A read: the kind of its question, and the call that reads from a view."""
 
     ask_about: str
     ask: Callable[[View, Any], Any]

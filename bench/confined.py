@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Fill a store, ask it, start anew; then the same beside others."""
+    """Fill a store, recall from it, start again; then the same beside other worlds."""
     draw = random.Random(arguments.seed)
     questions = [words(draw, _QUESTION_WORDS) for _ in range(arguments.samples + _WARM_UP)]
     alone, world = _build_store(folder / "alone", arguments.members, 0, arguments.seed)

@@ -215,7 +215,7 @@ def _fill_labelled(db: Database, arguments: argparse.Namespace) -> dict[str, Lab
 
 
 def _fill_planted(db: Database, arguments: argparse.Namespace) -> list[frozenset[str]]:
-    """Fill one world; the pairs of which the second was planted."""
+    """Fill one world; returns the pairs whose second text was planted."""
     draw = random.Random(arguments.seed + 1)
     pairs: list[frozenset[str]] = []
     world = db.create("Topic", "everything", resolve=False).ref

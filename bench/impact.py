@@ -114,7 +114,7 @@ def _time(ask: Callable[[], int], expected: int, name: str) -> tuple[float, floa
 
 
 def _measure_questions(grown: Forest, arguments: argparse.Namespace) -> dict[str, Callable[[], int]]:
-    """The questions, each about a tree that is drawn anew."""
+    """The questions, each about a newly drawn tree."""
     draw, db, depth = random.Random(arguments.seed), grown.db, arguments.depth
 
     def impact() -> int:

@@ -124,7 +124,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _reopen(path: Path) -> Database:
-    """The store again; its tables are not looked at before the first read."""
+    """The store, opened again; its tables are checked at the first read."""
     return open_seeded(path, 0)
 
 

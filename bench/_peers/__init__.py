@@ -1,1 +1,1 @@
-"""Libraries that people use today, each behind one interface, and the work that is asked of all."""
+"""Libraries in common use, each behind one interface, and the work that all of them do."""

@@ -82,7 +82,7 @@ class FullText:
 
 
 def vacuum(connection: sqlite3.Connection) -> None:
-    """Write the file anew without what was deleted, and empty the write-ahead log, if there is one."""
+    """Rewrite the file without deleted rows, and empty the write-ahead log, if there is one."""
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 

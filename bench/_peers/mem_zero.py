@@ -64,7 +64,7 @@ class Memories:
         return datetime.now(UTC)
 
     def read_at(self, moment: datetime, key: str) -> str | None:
-        """What the history of a memory says; it goes by the clock."""
+        """The text in the history of a memory at a time by the clock."""
         changes = self._memory.history(self._number(key))
         times = [(datetime.fromisoformat(each["updated_at"] or each["created_at"]), each) for each in changes]
         before = [each["new_memory"] for at, each in times if at <= moment]

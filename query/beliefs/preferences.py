@@ -79,7 +79,7 @@ def preferences(
 
 
 def _name(snapshot: visible.VisibleSnapshot, ref: str) -> str | None:
-    """The name of an object, or its text if it has none; ``None`` if it is not looked at."""
+    """The name of an object, or its text if it has none; ``None`` if it is left out."""
     moment = snapshot.place.moment
     try:
         node = table_reads.find_node(snapshot.tables, bytes.fromhex(ref), moment.seq)

@@ -715,7 +715,7 @@ def _significant_words(question: str, tokens: list[str]) -> list[str]:
 
 @lru_cache(maxsize=_MAX_FRAMES)
 def share_family_name(one: str, other: str) -> bool:
-    """True if two statements begin with names of which each has a word of its own beside a common one: Ana Berger."""
+    """True if two statements begin with names that share a word and have another one each: Ana Berger, Tom Berger."""
     first, second = leading_subject(one), leading_subject(other)
     both, attributes = first & second, _attribute_words()
     return (

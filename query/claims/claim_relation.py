@@ -573,7 +573,7 @@ def _are_of_other_kinds(earlier: Frame, later: Frame) -> bool:
 
 
 def _may_both_hold(earlier: Frame, later: Frame) -> bool:
-    """True if they are about things of which somebody may have several: hobbies; a brother and a sister.
+    """True if they are about things that somebody may have several of: hobbies; a brother and a sister.
 
     Of two that belong to somebody the words tell it if both say which one that is, and nothing that it may do or have.
     """
@@ -593,7 +593,7 @@ def _may_both_hold(earlier: Frame, later: Frame) -> bool:
 
 
 def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
-    """True if each tells of one of a kind of which somebody has several: clubs, lessons, dogs by name, other days."""
+    """True if each is about one of several things of a kind: clubs, lessons, dogs by name, other days."""
     if later.change or earlier.only or later.only or earlier.head or later.head:
         return False
     is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
@@ -707,7 +707,7 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
-    """True if they name things of which somebody may have two: her dogs Rex and Bello."""
+    """True if they name things that somebody may have two of: her dogs Rex and Bello."""
     is_called = all(not _CALLED.isdisjoint(one.key.split()) for one in (earlier, later))
     return is_called and not later.change and not earlier.only and bool(earlier.owned - frames.PEOPLE)
 

@@ -276,7 +276,7 @@ class Summaries:
         return told.properties.get(witness.WITNESS) in inside
 
     def _cached_summaries(self, worlds: Sequence[int]) -> dict[int, Fresh]:
-        """The fresh summaries of those of some worlds of which it was found before, and is so still."""
+        """The fresh summaries of some worlds that an earlier check found and that are still fresh."""
         snapshot = self._snapshot
         if self._kept is None or snapshot.whole is None:
             return {}

@@ -118,5 +118,5 @@ def _score_exchanges(
 
 
 def _askers(snapshot: visible.VisibleSnapshot) -> Set[int]:
-    """The entities that stand for whoever asks a machine."""
+    """The entities that stand for the person who talks to a machine."""
     return {node for name in ASKERS for node in candidates.find_referenced_nodes(snapshot, name)}

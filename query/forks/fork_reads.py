@@ -11,7 +11,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """A world ``ref`` that goes on from the world ``of`` as it was as of commit ``as_of``.
+    """A world ``ref`` that was forked from the world ``of`` as of commit ``as_of``.
 
     The fork was begun by commit ``seq``. ``merged`` is the last commit that merged it into ``of``, 0 if none has, and
     ``through`` the commit as of which it did. ``inside``: it is no fork itself, but lies in one.

@@ -86,7 +86,7 @@ class FilterProperties(_Step, frozen=True, tag="filter_properties"):
 
 
 class FilterTime(_Step, frozen=True, tag="filter_time"):
-    """Keep worlds with a version valid in a span, or of which something was learned in one."""
+    """Keep worlds with a version that is valid, or was learned or changed, in a span."""
 
     during: SpanValue | None = None
     overlaps: SpanValue | None = None

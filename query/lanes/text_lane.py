@@ -111,7 +111,7 @@ class PresentTextLane:
         return self._follower.find(text_snapshot.TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
 
     def close(self) -> None:
-        """See that no search goes on that was begun."""
+        """Cancel a search that was begun."""
         if self._begun is not None:
             self._begun[1].cancel()
             self._begun = None

@@ -62,7 +62,7 @@ def tense_of(question: str, language: str) -> Tense:
 
 
 def tells_tense(language: str) -> bool:
-    """True of a language of which verbs of the past and of the present are told apart."""
+    """True if the verbs of past and present are distinguished in the language."""
     return language in _WAS
 
 
@@ -565,7 +565,7 @@ class _Grammar(NamedTuple):
 
 
 def _without_group_names(forms: Iterable[str]) -> str:
-    """Any of some forms, of which no part has a name."""
+    """A pattern of any of some forms, without named groups."""
     return re.sub(r"\?P<\w+>", "?:", "|".join(forms))
 
 

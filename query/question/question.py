@@ -505,7 +505,7 @@ def least_trust(level: str | None) -> int:
 
 
 class Request(NamedTuple):
-    """A recall as it is asked of a view; see :meth:`worlddb.query.view.view.View.recall`."""
+    """A recall with its options; see :meth:`worlddb.query.view.view.View.recall`."""
 
     question: Question
     world: Any

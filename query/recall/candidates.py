@@ -461,7 +461,7 @@ class _Participants:
         self.known: tuple[Hashable, dict[tuple[str, ...], set[int]]] = None, {}
 
     def write(self) -> None:
-        """Write nothing to the disk: to look them up anew takes little."""
+        """Write nothing to the disk: a new lookup is cheap."""
 
 
 def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> Set[int]:

@@ -1,4 +1,4 @@
-"""Filters of a recall: whom and what it is about, who said it, of which type, by whom, from where and since when.
+"""Filters of a recall: subject, speaker, type, author, source, start, labels and properties.
 
 They hold for every candidate before it counts, so that a recall of ``k`` finds ``k`` if there are as many. Worlds
 about somebody, or of a type, are looked up first if they are few; the lanes then search only these.

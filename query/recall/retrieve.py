@@ -794,7 +794,7 @@ class _Search(NamedTuple):
         return self.request.group is not None or self.request.covers is not None
 
     def rank(self, gate: candidates.Gate, lanes: ranking.Lanes) -> Found:
-        """The best candidates that a gate admits, as many as are looked at."""
+        """The best candidates that a gate admits, as many as the rules read."""
         return self._ranked(self.request._replace(k=self.looked_at), gate, lanes)
 
     def first_rank(self, weighings: Sequence["_Weighing"]) -> Found:
@@ -1096,7 +1096,7 @@ def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, re
 
 
 def _standing_instructions(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
-    """The worlds that say what is to be done whenever something is asked."""
+    """The worlds with standing instructions for every answer."""
     search = partial(ranking.search_words, text, STANDING_WORDS, window.place.moment.seq)
     if request.filters is not None:
         return candidates.find_standing_instructions(gate, search)

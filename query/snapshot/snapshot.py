@@ -587,7 +587,7 @@ class InteriorCache:
 
 
 def _follow_interior(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:
-    """Bring an interior up to a later commit; ``None`` if it must or should be listed anew."""
+    """Bring an interior up to a later commit; ``None`` if it must or should be listed again."""
     log, tables = snapshot
     inside, stretch = {world, *kept.members}, kept.stretch
     known = len(inside)

@@ -159,7 +159,7 @@ def _rows(
 
 
 class _StatementTooLong(Exception):
-    """A statement of a format whose parser has no bound goes on for too long."""
+    """A statement is too long, in a format whose parser has no limit."""
 
 
 class _WatchedStream:
@@ -183,7 +183,7 @@ class _WatchedStream:
         return data
 
     def place(self) -> tuple[str, str]:
-        """The line on which what goes on for too long begins, and how that begins; nothing of a pipe."""
+        """The line and the beginning of a statement that is too long; empty for a pipe."""
         left = self._all - (self.unsaid if self._is_bounded else _BUFFER_BYTES)
         try:
             if self._begin < 0 or left < 0:

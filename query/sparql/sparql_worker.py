@@ -94,7 +94,7 @@ class Sink:
 
 
 class Stores:
-    """The stores that are kept, by their keys, and what may be asked of them."""
+    """The cached stores by their keys, and the requests that they answer."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, ox.Store] = OrderedDict()
@@ -303,7 +303,7 @@ class Changed:
         return (quad for quad in found if _has_other_forms(quad.object))
 
     def said(self) -> dict[str, Iterable[ox.Quad]]:
-        """The quads by what is to be done with them in what is held, which may have other forms of them.
+        """The quads by the change that they make to the stored ones, which may have other forms of them.
 
         ``every`` is taken away in each form, ``once`` in its own and otherwise in each, ``own`` in its own alone. Of
         two that are ``copied``, the first is added in the forms of the second.
@@ -380,7 +380,7 @@ def _is_string(term: ox.Literal) -> bool:
 
 
 def _is_exact(quad: ox.Quad) -> bool:
-    """Whether a quad is meant as it is written."""
+    """True if a quad means only the written form of its literal."""
     term: Any = quad.object
     while isinstance(term, ox.Triple):
         term = term.object
@@ -506,7 +506,7 @@ def _solutions(
 
 
 def _instantiated(rows: list[Row], template: str, head: Head) -> list[ox.Quad]:
-    """What a template comes to for some solutions, which the engine reads from a graph of a store beside."""
+    """The quads of a template for some solutions, which the engine reads from a graph of another store."""
     if not template or not rows:
         return []
     beside, own = ox.Store(), ox.BlankNode()  # Nobody else has the name of a new blank node.

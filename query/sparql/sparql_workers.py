@@ -286,7 +286,7 @@ class Workers:
 
 
 class Desk:
-    """What may be asked of a worker while it is held."""
+    """The requests to a worker while the caller holds it."""
 
     def __init__(self, worker: _Worker, limits: Limits) -> None:
         self._worker = worker

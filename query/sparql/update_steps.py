@@ -210,7 +210,7 @@ class _OperationScope(NamedTuple):
 
 
 def _parse_scope(update: Sparql, tokens: list[Token], prologue: str) -> _OperationScope | None:
-    """An operation by what it looks at; ``None`` if it says so by IRIs that only the engine can read."""
+    """An operation by the graphs that it reads; ``None`` if only the engine can read their IRIs."""
     remaining: list[Token] = []
     graphs: tuple[list[str], list[str]] = ([], [])
     depth = position = 0

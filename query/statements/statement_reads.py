@@ -259,7 +259,7 @@ def find_statements(
 
 
 def erased_statements(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
-    """The statements of a world that hold at the moment of a snapshot and of which a text was erased."""
+    """The statements of a world that are valid at the moment of a snapshot and have lost a text by erasure."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
     rows = statement_rows.terms_of(whole.tables, world)
@@ -308,7 +308,7 @@ def count_statements(snapshot: VisibleSnapshot, world: int) -> int:
 
 
 class Bounds:
-    """A stretch of valid time in which none of the statements that were looked at begins or ends."""
+    """A stretch of valid time in which none of the statements that were read begins or ends."""
 
     def __init__(self) -> None:
         self.start, self.end = times.ALWAYS, times.FOREVER

@@ -708,7 +708,7 @@ class View:
             return list(islice(found, most))
 
     def erased_statements(self, world: Any) -> list[ErasedStatement]:
-        """The statements of a world of which a text was erased: what is left of them, and who erased it and when.
+        """The statements of a world with an erased text: their remains, and who erased the text and when.
 
         Raises:
             UnknownReference: the view sees no such world.

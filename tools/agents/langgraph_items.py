@@ -131,7 +131,7 @@ class Directory:
         self._until, self._hides_namespaces = FOREVER, False
 
     def _read_all(self, view: View, top: str) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         self._reset(top)
         # A namespace is made before what lies in it, but may have been moved since.
         waiting = view.find(type=NAMESPACE, world=top)
@@ -144,7 +144,7 @@ class Directory:
             self._place(view, world)
 
     def _apply(self, view: View, entries: Iterable[Entry]) -> bool:
-        """Apply events; return False if everything has to be read anew."""
+        """Apply events; return False if everything has to be read again."""
         touched: dict[str, None] = {}
         for entry in entries:
             if entry.event in _OF_WORLDS:

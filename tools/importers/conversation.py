@@ -91,7 +91,7 @@ MAX_SESSIONS: Final = 200_000
 
 
 class Part(NamedTuple):
-    """A conversation as a reader comes to it; ``speakers`` are those that are named beside the turns.
+    """A conversation as a reader finds it; ``speakers`` are those that the file names outside of the turns.
 
     Its portions come in order, with an empty one of each session without turns.
     """

@@ -186,7 +186,7 @@ class Cursor:
 
 
 def repeated_key(data: Data) -> str | None:
-    """Return a key that an object has twice: whoever decodes it keeps the last value and drops the others unsaid.
+    """Return a key that an object has twice: a decoder keeps the last value and silently drops the others.
 
     ``None`` also of what is no JSON; its decoder says so.
     """

@@ -403,7 +403,7 @@ class _WatchedResource:
 
 
 class Watch:
-    """Notifies clients when the text of a resource has changed for them, whoever changed it.
+    """Notifies clients when the text of a resource has changed for them, by any writer.
 
     While there are subscriptions, it checks once a second for new commits, and then reads the watched resources.
     """

@@ -453,7 +453,7 @@ class MergeConflict(msgspec.Struct, kw_only=True):
 
 
 class Merged(msgspec.Struct, kw_only=True):
-    """What a merge comes to. ``undecided`` conflicts are open: then nothing was written, and ``seq`` is null.
+    """The result of a merge. If ``undecided`` conflicts are open, nothing was written and ``seq`` is null.
 
     ``erased`` are memories that take no part, since their texts were erased.
     """

@@ -243,7 +243,7 @@ def span(valid: Valid) -> str:
 
 
 def _exact_time(valid: Valid) -> str:
-    """A validity with all digits, for whoever points at it."""
+    """A validity with all digits, for a tooltip."""
     return f"{format_time(valid.start)} to {format_time(valid.end)}"
 
 

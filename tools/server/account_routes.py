@@ -49,7 +49,7 @@ def list_keys(store: ClientStore, request: Request) -> Reply:
 
 
 def create_key(store: ClientStore, request: Request) -> Reply:
-    """Make a key; its secret is told this once."""
+    """Make a key; only this answer has its secret."""
     body: types.NewKeyAsked = request.body
     world = None if body.world is None else store.ref(store.session.view(), body.world)
     how: Any = {"account": body.account, "right": body.right, "user": body.user, "expires_at": body.expires_at}

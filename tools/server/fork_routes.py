@@ -32,7 +32,7 @@ def fork(store: ClientStore, request: Request) -> Reply:
 
 
 def list_forks(store: ClientStore, request: Request) -> Reply:
-    """The forks of a world that are seen, oldest first, and what it goes on from, if it is in a fork itself."""
+    """The visible forks of a world, oldest first, and its own origin if it is in a fork itself."""
     view = store.view(request.query)
     ref = store.ref(view, request.path["world"])
     origin = view.forked_from(ref)

@@ -80,7 +80,7 @@ class AtSpan(AsOf, frozen=True, kw_only=True):
 
 
 class FindVersions(AtSpan, frozen=True, kw_only=True):
-    """Which versions of a world are listed: of which something was learned ``between`` two times, valid in a span."""
+    """The versions of a world to list: those with something learned ``between`` two times, or valid in a span."""
 
     between: Annotated[Span, Meta(description="Learned from the first time until the second; given twice.")] | None = (
         None
@@ -186,7 +186,7 @@ class Resumption(Body, frozen=True, kw_only=True):
 
 
 class Removal(Body, frozen=True, kw_only=True):
-    """Where a world is moved to, and out of which container."""
+    """The new container of a world, and the one that it leaves."""
 
     to: Ref
     out_of: Ref | None = None
@@ -396,7 +396,7 @@ class ReadLog(Query, frozen=True, kw_only=True):
 
 
 class Follow(Query, frozen=True, kw_only=True):
-    """Where a stream of events goes on: after the event of this id (default: from now on)."""
+    """The start of a stream of events: after the event of this id (default: from now on)."""
 
     after: Annotated[str, Meta(max_length=500)] | None = None
 

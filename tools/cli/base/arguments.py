@@ -422,7 +422,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; refuse a repeated name, of which the parser would silently drop one value."""
+    """Return a JSON object; refuse a repeated name, since the parser would silently drop one value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         doubled = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))

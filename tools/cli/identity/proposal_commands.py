@@ -55,7 +55,7 @@ def _ask() -> str:
 
 
 def _decide(db: Database, proposal: Proposal, answer: str, out: Output) -> dict[str, object]:
-    """Carry out an answer; a refusal is reported, and the review goes on."""
+    """Carry out an answer; report a refusal and continue the review."""
     entry: dict[str, object] = {"ref": proposal.ref, "answer": _ANSWERS[answer]}
     if answer != "s":
         receipt = (db.accept if answer == "a" else db.reject)(proposal, why="reviewed")

@@ -194,7 +194,7 @@ def chosen_address(args: Namespace, default: str) -> listening.Address:
 
 
 def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER_SECOND) -> None:
-    """Add what a server over HTTP is told of names, pages, proxies and rates."""
+    """Add the options of a server over HTTP for host names, origins, proxies and rates."""
     parser.add_argument(
         "--allow-host",
         metavar="NAME",

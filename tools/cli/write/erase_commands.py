@@ -550,7 +550,7 @@ def _check(args: Namespace, out: Output) -> int:
 
 
 def _object_without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; refuse a repeated member, of which another reader could take the other value."""
+    """Return a JSON object; refuse a repeated member, since another reader could take the other value."""
     found = dict(members)
     if len(found) != len(members):
         raise ValueError("an object has the same member twice")

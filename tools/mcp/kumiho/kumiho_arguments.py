@@ -18,7 +18,7 @@ EdgeType = Literal["DEPENDS_ON", "DERIVED_FROM", "SUPERSEDES", "REFERENCED", "CO
 
 
 class Buffered(Arguments, kw_only=True):
-    """Whose buffer is meant."""
+    """The session and user of a buffer."""
 
     session_id: Annotated[Identity, Meta(description="The session.")]
     user_id: Identity | None = None
