@@ -112,7 +112,7 @@ def _ask_questions(
     tokens: dict[str, list[int]],
 ) -> None:
     inside = {world.name: world.ref for world in view.children()} | {"": None}
-    said = {
+    texts = {
         name: {each.source["id"]: each.content for each in view.find(type="Turn", world=ref) if "id" in each.source}
         for name, ref in inside.items()
         if name in {each.world for each in one.questions}
@@ -124,7 +124,7 @@ def _ask_questions(
             read = _within_budget(hits, most)
             ids = {hit.source["id"] for hit in read if "id" in hit.source}
             told = " ".join(hit.content for hit in read if hit.type == "Summary")
-            found = sum(each in ids or _is_summarised(said[name].get(each, ""), told) for each in evidence)
+            found = sum(each in ids or _is_summarised(texts[name].get(each, ""), told) for each in evidence)
             shares[way][most].append(found / len(evidence))
 
 

@@ -97,7 +97,7 @@ def pair_quality(records: Sequence[Record], pairs: Sequence[Pair]) -> dict[str, 
     Precision is the share of pairs that are one person. Recall is the share of the records whose person came before
     that were paired with an earlier record of this person: a proposal to any of them joins all.
     """
-    again = {position for position, _ in _later_records(records)}
+    later_positions = {position for position, _ in _later_records(records)}
     right = [pair for pair in pairs if records[pair.later].person == records[pair.earlier].person]
     tiers = sorted({pair.tier for pair in pairs})
     by_tier = {
@@ -105,12 +105,12 @@ def pair_quality(records: Sequence[Record], pairs: Sequence[Pair]) -> dict[str, 
             sum(pair.tier == tier for pair in pairs),
             sum(pair.tier == tier for pair in right),
             len({pair.later for pair in right if pair.tier == tier}),
-            len(again),
+            len(later_positions),
         )
         for tier in tiers
     }
     found = len({pair.later for pair in right})
-    return {"in_all": _figures(len(pairs), len(right), found, len(again)), "by_tier": by_tier}
+    return {"in_all": _figures(len(pairs), len(right), found, len(later_positions)), "by_tier": by_tier}
 
 
 def _figures(proposed: int, right: int, found: int, wanted: int) -> dict[str, Any]:

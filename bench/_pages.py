@@ -51,14 +51,14 @@ def pages_of(file: Path) -> dict[int, Page]:
                 _, _, flags, end, _ = _PAGE.unpack_from(data, page * size)
                 nodes = struct.unpack_from(f"={(end - _PAGE.size) // 2}H", data, page * size + _PAGE.size)
                 keys = []
-                for at in (page * size + node for node in nodes):
-                    low, high, more, key_bytes = _NODE.unpack_from(data, at)
-                    key = data[at + _NODE.size : at + _NODE.size + key_bytes]
+                for offset in (page * size + node for node in nodes):
+                    low, high, more, key_bytes = _NODE.unpack_from(data, offset)
+                    key = data[offset + _NODE.size : offset + _NODE.size + key_bytes]
                     keys.append(key)
                     if not flags & _LEAF:
                         pending.append((low | high << 16 | more << 32, key or lower))
                     elif more & _BIG_VALUE:
-                        begins = int(_U64.unpack_from(data, at + _NODE.size + key_bytes)[0])
+                        begins = int(_U64.unpack_from(data, offset + _NODE.size + key_bytes)[0])
                         pages = (_PAGE.size + (low | high << 16) + size - 1) // size
                         named = "free" if free else _named(key)
                         found.update((begins + each, Page(named, "value")) for each in range(pages))

@@ -102,8 +102,12 @@ def main() -> None:
     arguments = _arguments()
     result = measure(arguments)
     rows = [
-        (name, told["n"], *(cell for k in KS for cell in (told[f"recall@{k}"], _interval_text(told[f"recall@{k}_95"]))))
-        for name, told in (result["by_kind"] | result["by_size"] | result["variants"]).items()
+        (
+            name,
+            figures["n"],
+            *(cell for k in KS for cell in (figures[f"recall@{k}"], _interval_text(figures[f"recall@{k}_95"]))),
+        )
+        for name, figures in (result["by_kind"] | result["by_size"] | result["variants"]).items()
     ]
     flagged = result["weak"]
     notes = (
@@ -111,9 +115,9 @@ def main() -> None:
         f"Called weak: {flagged[ABSTENTION]} of {flagged['abstaining']} without an answer, and {flagged['answered']}"
         f" of {flagged['answerable']} others.",
         *(
-            f"With the threshold of the other half, {name}: {told['abstaining_flagged']} of {told['abstaining']}, and"
-            f" {told['answerable_flagged']} of {told['answerable']} others."
-            for name, told in result["flagged"].items()
+            f"With the threshold of the other half, {name}: {figures['abstaining_flagged']} of {figures['abstaining']},"
+            f" and {figures['answerable_flagged']} of {figures['answerable']} others."
+            for name, figures in result["flagged"].items()
         ),
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
         f"Left out: {result['left_out']} questions without evidence.",
@@ -152,25 +156,25 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     scores: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
     flagged: defaultdict[bool, list[bool]] = defaultdict(list)
     signals: list[_unanswerable.Signals] = []
-    taken: list[float] = []
+    latencies_ms: list[float] = []
     turns = left_out = 0
     embedder = embedder_named(arguments.embedder)
     for one in chosen:
-        said = one.turns()
-        turns += len(said)
-        texts = {str(turn.source["id"]): turn.text for turn in said}
+        conversation_turns = one.turns()
+        turns += len(conversation_turns)
+        texts = {str(turn.source["id"]): turn.text for turn in conversation_turns}
         gathering = _unanswerable.QuestionCoverage(texts.values())
         peers = _baselines.build(_baselines.available(), texts, embedder)
         with (
             tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
             worlddb.open(folder, author="bench", embedder=embedder) as db,
         ):
-            fill(db, said)
-            view, last = db.view(), max((turn.at for turn in said if turn.at is not None), default=None)
+            fill(db, conversation_turns)
+            view, last = db.view(), max((turn.at for turn in conversation_turns if turn.at is not None), default=None)
             for asked in one.questions:
                 began = perf_counter()
                 found = view.recall(asked.question, k=max(KS), asked=last)
-                taken.append(1000 * (perf_counter() - began))
+                latencies_ms.append(1000 * (perf_counter() - began))
                 if asked.evidence or asked.kind == ABSTENTION:
                     flagged[asked.kind == ABSTENTION].append(found.weak)
                     which = _haystacks.half(one.id), asked.kind == ABSTENTION
@@ -196,16 +200,18 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     sizes = {each.size for each in chosen} | {"all"}
     summed = {name: _summary(found, arguments.seed) for name, found in scores.items()}
     return {
-        "by_kind": {name: told for name, told in sorted(summed.items()) if name not in sizes and ", " not in name},
-        "by_size": {name: told for name, told in summed.items() if name in sizes},
-        "variants": {name: told for name, told in summed.items() if ", " in name},
+        "by_kind": {
+            name: figures for name, figures in sorted(summed.items()) if name not in sizes and ", " not in name
+        },
+        "by_size": {name: figures for name, figures in summed.items() if name in sizes},
+        "variants": {name: figures for name, figures in summed.items() if ", " in name},
         "weak": _count_flagged(flagged[True], flagged[False]),
         "flagged": _unanswerable.flagged(signals),
         "conversations": len(chosen),
         "turns": turns,
         "left_out": left_out,
-        "p50_ms": round(p50(taken), 3),
-        "p95_ms": round(p95(taken), 3),
+        "p50_ms": round(p50(latencies_ms), 3),
+        "p95_ms": round(p95(latencies_ms), 3),
     }
 
 

@@ -164,18 +164,18 @@ def _alternate(
     puts: Iterator[list[Pair]],
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    taken, floor_taken = Latencies([], []), Latencies([], [])
+    write_latencies, floor_taken = Latencies([], []), Latencies([], [])
     for write, pairs in zip(_writes(db, loader, arguments), puts, strict=True):
-        taken.take(_check, write)
+        write_latencies.take(_check, write)
         floor_taken.take(floor.commit, pairs)
     floor.close()
     return {
-        "p50_ms": round(p50(taken.clock_ms), 4),
-        "p95_ms": round(p95(taken.clock_ms), 4),
+        "p50_ms": round(p50(write_latencies.clock_ms), 4),
+        "p95_ms": round(p95(write_latencies.clock_ms), 4),
         "floor_p50_ms": round(p50(floor_taken.clock_ms), 4),
         "floor_p95_ms": round(p95(floor_taken.clock_ms), 4),
-        "ratio": round(p50(taken.clock_ms) / p50(floor_taken.clock_ms), 3),
-        "cpu_p50_ms": round(p50(taken.processor_ms), 4),
+        "ratio": round(p50(write_latencies.clock_ms) / p50(floor_taken.clock_ms), 3),
+        "cpu_p50_ms": round(p50(write_latencies.processor_ms), 4),
         "floor_cpu_p50_ms": round(p50(floor_taken.processor_ms), 4),
         "nodes": nodes,
         "commits": arguments.commits,

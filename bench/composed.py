@@ -128,14 +128,14 @@ def _time_reopening(store: Path, seed: int, many: int) -> dict[str, float]:
                     tx.create("Fact", "", content=f"theme/{draw.randrange(WORLDS)}", world=world, resolve=False)
         db.embed()
     vector = themes.embed(["theme/0"], query=True)[0]
-    taken: list[float] = []
+    times_ms: list[float] = []
     for _ in range(2):
         with worlddb.open(store, author="bench", embedder=None) as db:
             view = db.view()
             began = perf_counter()
             view.query(vector=vector, composed="attention", k=1).run()
-            taken.append(round(1000 * (perf_counter() - began), 3))
-    return {"first_ms": taken[0], "next_ms": taken[1]}
+            times_ms.append(round(1000 * (perf_counter() - began), 3))
+    return {"first_ms": times_ms[0], "next_ms": times_ms[1]}
 
 
 def _fill(db: Database, draw: random.Random, count: int) -> list[str]:

@@ -76,17 +76,17 @@ def main() -> None:
         **{mode or "words alone": summarise([each for each in judged if each.mode == mode]) for mode in MODES},
     }
     rows = [
-        (mode or "words alone", source, kind, *(told[key] for key in ("n", "auc", *_FLAGGED, "weak")))
+        (mode or "words alone", source, kind, *(figures[key] for key in ("n", "auc", *_FLAGGED, "weak")))
         for mode in MODES
         for source, kinds in result[mode or "words alone"]["sources"].items()
-        for kind, told in kinds.items()
+        for kind, figures in kinds.items()
     ]
     notes = [
-        f"{mode or 'words alone'}, {what} of at least {level:g}: coverage {told['coverage']:.1%},"
-        f" precision {told['precision']:.1%}, mean confidence {told['mean']:.1%}"
+        f"{mode or 'words alone'}, {what} of at least {level:g}: coverage {figures['coverage']:.1%},"
+        f" precision {figures['precision']:.1%}, mean confidence {figures['mean']:.1%}"
         for mode in MODES
         for what in ("answers", "hits")
-        for level, told in zip(LEVELS, result[mode or "words alone"][what], strict=False)
+        for level, figures in zip(LEVELS, result[mode or "words alone"][what], strict=False)
     ]
     if arguments.fit:
         notes += [f"Fitted to half 0, {mode}: Fitted({found.hit}, {found.answer})" for mode, found in fitted.items()]

@@ -35,7 +35,9 @@ _SEEDS = 1_000
 def main() -> None:
     arguments = _arguments()
     if asked := _consolidated.measure_files(arguments):
-        made = [f"{name}: {told['stores']} stores, {told['summaries']} summaries" for name, told in asked.items()]
+        made = [
+            f"{name}: {figures['stores']} stores, {figures['summaries']} summaries" for name, figures in asked.items()
+        ]
         report(arguments, "consolidation", asked, _consolidated.COLUMNS, _consolidated.rows_of(asked), made)
         return
     sizes = [(facts, topics) for facts, topics in zip(arguments.facts, arguments.topics, strict=True)]
@@ -58,8 +60,8 @@ def main() -> None:
         notes += [f"{name}, by those before, by turns: {by_turns}."] if by_turns else []
     columns = ("store", "full", "summary first", "ratio", "ratio, first", "slower", "slower a record")
     first = next(iter(measure_files.values()))
-    told = {key: first[key] for key in ("summary_first_ratio", "full_ms", "summary_first_ms", "records_read")}
-    report(arguments, "consolidation", {"by_size": measure_files, **told}, columns, rows, notes)
+    figures = {key: first[key] for key in ("summary_first_ratio", "full_ms", "summary_first_ms", "records_read")}
+    report(arguments, "consolidation", {"by_size": measure_files, **figures}, columns, rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -88,14 +90,14 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
         seconds = perf_counter() - began
     with worlddb.open(path, author="bench", embedder=None) as db:
         first, _ = _time(lambda: _read(db, refs, summaries=True), 1)
-        short, told = _time(lambda: _read(db, refs, summaries=True), arguments.runs)
+        short, summaries = _time(lambda: _read(db, refs, summaries=True), arguments.runs)
         full, all_of_it = _time(lambda: _read(db, refs, summaries=False), arguments.runs)
         leaves = {world.ref for found in all_of_it for world in found if world.type == "Fact"}
-        reached = {edge.target for found in told for world in found for edge in _details(db, world.ref)}
+        reached = {edge.target for found in summaries for world in found for edge in _details(db, world.ref)}
         assert reached == leaves and len(leaves) == facts, "the same leaves are reached from the summaries"
     others = _other_reads(as_it_was, path, refs, arguments)
     slower = others.pop("all")
-    read = [sum(found.records_read for found in answers) for answers in (all_of_it, told, was)]
+    read = [sum(found.records_read for found in answers) for answers in (all_of_it, summaries, was)]
     return {
         "full_ms": rounded(full * 1000),
         "summary_first_ms": rounded(short * 1000),

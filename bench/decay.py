@@ -85,14 +85,14 @@ def main() -> None:
         curves = {name: _curve(read(Path(folder) / name, arguments), arguments) for name, read in asked.items()}
     result = {name: curve.told(arguments.seed) for name, curve in curves.items()}
     rows: list[tuple[object, ...]] = []
-    for name, told in result.items():
-        rows.append((name, "none", 1.0, *(told["without"] for _ in _WAYS)))
+    for name, figures in result.items():
+        rows.append((name, "none", 1.0, *(figures["without"] for _ in _WAYS)))
         rows.extend(
-            (name, days, each["kept"], *(each[way] for way in _WAYS)) for days, each in told["by_half_life"].items()
+            (name, days, each["kept"], *(each[way] for way in _WAYS)) for days, each in figures["by_half_life"].items()
         )
     notes = [
-        f"{name}: {told['questions']} questions, without decay {told['without']} (95 %: {told['without_95']})"
-        for name, told in result.items()
+        f"{name}: {figures['questions']} questions, without decay {figures['without']} (95 %: {figures['without_95']})"
+        for name, figures in result.items()
     ]
     heads = ("questions of", "half-life, days", "kept", *_WAYS)
     report(arguments, "decay", {"k": arguments.k, **result}, heads, rows, notes)

@@ -146,11 +146,12 @@ def main() -> None:
         (f"{planted['memories']}, {planted['planted']} planted", planted["precision"], planted["recall"], ""),
     ]
     rows += (
-        (f"sweep of {name}", told["precision"], told["recall"], told["ms_per_memory"]) for name, told in swept.items()
+        (f"sweep of {name}", figures["precision"], figures["recall"], figures["ms_per_memory"])
+        for name, figures in swept.items()
     )
-    for name, told in swept.items():
-        rows += ((f"sweep of {name}, proposed: {kind}", "", share, "") for kind, share in told["by_kind"].items())
-        rows += ((f"sweep of {name}, wrongly: {kind}", n, "", "") for kind, n in told["wrong_by_kind"].items())
+    for name, figures in swept.items():
+        rows += ((f"sweep of {name}, proposed: {kind}", "", share, "") for kind, share in figures["by_kind"].items())
+        rows += ((f"sweep of {name}, wrongly: {kind}", n, "", "") for kind, n in figures["wrong_by_kind"].items())
     rows += ((f"goes: {kind}", "", share, "") for kind, share in judged["recall_by_kind"].items())
     rows += ((f"stays: {kind}, wrongly gone", count, "", "") for kind, count in judged["wrong_by_kind"].items())
     notes = (
@@ -183,15 +184,15 @@ def measure_deprecations(path: Path, arguments: argparse.Namespace) -> dict[str,
         began = process_time()
         done = db.dream(max_deprecation_ratio=0.9)
         spent = process_time() - began
-    gone = set(done.deprecated)
+    deprecated = set(done.deprecated)
     wanted = {ref for ref, each in labels.items() if each.goes}
     kinds = Counter(labels[ref].kind for ref in wanted)
-    found = Counter(labels[ref].kind for ref in wanted & gone)
-    wrong = Counter(labels[ref].kind for ref in gone - wanted)
+    found = Counter(labels[ref].kind for ref in wanted & deprecated)
+    wrong = Counter(labels[ref].kind for ref in deprecated - wanted)
     return {
         "memories": len(labels),
-        "precision": _share(len(gone & wanted), len(gone)),
-        "recall": _share(len(gone & wanted), len(wanted)),
+        "precision": _share(len(deprecated & wanted), len(deprecated)),
+        "recall": _share(len(deprecated & wanted), len(wanted)),
         "recall_by_kind": {kind: _share(found[kind], count) for kind, count in kinds.items()},
         "wrong_by_kind": dict(wrong),
         "ms_per_memory": rounded(1_000 * spent / len(labels)),

@@ -150,10 +150,10 @@ def circles(graph: Graph) -> list[list[str]]:
             elif other in stack:
                 low[node] = min(low[node], index[other])
         if low[node] == index[node]:
-            at = stack.index(node)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
+            start = stack.index(node)
+            if len(stack) - start > 1:
+                found.append(sorted(stack[start:]))
+            del stack[start:]
 
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 10_000))
@@ -255,7 +255,7 @@ def measure() -> dict[str, Any]:
     lines = [module.lines for module in known.values()]
     code = sum(module.code_lines for module in known.values())
     fullest = Counter(m.folder for m in known.values() if not m.path.endswith("__init__.py")).most_common(1)[0]
-    taken = walks()
+    traced_walks = walks()
     return {
         "modules": sum(not module.capability for module in known.values()),
         "capabilities": {each: sum(m.capability == each for m in known.values()) for each in CAPABILITIES},
@@ -269,12 +269,12 @@ def measure() -> dict[str, Any]:
         "folder_circles": circles({name: sorted(others) for name, others in folders(known).items()}),
         "repeated_names": repeated_names(known),
         "long_modules": {m.path: m.lines for m in known.values() if m.lines > LONG_LINES},
-        "create_files": len(taken["create"].functions),
-        "create_functions": sum(map(len, taken["create"].functions.values())),
-        "recall_files": len(taken["recall"].functions),
-        "recall_functions": sum(map(len, taken["recall"].functions.values())),
-        "recall_transactions": taken["recall"].read_transactions,
-        "walks": {name: list(walk.functions) for name, walk in taken.items()},
+        "create_files": len(traced_walks["create"].functions),
+        "create_functions": sum(map(len, traced_walks["create"].functions.values())),
+        "recall_files": len(traced_walks["recall"].functions),
+        "recall_functions": sum(map(len, traced_walks["recall"].functions.values())),
+        "recall_transactions": traced_walks["recall"].read_transactions,
+        "walks": {name: list(walk.functions) for name, walk in traced_walks.items()},
     }
 
 

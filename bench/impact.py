@@ -72,7 +72,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     with grown.db:
         asked = _measure_questions(grown, arguments)
         others = {} if beside is None else _measure_questions(beside, arguments)
-        taken: dict[str, list[tuple[float, float]]] = {}
+        times_by_name: dict[str, list[tuple[float, float]]] = {}
         compared: dict[str, list[float]] = {}
         for sample in range(-_WARM_UP, arguments.samples):
             for name, ask in asked.items():
@@ -82,12 +82,12 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
                 clock, cpu = _time(ask, size - 1, name)
                 aside = _time(others[name], size - 1, name)[1] if others and is_first else aside
                 if sample >= 0:
-                    taken.setdefault(name, []).append((clock, cpu))
+                    times_by_name.setdefault(name, []).append((clock, cpu))
                     compared.setdefault(name, []).append(aside)
     if beside is not None:
         beside.db.close()
-    clocks = {name: [clock for clock, _ in times] for name, times in taken.items()}
-    cpus = {name: [cpu for _, cpu in times] for name, times in taken.items()}
+    clocks = {name: [clock for clock, _ in times] for name, times in times_by_name.items()}
+    cpus = {name: [cpu for _, cpu in times] for name, times in times_by_name.items()}
     result = {
         "p50_ms": {name: rounded(p50(times), 3) for name, times in clocks.items()},
         "p95_ms": {name: rounded(p95(times), 3) for name, times in clocks.items()},

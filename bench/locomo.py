@@ -82,10 +82,10 @@ def main() -> None:
         (f"all, {name}", result["n"], told[key], _interval_text(told[f"{key}_95"]))
         for name, told in result["variants"].items()
     )
-    of = result["named"]
+    named = result["named"]
     notes = (
-        f"Of {of['questions']} questions that name a speaker, the first hit is of one for {of['named_first']:.1%},"
-        f" and of a conversation of strangers for {of['strangers_first']:.1%}.",
+        f"Of {named['questions']} questions that name a speaker, the first hit is by one for"
+        f" {named['named_first']:.1%}, and from a conversation of strangers for {named['strangers_first']:.1%}.",
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
@@ -133,7 +133,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         speakers = {name: _speakers(found) for name, found in conversations.items()}
         named: dict[str, list[tuple[bool, bool]]] = {"default": [], **{variant: [] for variant in compared}}
         scores: defaultdict[str, list[float]] = defaultdict(list)
-        taken = []
+        latencies_ms = []
         others: defaultdict[str, list[float]] = defaultdict(list)
         for question in questions:
             where: dict[str, Any] = {"asked": ends[question.conversation]}
@@ -142,7 +142,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             asked_of = _named_in(question.text, frozenset().union(*speakers.values()))
             began = perf_counter()
             found = view.recall(question.text, k=arguments.k, lanes=arguments.lanes, **where)
-            taken.append(1000 * (perf_counter() - began))
+            latencies_ms.append(1000 * (perf_counter() - began))
             scores[question.category].append(_share(question, found, talks))
             for variant, options in compared.items():
                 with ablated(variant):
@@ -169,8 +169,8 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         },
         "named": _named_shares(named["default"]),
         "pooled": arguments.pooled,
-        "p50_ms": round(p50(taken), 3),
-        "p95_ms": round(p95(taken), 3),
+        "p50_ms": round(p50(latencies_ms), 3),
+        "p95_ms": round(p95(latencies_ms), 3),
         "conversations": len(conversations),
         "turns": ingested.turns,
         "ingest_s": round(seconds, 3),

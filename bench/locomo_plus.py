@@ -71,11 +71,12 @@ def main() -> None:
     result = measure(pairs, conversations, arguments)
     key = f"recall@{arguments.k}"
     rows = [
-        (name, told["n"], told[key], _interval_text(told[f"{key}_95"])) for name, told in result["by_category"].items()
+        (name, figures["n"], figures[key], _interval_text(figures[f"{key}_95"]))
+        for name, figures in result["by_category"].items()
     ]
     rows.extend(
-        (f"all, {name}", told["n"], told[key], _interval_text(told[f"{key}_95"]))
-        for name, told in result["variants"].items()
+        (f"all, {name}", figures["n"], figures[key], _interval_text(figures[f"{key}_95"]))
+        for name, figures in result["variants"].items()
     )
     notes = (f"Of {result['unknown_gaps']} pairs the time gap was not understood; it was taken for one month.",)
     report(arguments, "locomo_plus", result, ("relation", "pairs", key, "95 %"), rows, notes)

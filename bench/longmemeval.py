@@ -51,26 +51,26 @@ def main() -> None:
     rows = []
     for name, found in result["variants"].items():
         for granularity in GRANULARITIES:
-            told = found[granularity]
+            figures = found[granularity]
             rows.append(
                 (
                     name,
                     granularity,
-                    *(told[f"recall_any@{k}"] for k in CUTS),
-                    told["recall_all@5"],
-                    told["recall_all@10"],
-                    told["ndcg@10"],
+                    *(figures[f"recall_any@{k}"] for k in CUTS),
+                    figures["recall_all@5"],
+                    figures["recall_all@10"],
+                    figures["ndcg@10"],
                 )
             )
-    for kind, told in result["by_type"].items():
+    for kind, figures in result["by_type"].items():
         rows.append(
             (
                 kind,
-                f"{arguments.granularity}, n={told['n']}",
-                *(told[f"recall_any@{k}"] for k in CUTS),
-                told["recall_all@5"],
-                told["recall_all@10"],
-                told["ndcg@10"],
+                f"{arguments.granularity}, n={figures['n']}",
+                *(figures[f"recall_any@{k}"] for k in CUTS),
+                figures["recall_all@5"],
+                figures["recall_all@10"],
+                figures["ndcg@10"],
             )
         )
     heads = ("variant", "granularity", "any@1", "any@5", "any@10", "all@5", "all@10", "ndcg@10")
@@ -128,7 +128,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
     A question whose haystack has nothing that answers is left out of what is summed up, and counted.
     """
     scores, compared = _Scores(), variants(arguments)
-    taken: list[float] = []
+    latencies_ms: list[float] = []
     embedder = embedder_named(arguments.embedder)
     spent = {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
@@ -145,7 +145,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                     # What a question takes is measured while nothing has been looked up for it.
                     began = perf_counter()
                     view.recall(text, lanes=arguments.lanes, **when)
-                    taken.append(1000 * (perf_counter() - began))
+                    latencies_ms.append(1000 * (perf_counter() - began))
                     for variant, options in compared.items():
                         chosen = {"lanes": arguments.lanes} if variant == "default" else options
                         with ablated(variant):
@@ -158,12 +158,12 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                     for name, peer in peers.items():
                         turns = peer.search(text, DEPTH)
                         scores.add(name, each, turns, _sessions_of(turns))
-    told = {
+    results = {
         variant: {each: summary(scores.by_variant[variant, each], arguments.seed) for each in GRANULARITIES}
         for variant in (*compared, *_baselines.available())
     }
     return {
-        **told["default"][arguments.granularity],
+        **results["default"][arguments.granularity],
         "granularity": arguments.granularity,
         "pooled": arguments.pooled,
         "entities": arguments.entities,
@@ -174,9 +174,9 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
             kind: summary(found[arguments.granularity], arguments.seed)
             for kind, found in sorted(scores.by_type.items())
         },
-        "variants": told,
-        "p50_ms": round(p50(taken), 3),
-        "p95_ms": round(p95(taken), 3),
+        "variants": results,
+        "p50_ms": round(p50(latencies_ms), 3),
+        "p95_ms": round(p95(latencies_ms), 3),
         **spent,
         **({} if panel is None else (panel.calibration() if arguments.calibrate else {}) | panel.figures()),
     }
@@ -221,7 +221,7 @@ def fill(db: Database, questions: list[Question], spent: dict[str, Any], extract
         if session.name in held or not session.turns:
             continue
         held.add(session.name)
-        said = [
+        turns = [
             Turn(text=turn.content, speaker=turn.role, source={"id": turn_id(session.name, at)})
             for at, turn in enumerate(session.turns)
         ]
@@ -230,8 +230,8 @@ def fill(db: Database, questions: list[Question], spent: dict[str, Any], extract
             "session": session_name(session.name),
             "format": "longmemeval",
         }
-        db.ingest(said, at=session.at, extractor=extractor, **where)
-        spent["turns"] += len(said)
+        db.ingest(turns, at=session.at, extractor=extractor, **where)
+        spent["turns"] += len(turns)
     spent["ingest_s"] += perf_counter() - began
     began = perf_counter()
     db.embed()

@@ -136,23 +136,23 @@ def measure_conversations(talks: list[Talk]) -> dict[str, Any]:
             db.ingest(list(talk.turns.values()), conversation="talk")
             db.embed()
             for asked in talk.questions:
-                told = found.setdefault(asked.kind, {key: [] for key in ("share", "latest", *AS_STATEMENTS)})
+                ranks = found.setdefault(asked.kind, {key: [] for key in ("share", "latest", *AS_STATEMENTS)})
                 hits = db.view().recall(asked.question, k=20)
                 order = [id for hit in hits if (id := hit.source.get("id")) in asked.evidence]
-                told["share"].append(len(set(order)) / len(set(asked.evidence)))
-                told["latest"] += [order[0] == max(order)] if len(order) > 1 else []
+                ranks["share"].append(len(set(order)) / len(set(asked.evidence)))
+                ranks["latest"] += [order[0] == max(order)] if len(order) > 1 else []
                 for key, value in _write_as_statements(talk, asked).items():
-                    told[key].append(value)
+                    ranks[key].append(value)
     return {
         kind: {
-            "questions": len(told["share"]),
-            "recall@20": round(sum(told["share"]) / max(len(told["share"]), 1), 3),
-            "with_several": len(told["latest"]),
-            "latest_first": _share(told["latest"]),
-            "written": len(told["near"]),
-            **{key: _share(told[key]) for key in AS_STATEMENTS},
+            "questions": len(ranks["share"]),
+            "recall@20": round(sum(ranks["share"]) / max(len(ranks["share"]), 1), 3),
+            "with_several": len(ranks["latest"]),
+            "latest_first": _share(ranks["latest"]),
+            "written": len(ranks["near"]),
+            **{key: _share(ranks[key]) for key in AS_STATEMENTS},
         }
-        for kind, told in found.items()
+        for kind, ranks in found.items()
     }
 
 

@@ -72,9 +72,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             stores.append(Store(kept.events, arguments.store, kept.ref(draw.randrange(kept.nodes)).hex()))
     samples: list[list[dict[str, float]]] = [[], []]
     for _ in range(arguments.runs):
-        for store, taken in zip(stores, samples, strict=True):
-            taken.append(_open_once(store))
-    small, large = (_summary(store, taken) for store, taken in zip(stores, samples, strict=True))
+        for store, openings in zip(stores, samples, strict=True):
+            openings.append(_open_once(store))
+    small, large = (_summary(store, openings) for store, openings in zip(stores, samples, strict=True))
     return {
         "small": small,
         "large": large,

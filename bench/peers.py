@@ -72,12 +72,12 @@ def main() -> None:
         result = measure(Path(folder), arguments)
     rows: list[tuple[Any, ...]] = []
     answers: list[tuple[Any, ...]] = []
-    for name, told in result["peers"].items():
-        if "absent" in told:
+    for name, figures in result["peers"].items():
+        if "absent" in figures:
             rows.append((name, "absent"))
             continue
-        rows.append((name, *(_cell(told[key]) for key in _FIGURES)))
-        answers.append((name, *_answers(told)))
+        rows.append((name, *(_cell(figures[key]) for key in _FIGURES)))
+        answers.append((name, *_answers(figures)))
     floor = result["floor"]
     rows.append(("floor: fsync", floor["write_p50_ms"], floor["write_p95_ms"], 1))
     notes = (
@@ -85,10 +85,11 @@ def main() -> None:
         f" {arguments.questions} questions of {_ASKED_WORDS} words, ten hits each.",
         f"Vectors have {dimension()} numbers. WorldDB makes them after the write, the others within it."
         f" Load average {result['load_average']}.",
-        ", ".join(f"{name}: {told.get('version') or told['absent']}" for name, told in result["peers"].items()) + ".",
+        ", ".join(f"{name}: {figures.get('version') or figures['absent']}" for name, figures in result["peers"].items())
+        + ".",
     )
     more = (("", *_ANSWERS), answers)
-    walked = [(name, *(told[key] for key in _HOPS)) for name, told in result["hops"].items()]
+    walked = [(name, *(figures[key] for key in _HOPS)) for name, figures in result["hops"].items()]
     report(
         arguments, "peers", result, ("", *_FIGURES.values()), rows, notes, more, (("graph", *_HOPS.values()), walked)
     )
@@ -117,7 +118,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     texts = {f"fact {number}": words(draw, CONTENT_WORDS) for number in range(arguments.texts)}
     fresh = {f"new {number}": words(draw, CONTENT_WORDS) for number in range(arguments.writes)}
     marked = complaints.Marked(draw)
-    told, kinds = _available_peers(arguments.only)
+    results, kinds = _available_peers(arguments.only)
     peers: dict[str, Peer] = {kind.name: kind.open(folder / kind.name / "main") for kind in kinds}
     floor = speed.Floor(folder / "floor")
     try:
@@ -132,13 +133,19 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     count = len(marked.texts) + len(texts) + len(fresh)
     for kind in kinds:
         for part in parts:
-            told[kind.name] |= part[kind.name]
-        told[kind.name] |= _measure_files(kind, folder / kind.name, count, marked)
+            results[kind.name] |= part[kind.name]
+        results[kind.name] |= _measure_files(kind, folder / kind.name, count, marked)
         if kind.searches == "nothing":
-            told[kind.name] |= dict.fromkeys(_SEARCHED)
+            results[kind.name] |= dict.fromkeys(_SEARCHED)
     sizes = {"texts": arguments.texts, "writes": arguments.writes, "questions": arguments.questions}
     walked = hops.measured(folder, arguments.seed, arguments.texts, arguments.questions) if kinds else {}
-    return {"peers": told, "hops": walked, "floor": floor_times, **sizes, "load_average": round(os.getloadavg()[0], 1)}
+    return {
+        "peers": results,
+        "hops": walked,
+        "floor": floor_times,
+        **sizes,
+        "load_average": round(os.getloadavg()[0], 1),
+    }
 
 
 def _available_peers(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:

@@ -51,20 +51,20 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             for number in range(arguments.commits)
         ]
         first_half = made[: (len(made) + 1) // 2]
-        taken: dict[str, list[float]] = {}
+        times_ms: dict[str, list[float]] = {}
         sizes: dict[str, int] = {}
 
         def time_call(name: str, call: Callable[[], str]) -> str:
             began = perf_counter()
             text = call()
-            taken.setdefault(name, []).append(1000 * (perf_counter() - began))
+            times_ms.setdefault(name, []).append(1000 * (perf_counter() - began))
             sizes[name] = max(sizes.get(name, 0), len(text))
             return text
 
         def check_one(name: str, proof: str, head: str) -> None:
             began = perf_counter()
             found = worlddb.check_proof(proof, head)
-            taken.setdefault(name, []).append(1000 * (perf_counter() - began))
+            times_ms.setdefault(name, []).append(1000 * (perf_counter() - began))
             assert found.ok, found.reason
 
         for _ in range(arguments.samples):
@@ -76,8 +76,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             past = time_call("prove, halfway", partial(db.prove, early.ref, world=shelf, seq=first_half[-1].seq))
             check_one("check inclusion", past, head)
     return {
-        "p50_ms": {name: round(p50(times), 3) for name, times in taken.items()},
-        "p95_ms": {name: round(p95(times), 3) for name, times in taken.items()},
+        "p50_ms": {name: round(p50(times), 3) for name, times in times_ms.items()},
+        "p95_ms": {name: round(p95(times), 3) for name, times in times_ms.items()},
         "bytes": sizes,
         "commits": arguments.commits,
         "samples": arguments.samples,

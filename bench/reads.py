@@ -113,27 +113,27 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         embeds = arguments.only is None or not _EMBEDDED.isdisjoint(arguments.only)
         embedded = db.embed().embedded if embeds else 0
         assert db.catch_up(), "nobody else has the indexes of this store"
-        taken, ratios = _compare_moments(db, loader, loaded, arguments)
+        latencies, ratios = _compare_moments(db, loader, loaded, arguments)
         result: dict[str, Any] = {"nodes": arguments.nodes, "edges": edges, "commits": db.head().seq}
         result["events"] = loader.events + embedded
         if arguments.only is None:
             questions = Questions(db.view(), loader, arguments.nodes, arguments.seed)
             result["recall_at_10"] = _vector_recall(db.view(), questions, arguments)
         if arguments.confined:
-            taken |= _confined(db.view(), loader, arguments)
+            latencies |= _confined(db.view(), loader, arguments)
             result["confined_worlds"] = db.view().confined(loader.ref(0)).counts()["worlds"]
     ranked = {f"{name}_past_{moment}" for moment in MOMENTS for name, shape in SHAPES.items() if shape.ranked}
     return {
-        "p50_ms": {name: rounded(p50(times.clock_ms)) for name, times in taken.items()},
-        "p95_ms": {name: rounded(p95(times.clock_ms)) for name, times in taken.items()},
+        "p50_ms": {name: rounded(p50(times.clock_ms)) for name, times in latencies.items()},
+        "p95_ms": {name: rounded(p95(times.clock_ms)) for name, times in latencies.items()},
         "ratio": ratios,
         "largest_ratio": {
             "unranked": max((ratios[name] for name in ratios.keys() - ranked if "exact" not in name), default=0),
             "ranked": max((ratios[name] for name in ratios.keys() & ranked), default=0),
         },
-        "samples": {name: len(times.clock_ms) for name, times in taken.items()},
-        "processor_p50_ms": {name: rounded(p50(times.processor_ms)) for name, times in taken.items()},
-        "processor_p95_ms": {name: rounded(p95(times.processor_ms)) for name, times in taken.items()},
+        "samples": {name: len(times.clock_ms) for name, times in latencies.items()},
+        "processor_p50_ms": {name: rounded(p50(times.processor_ms)) for name, times in latencies.items()},
+        "processor_p95_ms": {name: rounded(p95(times.processor_ms)) for name, times in latencies.items()},
         "first_recall_ms": rounded(first.clock_ms[0], 1),
         "first_recall_cpu_ms": rounded(first.processor_ms[0], 1),
         **result,

@@ -56,7 +56,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     reranker = CrossEncoderReranker(threads=1) if arguments.cross else MiniLMReranker(threads=1)
     reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
-    taken: defaultdict[str, list[float]] = defaultdict(list)
+    times_ms: defaultdict[str, list[float]] = defaultdict(list)
     belonging = (each for each in pose_questions(arguments) if each.kind != ELSEWHERE and each.evidence)
     for number, each in enumerate(belonging):
         if number % arguments.every:
@@ -64,7 +64,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         found = each.view.recall(each.text, k=arguments.of, **each.where)
         began = process_time()
         again = worlddb.rerank(found, each.text, reranker, add=True)
-        taken[each.source].append(1000 * (process_time() - began))
+        times_ms[each.source].append(1000 * (process_time() - began))
         ids, others = ([str(hit.source.get("id")) for hit in some.hits] for some in (found, again))
         gained = [recall_share(ids, each.evidence, k) for k in KS], [recall_share(others, each.evidence, k) for k in KS]
         shares[each.source, str(each.half)].append(gained)
@@ -78,7 +78,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         sources[source][half] = _summed(told, arguments.seed)
     return {
         "sources": dict(sources),
-        "time": {source: {"p50_ms": round(p50(ms), 1), "p95_ms": round(p95(ms), 1)} for source, ms in taken.items()},
+        "time": {source: {"p50_ms": round(p50(ms), 1), "p95_ms": round(p95(ms), 1)} for source, ms in times_ms.items()},
         "by": type(reranker).__name__,
         "of": arguments.of,
         "every": arguments.every,

@@ -109,9 +109,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     with ExitStack() as stack:
         opened = [stack.enter_context(open_seeded(folder / f"{size}", arguments.seed)) for size in sizes]
         stores = [_fill_store(db, size, arguments) for db, size in zip(opened, sizes, strict=True)]
-        taken = dict(zip(map(str, sizes), time_candidates(stores, arguments.repeat), strict=True))
+        timings = dict(zip(map(str, sizes), time_candidates(stores, arguments.repeat), strict=True))
         left_out = {
-            size: blocking(draw_names, arguments.scanned) | _count_partial(taken[size])
+            size: blocking(draw_names, arguments.scanned) | _count_partial(timings[size])
             for size, draw_names in zip(map(str, sizes), stores, strict=True)
         }
         seconds, work = _time_batch(stores[-1], arguments)
@@ -119,8 +119,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         _fill(db, [_NAMESAKE] * arguments.namesakes)
         for wanted in (_NAMESAKE, _MISSPELLED):
             (found,) = time_candidates([People(db, [], [wanted] * 50)], arguments.repeat)
-            taken[f"{arguments.namesakes:,} called {_NAMESAKE}: {wanted}"] = found
-    by_tier = {size: _by_tier(found) for size, found in taken.items()}
+            timings[f"{arguments.namesakes:,} called {_NAMESAKE}: {wanted}"] = found
+    by_tier = {size: _by_tier(found) for size, found in timings.items()}
     least, most = (by_tier[str(size)]["in all"]["cpu_p95_ms"] for size in (sizes[0], sizes[-1]))
     return {
         "nodes": arguments.nodes,

@@ -96,21 +96,21 @@ async def reads(port: int, requests: list[bytes], per_second: float, connections
         free: asyncio.Queue[Connection] = asyncio.Queue()
         for each in found:
             free.put_nowait(each)
-        begun = perf_counter()
+        started = perf_counter()
 
-        async def one(request: bytes, due: float) -> None:
+        async def one(request: bytes, due_at: float) -> None:
             connection = await free.get()
             await connection.ask(request)
-            latencies.append(perf_counter() - due)
+            latencies.append(perf_counter() - due_at)
             free.put_nowait(connection)
 
         async with asyncio.TaskGroup() as tasks:
             for number, request in enumerate(requests):
-                due = begun + number / per_second
-                while (wait := due - perf_counter()) > 0:
+                due_at = started + number / per_second
+                while (wait := due_at - perf_counter()) > 0:
                     await asyncio.sleep(wait)
-                tasks.create_task(one(request, due))
-        return LoadResult(latencies, perf_counter() - begun)
+                tasks.create_task(one(request, due_at))
+        return LoadResult(latencies, perf_counter() - started)
 
 
 async def writes(port: int, count: int, connections: int) -> LoadResult:
@@ -165,14 +165,14 @@ def main() -> None:
             paths = [f"/v1/worlds/{refs[n * 7919 % WORLDS]}" for n in range(arguments.reads)]
             requests = [_request(port, "GET", path) for path in paths]
             asyncio.run(reads(port, requests[:200], arguments.rate, arguments.connections))
-            begun = processor_seconds(process)
+            cpu_before = processor_seconds(process)
             read = asyncio.run(reads(port, requests, arguments.rate, arguments.connections))
-            read_cost = (processor_seconds(process) - begun) / arguments.reads
+            read_cost = (processor_seconds(process) - cpu_before) / arguments.reads
             lists = [_request(port, "GET", f"{path}/statements") for path in paths[: arguments.reads // 4]]
             listed = asyncio.run(reads(port, lists, arguments.rate / 4, arguments.connections))
-            begun = processor_seconds(process)
+            cpu_before = processor_seconds(process)
             written = asyncio.run(writes(port, arguments.writes, arguments.connections))
-            write_cost = (processor_seconds(process) - begun) / arguments.writes
+            write_cost = (processor_seconds(process) - cpu_before) / arguments.writes
     result = {
         "reads_per_s": rounded(read.per_second),
         "p50_ms": rounded(percentile(read.latencies, 50) * 1000),

@@ -110,17 +110,17 @@ def _calls(store: Path, refs: list[str], draw: random.Random, calls: int) -> dic
     with _server(store) as ask, worlddb.open(store) as db:
         desk = Session(db)
         for name, arguments in asked.items():
-            taken, direct = [], []
+            served_ms, direct = [], []
             for number in range(calls + 1):
                 served = _time(ask, "tools/call", {"name": name, "arguments": arguments()})
                 called = _time(_direct, desk, name, arguments())
                 if number:
                     # The first call of each loads what it needs.
-                    taken.append(served)
+                    served_ms.append(served)
                     direct.append(called)
             measured[name] = {
-                "p50_ms": round(p50(taken), 3),
-                "p95_ms": round(p95(taken), 3),
+                "p50_ms": round(p50(served_ms), 3),
+                "p95_ms": round(p95(served_ms), 3),
                 "direct_p50_ms": round(p50(direct), 3),
             }
     return measured
@@ -136,8 +136,8 @@ def _server(store: Path) -> Iterator[Ask]:
     """A server that has said hello; it is closed and waited for afterwards."""
     command = [sys.executable, "-m", "worlddb", "--store", str(store), "mcp"]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
-        sent, said = run.stdin, run.stdout
-        assert sent is not None and said is not None
+        sent, replies = run.stdin, run.stdout
+        assert sent is not None and replies is not None
         number = 0
 
         def ask(method: str, params: dict[str, Any]) -> Any:
@@ -146,7 +146,7 @@ def _server(store: Path) -> Iterator[Ask]:
             told = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             sent.write(json.dumps(told).encode() + b"\n")
             sent.flush()
-            answer = json.loads(said.readline())
+            answer = json.loads(replies.readline())
             assert answer["id"] == number and not answer["result"].get("isError"), answer
             return answer["result"]
 

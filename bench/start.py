@@ -80,16 +80,16 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     programs = {name: run for name, run in _programs(store).items() if name in (arguments.programs or (name,))}
     for run in programs.values():
         run(states["cached"])
-    taken: dict[str, list[float]] = {}
+    times_ms: dict[str, list[float]] = {}
     for number in range(arguments.runs):
         turn = {name: run for name, run in programs.items() if name in _QUICK or number % _ONE_IN == 0}
         for state, environment in states.items():
             for name, run in turn.items():
                 began, spent = perf_counter(), _child_seconds()
                 run(environment)
-                taken.setdefault(f"{name}_{state}_ms", []).append(1000 * (perf_counter() - began))
-                taken.setdefault(f"{name}_{state}_cpu_ms", []).append(1000 * (_child_seconds() - spent))
-    found: dict[str, Any] = {name: round(p50(samples), 1) for name, samples in taken.items()}
+                times_ms.setdefault(f"{name}_{state}_ms", []).append(1000 * (perf_counter() - began))
+                times_ms.setdefault(f"{name}_{state}_cpu_ms", []).append(1000 * (_child_seconds() - spent))
+    found: dict[str, Any] = {name: round(p50(samples), 1) for name, samples in times_ms.items()}
     if {"mcp", "bare_mcp"} <= programs.keys():
         for name in ("", "cpu_"):
             ratio = found[f"mcp_cached_{name}ms"] / found[f"bare_mcp_cached_{name}ms"]

@@ -122,19 +122,19 @@ def _result(costs: Costs, floor_costs: Sequence[Cost], arguments: argparse.Names
     sizes = arguments.sizes
     clock, cpu = (
         {
-            what: {str(size): p50([getattr(cost, name) for cost in costs[what, size]]) for size in sizes}
-            for what in (*WRITES, *READS, REBUILD)
+            operation: {str(size): p50([getattr(cost, name) for cost in costs[operation, size]]) for size in sizes}
+            for operation in (*WRITES, *READS, REBUILD)
         }
         for name in Cost._fields
     )
     floor_ms, floor_cpu_ms = p50([cost.ms for cost in floor_costs]), p50([cost.cpu_ms for cost in floor_costs])
     least = str(sizes[0])
     return {
-        "p50_ms": {what: _rounded(by_size) for what, by_size in clock.items()},
-        "cpu_p50_ms": {what: _rounded(by_size) for what, by_size in cpu.items()},
+        "p50_ms": {operation: _rounded(by_size) for operation, by_size in clock.items()},
+        "cpu_p50_ms": {operation: _rounded(by_size) for operation, by_size in cpu.items()},
         "ratios": {
-            what: {size: round(taken / by_size[least], 2) for size, taken in by_size.items()}
-            for what, by_size in cpu.items()
+            operation: {size: round(taken / by_size[least], 2) for size, taken in by_size.items()}
+            for operation, by_size in cpu.items()
         },
         "floor_p50_ms": rounded(floor_ms),
         "floor_cpu_p50_ms": rounded(floor_cpu_ms),

@@ -64,18 +64,18 @@ def _measure(store: Path, processes: int, arguments: argparse.Namespace) -> dict
         )
         for number in range(processes)
     ]
-    told = [msgspec.json.decode(each.communicate()[0]) for each in begun]
+    reports = [msgspec.json.decode(each.communicate()[0]) for each in begun]
     assert all(each.returncode == 0 for each in begun)
     with worlddb.open(store, embedder=None) as db:
         assert len(db.working.get(session=_SHARED)) == min(50, processes * arguments.messages)
-    taken = {call: [one for each in told for one in each[call]] for call in _CALLS}
+    latencies = {call: [one for each in reports for one in each[call]] for call in _CALLS}
     return {
         call: {
             "p50_ms": rounded(1000 * p50([clock for clock, _ in some])),
             "p95_ms": rounded(1000 * p95([clock for clock, _ in some])),
             "cpu_p95_ms": rounded(1000 * p95([cpu for _, cpu in some])),
         }
-        for call, some in taken.items()
+        for call, some in latencies.items()
     }
 
 

@@ -42,7 +42,7 @@ def measured(folder: Path, seed: int, nodes: int, questions: int) -> dict[str, d
                 "target": [to for _, to in pairs],
             },
         )
-        taken = {"WorldDB": perf_counter() - began}
+        seconds_by_peer = {"WorldDB": perf_counter() - began}
         connection = sqlite3.connect(folder / "hops.db", isolation_level=None)
         connection.executescript(_TABLES)
         began = perf_counter()
@@ -50,7 +50,7 @@ def measured(folder: Path, seed: int, nodes: int, questions: int) -> dict[str, d
         connection.executemany("INSERT INTO nodes VALUES (?, ?)", enumerate(names))
         connection.executemany("INSERT INTO edges VALUES (?, ?)", pairs)
         connection.execute("COMMIT")
-        taken["SQLite"] = perf_counter() - began
+        seconds_by_peer["SQLite"] = perf_counter() - began
         view = db.view()
 
         def ours(node: int, depth: int) -> set[str]:
@@ -60,11 +60,11 @@ def measured(folder: Path, seed: int, nodes: int, questions: int) -> dict[str, d
         def theirs(node: int, depth: int) -> set[str]:
             return {name for (name,) in connection.execute(_REACHED, (node, depth))}
 
-        told: dict[str, Any] = {
-            name: {"load_per_s": round((nodes + len(pairs)) / seconds, 1)} for name, seconds in taken.items()
+        results: dict[str, Any] = {
+            name: {"load_per_s": round((nodes + len(pairs)) / seconds, 1)} for name, seconds in seconds_by_peer.items()
         }
         for depth, called in ((1, "one_hop"), (2, "two_hops")):
-            times: dict[str, list[float]] = {name: [] for name in taken}
+            times: dict[str, list[float]] = {name: [] for name in seconds_by_peer}
             for number in range(-2, questions):
                 node, found = draw.randrange(nodes), []
                 for name, ask in (("WorldDB", ours), ("SQLite", theirs))[:: 1 if number % 2 else -1]:
@@ -74,6 +74,9 @@ def measured(folder: Path, seed: int, nodes: int, questions: int) -> dict[str, d
                         times[name].append(1000 * (perf_counter() - began))
                 assert found[0] == found[1], "both walk the same edges"
             for name, sampled in times.items():
-                told[name] |= {f"{called}_p50_ms": round(p50(sampled), 3), f"{called}_p95_ms": round(p95(sampled), 3)}
+                results[name] |= {
+                    f"{called}_p50_ms": round(p50(sampled), 3),
+                    f"{called}_p95_ms": round(p95(sampled), 3),
+                }
         connection.close()
-    return told
+    return results

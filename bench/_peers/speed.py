@@ -37,30 +37,30 @@ def loads(peers: Mapping[str, Peer], texts: Mapping[str, str], question: str) ->
     """Texts a second until all are acknowledged, and until a search among all of them has been answered."""
     size = -(-len(texts) // LOADS)
     items = iter(texts.items())
-    taken = dict.fromkeys(peers, 0.0)
+    seconds_by_peer = dict.fromkeys(peers, 0.0)
     while part := dict(islice(items, size)):
         for name, peer in peers.items():
             began = perf_counter()
             peer.load(part)
-            taken[name] += perf_counter() - began
-    told = {}
+            seconds_by_peer[name] += perf_counter() - began
+    results = {}
     for name, peer in peers.items():
         began = perf_counter()
         peer.settle()
         peer.search(question)
-        found = taken[name] + perf_counter() - began
-        told[name] = {
-            "load_per_s": round(len(texts) / taken[name], 1),
+        found = seconds_by_peer[name] + perf_counter() - began
+        results[name] = {
+            "load_per_s": round(len(texts) / seconds_by_peer[name], 1),
             "load_found_per_s": round(len(texts) / found, 1),
         }
-    return told
+    return results
 
 
 def writes(
     peers: Mapping[str, Peer], floor: Floor, texts: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """Milliseconds until a write is acknowledged, and until a search has found it; and those of the floor."""
-    taken: dict[str, list[float]] = {name: [] for name in peers}
+    latencies_ms: dict[str, list[float]] = {name: [] for name in peers}
     until_found: dict[str, list[float]] = {name: [] for name in peers}
     found = dict.fromkeys(peers, 0)
     floor_taken = []
@@ -68,20 +68,20 @@ def writes(
         for name, peer in _turns(peers, number):
             began = perf_counter()
             peer.write(key, text)
-            taken[name].append(1000 * (perf_counter() - began))
+            latencies_ms[name].append(1000 * (perf_counter() - began))
             peer.settle()
             found[name] += text in peer.search(text)
             until_found[name].append(1000 * (perf_counter() - began))
         floor_taken.append(floor.write(text))
-    told = {
+    results = {
         name: {
-            **_times("write", taken[name]),
+            **_times("write", latencies_ms[name]),
             **_times("write_found", until_found[name]),
             "written_found": round(found[name] / len(texts), 4),
         }
         for name in peers
     }
-    return told, _times("write", floor_taken)
+    return results, _times("write", floor_taken)
 
 
 def searches(peers: Mapping[str, Peer], questions: Sequence[tuple[str, str]]) -> dict[str, dict[str, float]]:
