@@ -25,6 +25,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import clock, errors
+from worlddb.log.store import durable
 
 FOLDER: Final = "working"
 SWEEP_SECONDS: Final = 15.0
@@ -182,19 +183,21 @@ class MessageBuffers:
         """A write transaction on the environment that counts, which no other takes the place of meanwhile."""
         with self._lock:
             for _ in range(_ATTEMPTS):
-                env = self._current_env()
-                with env.begin(write=True) as txn:
-                    # Others may have taken the place of it more than once while the lock was waited for.
-                    if self._highest() != self._number:
-                        txn.abort()
-                        continue
-                    try:
+                try:
+                    with self._current_env().begin(write=True) as txn:
+                        # Others may have taken the place of it more than once while the lock was waited for.
+                        if self._highest() != self._number:
+                            txn.abort()
+                            continue
                         yield txn
-                    except lmdb.MapFullError as error:
-                        raise errors.UnavailableError(
-                            f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that you no longer need"
-                        ) from error
-                    return
+                except lmdb.MapFullError as error:
+                    raise errors.UnavailableError(
+                        f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that you no longer need"
+                    ) from error
+                except (lmdb.Error, OSError) as error:
+                    told = f"{self._folder} cannot be written to: {error}"
+                    raise durable.system_error(error, self._folder, told, "Check disk space and permissions") from error
+                return
         raise errors.UnavailableError(f"Other processes keep rewriting {self._folder}", "Try again")
 
     def _rewrite(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:

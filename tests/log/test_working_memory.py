@@ -1,5 +1,7 @@
 """Working memory: messages beside the log, gone after their time from every answer and every file."""
 
+import errno
+import os
 import stat
 import subprocess
 import sys
@@ -347,3 +349,17 @@ def test_tools_of_working_memory_are_those_of_one_world_where_one_is_served(db: 
     done: Any = operator.run(desks[0], given, Call("client", "forget"))
     assert (done.erased, done.receipt) == (0, {})
     assert call(desks[3], "get", run_id="s").messages == []
+
+
+def test_a_full_disk_is_told_of_working_memory_as_of_the_log(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was LMDB's own error, which no caller catches."""
+
+    def full(_: object) -> Any:
+        raise lmdb.DiskError(f"mdb_txn_commit: {os.strerror(errno.ENOSPC)}")
+
+    db.working.add("kept", session="s")
+    with monkeypatch.context() as patched:
+        patched.setattr(message_buffers.MessageBuffers, "_current_env", full)
+        with pytest.raises(worlddb.DiskFull, match="cannot be written to"):
+            db.working.add("lost", session="s")
+    assert [each.content for each in db.working.get(session="s")] == ["kept"]
