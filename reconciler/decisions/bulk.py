@@ -241,8 +241,10 @@ class BulkDecider:
 
     def _may_be_namesake(self, name: bytes, aliases: tuple[str, ...]) -> bool:
         """True if the exact tier has to check the command: a world has, or had, one of the names."""
-        digests = (name, *map(name_digest, aliases))
-        return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
+        is_known = self._tables.is_name_known
+        if name != NO_NAME and is_known(name):
+            return True
+        return any(digest != NO_NAME and is_known(digest) for digest in map(name_digest, aliases)) if aliases else False
 
     def _end(self, ref: cmd.Ref) -> transaction.EdgeEndpoint | None:
         """The endpoint that a full reference, or an earlier command, stands for."""

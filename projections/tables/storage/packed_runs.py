@@ -24,7 +24,6 @@ all of them at once.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -1100,13 +1099,16 @@ class PackedTable(write_buffer.Table):
         """Pack rows that come in order as the newest run."""
         number = self._next_number()
         place, rows = self._place(RUNS_KEY, number), 0
-        groups = array("I")
+        import numpy as np  # As in `_filter_of`.
+
+        beginnings = {size: bytearray() for size in self._filtered}
         for apart, keys, values in _separate_pages(_pages(parts)):
             self._txn.put(place + apart, _ENCODER.encode((keys, values)))
             rows += len(keys)
-            for size in self._filtered:
-                groups.extend(map(crc32, {key[:size] for key in keys}))
-        self._list_run(number, rows, [_as_crcs(groups)])
+            for size, found in beginnings.items():
+                found += b"".join([key[:size] for key in keys])
+        groups = [np.frombuffer(found, dtype=np.uint8).reshape(-1, size) for size, found in beginnings.items()]
+        self._list_run(number, rows, list(map(_crcs, groups)))
 
     def _next_number(self) -> int:
         number = max((run.number for run in self.runs), default=0) + 1
