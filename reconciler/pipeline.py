@@ -517,13 +517,7 @@ def _decide(
 
 def _may_hold_credentials(draft: Draft) -> bool:
     """True if a text of the draft may hold a credential: a quick test that is nearly always false."""
-    for chunk_bytes in _chunks(draft):
-        marks = credentials.ANY_MARK if len(chunk_bytes) <= credentials.SHORT_BYTES else credentials.MARKS
-        if any(mark.search(chunk_bytes) is not None for mark in marks):
-            return True
-        if credentials.HIDING.search(chunk_bytes) is not None and credentials.may_be_disguised(chunk_bytes):
-            return True
-    return False
+    return any(map(credentials.may_hold, _chunks(draft)))
 
 
 def _chunks(draft: Draft) -> Iterator[bytes]:
