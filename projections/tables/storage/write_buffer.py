@@ -178,7 +178,8 @@ class Table:
         with self._txn.cursor() as cursor:
             for prefix, start in groups:
                 within = self._first + prefix
-                yield under(within, cursor.iternext()) if cursor.set_range(within + start) else iter(())  # type: ignore[arg-type]
+                is_there = cursor.set_range(within + start)
+                yield under(within, cursor.iternext()) if is_there else iter(())  # type: ignore[arg-type]
 
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
         """The stored pairs of each of some short groups that has any; of a longer one there are more than ``SHORT``.
