@@ -149,7 +149,7 @@ def test_a_text_that_came_after_its_hash_may_not_go_again(tmp_path: Path) -> Non
 # -- what is true is proved by the log
 
 
-def told_later(folder: Path) -> tuple[Path, str]:
+def replay_before_erasure(folder: Path) -> tuple[Path, str]:
     """A replay to a moment before an erasure, and the world that was erased."""
     with worlddb.open(folder / "original", author="ada", clock=ManualClock()) as db:
         ref = db.create("Note", "Will", content="everything to Ada").ref
@@ -161,7 +161,7 @@ def told_later(folder: Path) -> tuple[Path, str]:
 
 
 def test_a_copy_says_in_its_own_log_what_was_erased_later(tmp_path: Path) -> None:
-    then, ref = told_later(tmp_path)
+    then, ref = replay_before_erasure(tmp_path)
     assert not [key for key, _ in forge.pairs(then) if key[:1] == b"\x05"]
     with worlddb.open(then, author="ada") as db, worlddb.open(tmp_path / "original") as original:
         assert db.verify(deep=True).ok and db.verify(head=original.checkpoint(seq=3)).ok
@@ -189,7 +189,7 @@ def test_a_copy_says_in_its_own_log_what_was_erased_later(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("what", ["header", "events", "details", "gone"])
 def test_evidence_that_does_not_bear_out_what_a_commit_says_is_found(what: str, tmp_path: Path) -> None:
-    then, _ = told_later(tmp_path)
+    then, _ = replay_before_erasure(tmp_path)
     ((key, value),) = (
         (key, value) for key, value in forge.pairs(then) if key[0] == forge.BLOBS and b"evidence" in value
     )
@@ -209,7 +209,7 @@ def test_evidence_that_does_not_bear_out_what_a_commit_says_is_found(what: str, 
 
 def test_an_event_that_invents_what_was_erased_elsewhere_is_not_borne_out(tmp_path: Path) -> None:
     """A forger who makes every hash of the last commit anew still has to make up a commit that fits."""
-    then, ref = told_later(tmp_path)
+    then, ref = replay_before_erasure(tmp_path)
     held = dict(forge.pairs(then))
     commit, events_key = (bytes([kind]) + (4).to_bytes(8, "big") for kind in (forge.COMMIT, forge.EVENTS))
     events = codec.decode_events(held[events_key], 4)
@@ -256,7 +256,7 @@ def by_an_older_release() -> Iterator[None]:
 def older_copy(folder: Path) -> tuple[Path, str]:
     """A copy as earlier releases made it: cut behind commit 3, what came later beside the log."""
     with by_an_older_release():
-        then, ref = told_later(folder)
+        then, ref = replay_before_erasure(folder)
     with worlddb.open(folder / "original") as original:
         seq = original.head().seq
     held = dict(forge.pairs(folder / "original"))

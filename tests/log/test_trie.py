@@ -42,7 +42,7 @@ class Counting(Nodes):
         return super().get(path)
 
 
-def made_at_once(entries: dict[bytes, bytes]) -> tuple[bytes, Nodes]:
+def build_trie(entries: dict[bytes, bytes]) -> tuple[bytes, Nodes]:
     nodes = Nodes()
     return Trie(nodes, KEY_BYTES, VALUE_BYTES).update(dict(entries)), nodes
 
@@ -79,7 +79,7 @@ def test_every_history_of_a_set_gives_the_same_root_and_nodes(batches: list[dict
                 entries.pop(key, None)
             else:
                 entries[key] = value
-        assert (root, nodes) == made_at_once(entries)
+        assert (root, nodes) == build_trie(entries)
         assert trie.count() == len(entries)
     assert dict(trie.entries()) == entries
 
@@ -87,7 +87,7 @@ def test_every_history_of_a_set_gives_the_same_root_and_nodes(batches: list[dict
 @pytest.mark.parametrize("size", [0, 1, BUCKET_ENTRIES, BUCKET_ENTRIES + 1, 400])
 def test_taking_out_what_is_not_there_changes_nothing(size: int) -> None:
     entries = {bytes([number % 200, number // 200, 0, 0]): b"vv" for number in range(size)}
-    root, nodes = made_at_once(entries)
+    root, nodes = build_trie(entries)
     before = dict(nodes)
     absent = {bytes([first, 0, 0, 9]): None for first in range(0, 256, 3)}
     trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
@@ -100,7 +100,7 @@ def test_taking_out_what_is_not_there_changes_nothing(size: int) -> None:
 def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
     draw = random.Random(3)
     entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(BUCKET_ENTRIES)}
-    at_once, _ = made_at_once(entries)
+    at_once, _ = build_trie(entries)
     nodes = Nodes()
     trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
     roots = [trie.update({key: value}) for key, value in entries.items()]
@@ -111,14 +111,14 @@ def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
 def test_what_was_written_last_is_neither_read_nor_checked_again_and_all_else_is() -> None:
     draw = random.Random(5)
     entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(1_000)}
-    root, nodes = made_at_once(entries)
+    root, nodes = build_trie(entries)
     written: dict[bytes, bytes] = {}
     key = next(iter(entries))
     root = Trie(nodes, KEY_BYTES, VALUE_BYTES, written).update({key: b"no"}, root)
     path = {each for each, node in nodes.items() if node in written.values()}
     lost = Nodes({each: node for each, node in nodes.items() if each not in path})
     again = Trie(lost, KEY_BYTES, VALUE_BYTES, written).update({key: b"on"}, root)
-    assert again == made_at_once(entries | {key: b"on"})[0] and len(written) == len(path) > 1
+    assert again == build_trie(entries | {key: b"on"})[0] and len(written) == len(path) > 1
     with pytest.raises(DamagedStore, match="lost a node"):
         Trie(Nodes(), KEY_BYTES, VALUE_BYTES, {}).update({key: b"on"}, root)
 
@@ -127,7 +127,7 @@ def test_of_more_nodes_than_are_kept_those_that_change_again_in_the_same_order_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     entries = {number.to_bytes(2, "big") + bytes(2): b"vv" for number in range(0, 1 << 16, 8)}
-    root, nodes = made_at_once(entries)
+    root, nodes = build_trie(entries)
     most = len(nodes) // 2
     monkeypatch.setattr(trie_module, "MOST_WRITTEN", most)
     written: dict[bytes, bytes] = {}
@@ -139,13 +139,13 @@ def test_of_more_nodes_than_are_kept_those_that_change_again_in_the_same_order_a
         read.append(unread.reads)
         assert len(written) <= most
     assert read[0] == len(nodes) and max(read[1:]) < 0.7 * len(nodes)
-    assert root == made_at_once(dict.fromkeys(entries, b"v3"))[0]
+    assert root == build_trie(dict.fromkeys(entries, b"v3"))[0]
 
 
 def test_a_change_in_a_large_set_rewrites_a_path_and_not_the_set() -> None:
     draw = random.Random(4)
     entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(20_000)}
-    _, nodes = made_at_once(entries)
+    _, nodes = build_trie(entries)
     whole = nodes.stored_bytes
     nodes.stored_bytes = 0
     Trie(nodes, KEY_BYTES, VALUE_BYTES).update({draw.randbytes(KEY_BYTES): b"vv"})

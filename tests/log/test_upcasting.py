@@ -30,7 +30,7 @@ Later = ev.AnyEvent | Weighed
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> None:
+def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later release, whose third version of an event has grams for pounds, and a name."""
     monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 1), lambda fields: [*fields, "nobody"])
     monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 2), lambda fields: [fields[0], fields[1] * 454, fields[2]])
@@ -41,7 +41,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codec, "_EVENTS", msgspec.msgpack.Decoder(LaterEvents))
 
 
-def read(stored: bytes) -> list[Any]:
+def decode_stored(stored: bytes) -> list[Any]:
     return list(codec.decode_events(stored, 1).events)
 
 
@@ -51,18 +51,18 @@ def record(*events: list[Any]) -> bytes:
     return msgspec.msgpack.encode(raw)
 
 
-@pytest.mark.usefixtures("later")
+@pytest.mark.usefixtures("later_release")
 def test_an_event_of_an_earlier_version_passes_through_every_version_since() -> None:
     stored = record(["weighed", EDGE_ID, 2], ["unlinked", EDGE_ID], ["weighed/2", EDGE_ID, 1, "ada"])
-    assert read(stored) == [
+    assert decode_stored(stored) == [
         Weighed(EDGE_ID, 908, "nobody"),
         ev.Unlinked(EDGE_ID),
         Weighed(EDGE_ID, 454, "ada"),
     ]
-    assert read(record(["weighed/3", EDGE_ID, 7, "bob"])) == [Weighed(EDGE_ID, 7, "bob")]
+    assert decode_stored(record(["weighed/3", EDGE_ID, 7, "bob"])) == [Weighed(EDGE_ID, 7, "bob")]
 
 
-@pytest.mark.usefixtures("later")
+@pytest.mark.usefixtures("later_release")
 @pytest.mark.parametrize("event", [["weighed/4", EDGE_ID, 7, "bob", 1], ["measured", EDGE_ID], ["unlinked/2", EDGE_ID]])
 def test_a_version_or_an_event_of_the_future_is_a_newer_format_with_the_remedy(event: list[Any]) -> None:
     with pytest.raises(worlddb.NewerFormat, match="Upgrade WorldDB") as error:
@@ -70,7 +70,7 @@ def test_a_version_or_an_event_of_the_future_is_a_newer_format_with_the_remedy(e
     assert error.value.details["seq"] == 7 and "commit 7" in error.value.message
 
 
-@pytest.mark.usefixtures("later")
+@pytest.mark.usefixtures("later_release")
 @pytest.mark.parametrize("event", [["weighed"], ["weighed", EDGE_ID], ["weighed", EDGE_ID, "much"]])
 def test_an_earlier_version_that_does_not_hold_what_it_should_is_damage(event: list[Any]) -> None:
     with pytest.raises(worlddb.DamagedStore):

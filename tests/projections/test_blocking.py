@@ -63,7 +63,7 @@ def misspelled(draw: st.DrawFn) -> str:
 
 
 @contextmanager
-def judging(db: Database) -> Iterator[Context]:
+def open_context(db: Database) -> Iterator[Context]:
     with db._env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         draft = Draft(log, tables, log.head(), FreshNonces(SeededEntropy(1)), ingest_time=0, wall_time=0, author="a")
@@ -81,7 +81,7 @@ def filled(db: Database, names: list[str]) -> int:
     with db.batch() as tx:
         for name in names:
             tx.create("Entity", name, resolve=False)
-    with judging(db) as ctx:
+    with open_context(db) as ctx:
         return ctx.tables.progress().next_node - len(names)
 
 
@@ -96,7 +96,7 @@ def share_a_block(one: str, other: str) -> bool:
 def test_the_answer_is_that_of_weighing_every_name_that_shares_a_block(names: list[str], candidate: str) -> None:
     with new_store() as db:
         first = filled(db, names)
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             found = verdict(ctx, Create(type="Entity", name=candidate), THRESHOLDS)
             scored = [(first + at, name, likeness(candidate, name)) for at, name in enumerate(names)]
             exact = [row for row in scored if row[2].exact]
@@ -116,7 +116,7 @@ def test_a_look_around_finds_every_form_that_is_in_one_of_the_blocks_looked_into
 ) -> None:
     with new_store() as db:
         filled(db, names)
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             for form in forms(candidate):
                 for place in places_to_search(form, by_given_name=True):
                     found = forms_around(ctx.tables, place)
@@ -175,7 +175,7 @@ def test_around_a_place_stand_its_nearest_neighbours_on_both_sides(
         assert few_behind or behind == most - min(most // 2, sum(key < at for key in group))
 
 
-def made_up(count: int) -> list[str]:
+def invented_names(count: int) -> list[str]:
     """Given names of five letters, in no order."""
     found = ["".join(each) for each in product("bdgklmnprst", "aeiou", "bdgklmnprst", "aeiou", "nrs")]
     return [each.title() for each in random.Random(1).sample(found, count)]
@@ -185,10 +185,10 @@ def made_up(count: int) -> list[str]:
 def test_somebody_is_found_among_thousands_of_their_last_name(known: str, written: str) -> None:
     """The first forms of a full block were looked at, in no order: where names were dense, the right one was lost."""
     with new_store() as db:
-        others = (f"{given} Smith" for given in made_up(20 * WIDE))
+        others = (f"{given} Smith" for given in invented_names(20 * WIDE))
         crowd = [other for other in others if likeness(f"{written} Smith", other).fuzzy < THRESHOLDS.fuzzy]
         first = filled(db, [*crowd, f"{known} Smith"])
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             found = verdict(ctx, Create(type="Entity", name=f"{written} Smith"), THRESHOLDS)
     assert nodes_of(found) == {first + len(crowd)}
     assert found.evidence["looked_at"]["blocks_in_part"] > 0
@@ -208,7 +208,7 @@ def test_a_given_name_is_found_in_a_small_world_though_very_many_elsewhere_have_
     with new_store() as db:
         room = db.create("Topic", "the team", resolve=False)
         known = db.create("Entity", "Melanie Zwicky", world=room, resolve=False)
-        filled(db, [f"Melanie {family}son" for family in made_up(2 * WIDE)])
+        filled(db, [f"Melanie {family}son" for family in invented_names(2 * WIDE)])
         staged = db.create("Entity", "Mel", world=room, resolve="all").proposals
         assert [each.target for each in db.proposals() if each.ref in staged] == [known.ref]
 
@@ -216,9 +216,9 @@ def test_a_given_name_is_found_in_a_small_world_though_very_many_elsewhere_have_
 def test_guards_do_not_use_up_what_is_weighed() -> None:
     """Names that a guard keeps apart, alike as they are, stood before the right one."""
     with new_store() as db:
-        crowd = [f"Olga Jessica {given}son Walker" for given in made_up(4 * MAX_WEIGHED)]
+        crowd = [f"Olga Jessica {given}son Walker" for given in invented_names(4 * MAX_WEIGHED)]
         first = filled(db, [*crowd, "Olga Jessica Charles Walker"])
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             found = verdict(ctx, Create(type="Entity", name="Olga Jessica Kharles Walker"), THRESHOLDS)
         assert nodes_of(found) == {first + len(crowd)}
 
@@ -229,10 +229,10 @@ def test_erasing_one_of_two_worlds_with_a_name_leaves_the_other_in_its_blocks(tm
         db.erase(one, reason="r")
         assert db.verify(deep=True).ok
         assert db.create("Entity", "Jurgen Mueler", resolve="all").proposals
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             assert [len(list(holders(ctx.tables, text))) for text in ("jurgen muller", "juergen mueller")] == [1, 1]
         db.erase(other, reason="r")
-        with judging(db) as ctx:
+        with open_context(db) as ctx:
             rows = [key for key, _ in ctx.tables.blocks.scan(b"")]
         assert not any(b"muller" in key for key in rows) and any(b"mueler" in key for key in rows)
         assert db.verify(deep=True).ok

@@ -21,7 +21,7 @@ _WORDS = st.sampled_from(
 _TEXTS = st.one_of(st.lists(_WORDS, max_size=12), st.lists(_WORDS, min_size=60, max_size=150)).map(" ".join)
 
 
-def few(documents: Sequence[TextDocument]) -> RecentTextsView:
+def recent_view(documents: Sequence[TextDocument]) -> RecentTextsView:
     texts = RecentTexts()
     texts.add(documents)
     return texts.seen()
@@ -41,7 +41,7 @@ def numbered(texts: Sequence[tuple[str, str]]) -> list[TextDocument]:
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=8), _TEXTS, st.integers(1, 10))
 def test_few_texts_are_found_and_weighed_as_in_an_index(texts: list[tuple[str, str]], query: str, limit: int) -> None:
     documents, terms = numbered(texts), query_terms(query)
-    ours, theirs = few(documents), indexed(documents)
+    ours, theirs = recent_view(documents), indexed(documents)
     assert ours.counts(terms) == theirs.counts(terms)
     expected = {hit.node: hit.score for hit in theirs.find(TextSearch(terms, limit=100))}
     found = ours.find(TextSearch(terms, limit=100))
@@ -56,7 +56,7 @@ def test_how_rare_a_word_is_has_the_digits_of_the_index(count: int, having: int)
     """The logarithm that is nearest in 32 bits is not the one that the system gives for these."""
     documents = numbered([("", "garden rose" if at < having else "rose") for at in range(count)])
     search = TextSearch(query_terms("garden"), limit=100)
-    ours, theirs = few(documents).find(search), indexed(documents).find(search)
+    ours, theirs = recent_view(documents).find(search), indexed(documents).find(search)
     assert len(ours) == having and {hit.score for hit in ours} == {hit.score for hit in theirs}
 
 
@@ -66,7 +66,7 @@ def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
 ) -> None:
     documents, terms = numbered(texts), query_terms(query)
     later = [document._replace(node=document.node + 100, seq=document.seq + 100) for document in documents]
-    search = CorpusSearch([indexed(documents), few(later)], TextSearch(terms, 100, 1000, None))
+    search = CorpusSearch([indexed(documents), recent_view(later)], TextSearch(terms, 100, 1000, None))
     scores = {hit.node: hit.score for hit in search.result()}
     assert {node: score for node, score in scores.items() if node < 100} == {
         node - 100: score for node, score in scores.items() if node > 100
@@ -90,7 +90,7 @@ def test_texts_that_come_later_change_nothing_of_those_before(said: list[str], d
     found, counts = before.find(TextSearch(terms, limit=10)), before.counts(terms)
     texts.add(documents[cut - 1 :])
     assert (before.find(TextSearch(terms, limit=10)), before.counts(terms)) == (found, counts)
-    assert texts.seen().find(TextSearch(terms, limit=10)) == few(documents).find(TextSearch(terms, limit=10))
+    assert texts.seen().find(TextSearch(terms, limit=10)) == recent_view(documents).find(TextSearch(terms, limit=10))
     assert texts.documents == documents
 
 

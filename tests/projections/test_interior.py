@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE, EDGE_
 STEPS = 120
 
 
-def lived(db: Database, source: random.Random) -> None:
+def write_history(db: Database, source: random.Random) -> None:
     """A history of edges that come, go and move, and of pairs proposed, decided and undone."""
     refs = worlds(db, 6)
     edges: list[str] = []
@@ -47,7 +47,7 @@ def lived(db: Database, source: random.Random) -> None:
 def test_edges_by_their_home_and_proposals_by_their_sides_are_those_of_the_whole_store(number: int, seed: int) -> None:
     source = random.Random(f"{seed} {number}")
     with new_store() as db:
-        lived(db, source)
+        write_history(db, source)
         with db._env.read() as txn:
             tables = Tables(txn)
             every = [
@@ -65,12 +65,12 @@ def test_edges_by_their_home_and_proposals_by_their_sides_are_those_of_the_whole
             for some in ([], [0], *(sorted(source.sample(range(count), count // 2)) for _ in range(20)), range(count)):
                 inside = {ref for ref, row in proposals.items() if row.source in some and row.target in some}
                 assert {found.proposal for found in tables.staged(some)} == inside
-                latest = {sides(tables, ref): ref for ref in order if ref in inside}
+                latest = {proposed_pair(tables, ref): ref for ref in order if ref in inside}
                 assert {(one, other): ref for one, other, ref in latest_among(tables, some)} == latest
                 assert all(latest_about(tables, *pair[::-1]) == ref for pair, ref in latest.items())
 
 
-def sides(tables: Tables, proposal: bytes) -> tuple[int, int]:
+def proposed_pair(tables: Tables, proposal: bytes) -> tuple[int, int]:
     """The pair that a proposal is about, the lower node first."""
     row = tables.proposal(proposal)
     assert row is not None

@@ -30,7 +30,7 @@ APPLIED = bytes([schema.FIRST_TABLE_BYTE]) + b"applied"
 
 
 @pytest.fixture
-def much_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_note_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two buckets are many, a page has a few notes, a bucket a few entries, and each bucket is a stretch."""
     monkeypatch.setattr(transaction, "_stretch_of", zlib.crc32)
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
@@ -75,7 +75,7 @@ commits = st.lists(
 )
 
 
-def leave_several(txn: lmdb.Transaction) -> None:
+def split_notes(txn: lmdb.Transaction) -> None:
     """Make several notes of one, with marks of what was written, and pages of several stretches."""
     if commits_in(noted_in(txn)) != 1:
         return
@@ -98,7 +98,7 @@ def leave_several(txn: lmdb.Transaction) -> None:
             txn.put(key, transaction._ENCODER.encode(notes))
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(commits=commits)
 def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> None:
@@ -145,7 +145,7 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
                 assert commits_in(noted_in(txn)) < transaction.MERGES + 5
             if several:
                 with env.begin(write=True) as txn:
-                    leave_several(txn)
+                    split_notes(txn)
                 with env.begin() as txn:
                     assert before == list(Tables(txn).tries.scan(b""))
                     assert list(table_of(Tables(txn)).faults()) == []
@@ -163,7 +163,7 @@ def put(env: lmdb.Environment, keys: range, value: int) -> None:
         tables.tries.flush()
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_writes_a_part(
     monkeypatch: pytest.MonkeyPatch, kept: bool
@@ -193,7 +193,7 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
         assert max(map(len, parts)) < len(written) / 2
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_changed_since_is_damage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -229,7 +229,7 @@ def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_
                 tables.members(NODE).update(dict.fromkeys(keys, bytes(32)), root)
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 def test_what_is_noted_of_a_branch_is_no_larger_than_it_and_found_if_it_was_changed() -> None:
     with environment() as env:
         for value in range(3):
@@ -285,7 +285,7 @@ def test_of_a_member_that_changes_again_and_again_the_last_hash_is_noted_alone(m
             assert set(dict(Tables(txn).members(NODE).entries()).values()) == {bytes([value]) * 32}
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 def test_no_bucket_is_held_that_will_be_noted_and_all_are_written_if_they_become_few(monkeypatch) -> None:
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 8)
     every = range(30)
@@ -317,14 +317,14 @@ def notes_of(db: Any) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.fixture
-def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def noted_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store that has notes, and packed rows."""
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
-    folder = tmp_path / "noted"
+    folder = tmp_path / "noted_store"
     with load(folder, 5, 40, 80, 40)[0] as db:
         assert notes_of(db)
         with db._env.read() as txn:
@@ -343,28 +343,30 @@ def proofs_of(store: Path) -> list[str]:
         return found + [db.prove(edge.ref) for edge in inside]
 
 
-def prove_alike(store: Path, expected: list[str]) -> None:
+def check_proofs(store: Path, expected: list[str]) -> None:
     assert proofs_of(store) == expected
 
 
-def test_a_store_with_notes_has_the_roots_proofs_and_comparisons_of_one_without(noted: Path, tmp_path: Path) -> None:
+def test_a_store_with_notes_has_the_roots_proofs_and_comparisons_of_one_without(
+    noted_store: Path, tmp_path: Path
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transaction, "MANY_BUCKETS", 1 << 20)
         with load(tmp_path / "plain", 5, 40, 80, 40)[0] as db:
             root, whole = db.head().root, tries_of(db)
             assert notes_of(db) == []
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         assert db.head().root == root and tries_of(db) == whole
         assert db.verify(deep=True).ok
         assert db.replay(tmp_path / "replayed").matches_recorded
         assert db.backup(tmp_path / "backup").root == root
-    assert proofs_of(noted) == proofs_of(tmp_path / "plain")
-    assert call(prove_alike, noted, proofs_of(noted)) == 0, "as another process reads it"
-    assert worlddb.diff(noted, tmp_path / "plain").equal
+    assert proofs_of(noted_store) == proofs_of(tmp_path / "plain")
+    assert call(check_proofs, noted_store, proofs_of(noted_store)) == 0, "as another process reads it"
+    assert worlddb.diff(noted_store, tmp_path / "plain").equal
 
 
-def test_writes_and_forks_go_on_from_notes(noted: Path) -> None:
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+def test_writes_and_forks_go_on_from_notes(noted_store: Path) -> None:
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         inner = next(
             world
             for world in db.view().find(type="Entity")
@@ -381,22 +383,22 @@ def test_writes_and_forks_go_on_from_notes(noted: Path) -> None:
         assert db.head().root == root and db.verify(deep=True).ok
 
 
-def test_an_erasure_leaves_nothing_of_the_text_in_notes_or_anywhere_in_the_files(noted: Path) -> None:
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+def test_an_erasure_leaves_nothing_of_the_text_in_notes_or_anywhere_in_the_files(noted_store: Path) -> None:
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         worlds = db.view().find(type="Entity")
         gone = worlds[-1]
-        assert in_files(noted, gone.name)
+        assert in_files(noted_store, gone.name)
         db.erase(gone.ref, reason="asked for")
         assert db.verify(deep=True).ok
         assert not any(gone.name.encode() in key + value for key, value in notes_of(db))
-    assert in_files(noted, worlds[0].name) and not in_files(noted, gone.name)
+    assert in_files(noted_store, worlds[0].name) and not in_files(noted_store, gone.name)
 
 
 def in_files(store: Path, text: str) -> bool:
     return any(text.encode() in path.read_bytes() for path in store.rglob("*") if path.is_file())
 
 
-def told_of(store: Path) -> str:
+def verify_problems(store: Path) -> str:
     with worlddb.open(store, author="tests", embedder=None) as db:
         try:
             return " ".join(finding.problem for finding in db.verify(deep=True).findings)
@@ -409,20 +411,20 @@ def change(store: Path, key: bytes, value: bytes | None) -> None:
         db._env.write(lambda txn: txn.delete(key) if value is None else txn.put(key, value))
 
 
-def test_notes_that_are_changed_gone_or_of_nothing_are_found_and_go_with_a_rebuild(noted: Path) -> None:
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+def test_notes_that_are_changed_gone_or_of_nothing_are_found_and_go_with_a_rebuild(noted_store: Path) -> None:
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         root, pairs = db.head().root, notes_of(db)
     key, value = pairs[-1]
     assert sum(map(len, transaction._NOTES.decode(value).popitem()[1])) > 0
     for at in range(0, len(value), 7):
-        change(noted, key, value[:at] + bytes([value[at] ^ 0x15]) + value[at + 1 :])
-        assert told_of(noted), at
-    change(noted, key, b"\xc1")
-    assert "noted changes of tries" in told_of(noted)
-    change(noted, key, None)
-    assert "the table tries differs" in told_of(noted)
-    change(noted, key, value)
-    assert told_of(noted) == ""
+        change(noted_store, key, value[:at] + bytes([value[at] ^ 0x15]) + value[at + 1 :])
+        assert verify_problems(noted_store), at
+    change(noted_store, key, b"\xc1")
+    assert "noted changes of tries" in verify_problems(noted_store)
+    change(noted_store, key, None)
+    assert "the table tries differs" in verify_problems(noted_store)
+    change(noted_store, key, value)
+    assert verify_problems(noted_store) == ""
     nobodys = schema.U64.pack(1 << 40) + schema.TRIE_EDGES
     for row, notes in (
         (key[:5] + nobodys, {nobodys: (bytes(32), b"")}),
@@ -430,23 +432,23 @@ def test_notes_that_are_changed_gone_or_of_nothing_are_found_and_go_with_a_rebui
         (key[:5] + nobodys, {}),
         (key[:4], {}),
     ):
-        change(noted, row, transaction._ENCODER.encode(notes))
-        assert told_of(noted), notes
-        change(noted, row, None)
-    assert told_of(noted) == ""
-    change(noted, key, b"\xc1")
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+        change(noted_store, row, transaction._ENCODER.encode(notes))
+        assert verify_problems(noted_store), notes
+        change(noted_store, row, None)
+    assert verify_problems(noted_store) == ""
+    change(noted_store, key, b"\xc1")
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         db.rebuild("tables")
         assert db.verify(deep=True).ok and db.head().root == root
 
 
 @pytest.mark.parametrize("layout", range(1, schema.LAYOUT))
 def test_whatever_an_earlier_layout_has_in_the_place_of_tables_runs_and_notes_is_gone_with_an_upgrade(
-    noted: Path, tmp_path: Path, layout: int
+    noted_store: Path, tmp_path: Path, layout: int
 ) -> None:
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         root, whole = db.head().root, tries_of(db)
-    env = lmdb.open(str(noted), map_size=1 << 28)
+    env = lmdb.open(str(noted_store), map_size=1 << 28)
     with env.begin(write=True) as txn:
         applied = bytes(txn.get(APPLIED) or b"")
         txn.put(APPLIED, applied[: -schema.LAYOUT_BYTES] + schema.U16.pack(layout))
@@ -455,8 +457,8 @@ def test_whatever_an_earlier_layout_has_in_the_place_of_tables_runs_and_notes_is
                 txn.put(key, value[:-1] + b"\xc1")
     env.close()
     with pytest.raises(worlddb.OlderTables, match=f"layout {layout}"):
-        worlddb.open(noted, create=False)
-    assert worlddb.upgrade(noted, backup=tmp_path / "before")[:2] == (layout, schema.LAYOUT)
-    with worlddb.open(noted, author="tests", embedder=None) as db:
+        worlddb.open(noted_store, create=False)
+    assert worlddb.upgrade(noted_store, backup=tmp_path / "before")[:2] == (layout, schema.LAYOUT)
+    with worlddb.open(noted_store, author="tests", embedder=None) as db:
         assert db.head().root == root and tries_of(db) == whole and notes_of(db) == []
         assert db.verify(deep=True).ok

@@ -79,7 +79,7 @@ def scanned(
     return sorted(found, reverse=reverse)
 
 
-def reads_many_as_one_by_one(table: Table, entries: dict[bytes, bytes], size: int = 3) -> None:
+def check_batched_reads(table: Table, entries: dict[bytes, bytes], size: int = 3) -> None:
     for groups in ([b"aa", b"ab", b"ac", b"b\xff", b"\xff\xff"], [b"b\xff", b"aa", b"ab", b"\xff\xff", b"a\xff"]):
         each = [scanned(entries, group, None, False) for group in groups]
         assert [pair for group in table.scan_each(groups) for pair in group] == list(chain.from_iterable(each))
@@ -120,7 +120,7 @@ def test_a_table_reads_as_a_sorted_dictionary_would_whatever_is_in_memory_and_wh
                 assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
             assert all(table.get(known) == found for known, found in entries.items())
             assert key is None or table.get(key) == entries.get(key)
-            reads_many_as_one_by_one(table, entries)
+            check_batched_reads(table, entries)
         txn.abort()
         with env.begin() as reading:
             assert (reading.get(b"\x5f\xff\xff"), reading.get(b"\x61")) == (b"before", b"after")
@@ -375,7 +375,7 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
             assert all(table.get(known) == found for known, found in entries.items())
             assert key is None or table.get(key) == entries.get(key)
-            reads_many_as_one_by_one(table, entries, 4 if fixed else 3)
+            check_batched_reads(table, entries, 4 if fixed else 3)
             groups = (b"aa", b"ab", b"b\xff", b"\xff\xff")
             table.read_ahead(groups[:2])
             for group in groups:
@@ -387,7 +387,9 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 near, whole = nearest(behind, before, most)
                 found = table.around(group, rest, most)
                 assert (sorted(found[0]), found[1]) == (sorted(near), whole)
-        assert all(packed_runs.is_of_runs(bytes(key), {FIRST: table.runs}) for key in below(txn, packed_runs.RUNS_KEY))
+        assert all(
+            packed_runs.is_of_runs(bytes(key), {FIRST: table.runs}) for key in keys_from(txn, packed_runs.RUNS_KEY)
+        )
         table.flush()
         table.pack()
         assert dict(table.scan(b"")) == entries
@@ -395,10 +397,10 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
         assert len(table.runs) < 12 or len(entries) > 12
         table.clear()
         packed_runs.clear_runs(txn)
-        assert below(txn, packed_runs.RUNS_KEY) == [] and kept
+        assert keys_from(txn, packed_runs.RUNS_KEY) == [] and kept
 
 
-def below(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
+def keys_from(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
     with txn.cursor() as cursor:
         return [bytes(key) for key in cursor.iternext(values=False)] if cursor.set_range(first) else []
 

@@ -32,7 +32,7 @@ def word(number: int) -> str:
     return "".join(CONSONANTS[number // 5**place % 13] + VOWELS[number // 7**place % 5] for place in range(3)) + "x"
 
 
-def many(count: int) -> list[TextDocument]:
+def tied_documents(count: int) -> list[TextDocument]:
     """Documents of few different texts, so that scores tie; some are long enough to round."""
     return [
         document(
@@ -44,7 +44,7 @@ def many(count: int) -> list[TextDocument]:
     ]
 
 
-def filled(*documents: TextDocument) -> TextIndex:
+def index_of(*documents: TextDocument) -> TextIndex:
     index = TextIndex.in_memory()
     index.apply(documents, marker(max((each.seq for each in documents), default=0)))
     return index
@@ -80,12 +80,12 @@ def test_a_text_of_any_language_is_found(kept: str, content: str, query: str, tm
 
 
 def test_names_are_found_and_weigh_more_than_contents() -> None:
-    index = filled(document(1, "hiking with Melanie"), document(2, "hiking with friends", "Melanie"))
+    index = index_of(document(1, "hiking with Melanie"), document(2, "hiking with friends", "Melanie"))
     assert nodes(index, "Melanie") == [2, 1]
 
 
 def test_the_word_as_it_stands_comes_before_its_relatives() -> None:
-    index = filled(document(1, "painter at work"), document(2, "painting at work"), document(3, "paints at work"))
+    index = index_of(document(1, "painter at work"), document(2, "painting at work"), document(3, "paints at work"))
     assert nodes(index, "paints")[0] == 3
     assert set(nodes(index, "paints")) >= {2, 3}
 
@@ -94,24 +94,24 @@ def test_the_word_as_it_stands_comes_before_its_relatives() -> None:
     "query", ['moved" OR content:*', "+moved -boston", "moved~2", "(moved", "moved AND NOT boston", "/moved.*/"]
 )
 def test_query_syntax_has_no_effect(query: str) -> None:
-    index = filled(document(1, "she moved to Boston"), document(2, "unrelated words"))
+    index = index_of(document(1, "she moved to Boston"), document(2, "unrelated words"))
     assert nodes(index, query) == [1]
 
 
 @pytest.mark.parametrize("query", ["", " \n", "?!", "🙂", "\ud800"])
 def test_a_query_without_words_finds_nothing(query: str) -> None:
-    assert filled(document(1, "she moved to Boston 🙂 ?!")).search(query, limit=5) == []
+    assert index_of(document(1, "she moved to Boston 🙂 ?!")).search(query, limit=5) == []
 
 
 def test_an_empty_index_and_an_empty_limit_find_nothing(tmp_path: Path) -> None:
     assert TextIndex.in_memory().search("boston", limit=5) == []
     assert TextIndex.open(tmp_path / "none").search("boston", limit=5) == []
-    assert filled(document(1, "boston")).search("boston", limit=0) == []
+    assert index_of(document(1, "boston")).search("boston", limit=0) == []
     assert not (tmp_path / "none").exists()
 
 
 def test_a_hit_says_where_it_comes_from() -> None:
-    (hit,) = filled(document(7, "boston", version=3, seq=2**40)).search("boston", limit=5)
+    (hit,) = index_of(document(7, "boston", version=3, seq=2**40)).search("boston", limit=5)
     assert hit[:3] == (7, 3, 2**40)
     assert hit.score > 0
 
@@ -201,14 +201,14 @@ def test_a_second_writer_is_told_to_come_back(tmp_path: Path) -> None:
 
 
 def test_a_sequence_number_limits_what_is_found() -> None:
-    index = filled(*(document(number, "boston " * number, seq=10 * number) for number in range(1, 6)))
+    index = index_of(*(document(number, "boston " * number, seq=10 * number) for number in range(1, 6)))
     for through, expected in ((0, 0), (9, 0), (10, 1), (29, 2), (30, 3), (50, 5), (2**50, 5)):
         hits = index.search("boston", limit=9, through=through)
         assert sorted(hit.seq for hit in hits) == [10 * number for number in range(1, expected + 1)]
 
 
 def test_node_types_limit_the_hits() -> None:
-    index = filled(*many(3000))
+    index = index_of(*tied_documents(3000))
     wanted = {number for number in range(1, 3000, 7)}
     query = word(11)
     every = index.search(query, limit=3000)
@@ -223,7 +223,7 @@ def test_node_types_limit_the_hits() -> None:
 
 @pytest.mark.parametrize("step", [1, 7, 1000, 4000])
 def test_two_indexes_of_the_same_documents_agree_exactly(step: int) -> None:
-    documents = many(4000 if step > 1 else 400)
+    documents = tied_documents(4000 if step > 1 else 400)
     whole, stepwise = TextIndex.in_memory(), TextIndex.in_memory()
     whole.apply(documents, marker(len(documents)))
     for at in range(0, len(documents), step):
@@ -236,8 +236,8 @@ def test_two_indexes_of_the_same_documents_agree_exactly(step: int) -> None:
 
 
 def test_ties_follow_the_log_and_a_lower_limit_gives_the_beginning_of_the_same_list(tmp_path: Path) -> None:
-    documents = many(3000)
-    exact = filled(*documents)
+    documents = tied_documents(3000)
+    exact = index_of(*documents)
     # Several segments, the later documents in the larger one, which Tantivy numbers first.
     pieces = TextIndex.open(tmp_path / "text")
     for start, end in ((0, 200), (200, 400), (400, 3000)):
@@ -252,15 +252,15 @@ def test_ties_follow_the_log_and_a_lower_limit_gives_the_beginning_of_the_same_l
 
 
 def test_a_query_of_a_hundred_kilobytes_finds_its_document() -> None:
-    documents = many(2000)
+    documents = tied_documents(2000)
     query = " ".join(each.content for each in documents)[:100_000]
-    assert filled(*documents).search(query, limit=10)
-    assert nodes(filled(document(1, "東京" * 10_000), document(2, "京都")), "東京" * 25_000) == [1, 2]
+    assert index_of(*documents).search(query, limit=10)
+    assert nodes(index_of(document(1, "東京" * 10_000), document(2, "京都")), "東京" * 25_000) == [1, 2]
 
 
 def test_a_view_is_searched_by_several_threads_at_once(tmp_path: Path) -> None:
     index = TextIndex.open(tmp_path / "text")
-    index.apply(many(2000), marker(2000))
+    index.apply(tied_documents(2000), marker(2000))
     expected = index.search(word(5), limit=20)
     found: list[bool] = []
 

@@ -20,7 +20,7 @@ from worlddb.log.model import bundle as fr
 COMMIT_NUMBERS = ("seq", "decided")
 
 
-def grown(folder: Path, *, crowded: bool, say: Callable[[Database, Path], Any]) -> Any:
+def grow_and_export(folder: Path, *, crowded: bool, say: Callable[[Database, Path], Any]) -> Any:
     """What is said of a world grown step by step; with ``crowded`` others write before each."""
     clock, turns = ManualClock(), Turns()
     made: dict[str, Any] = {}
@@ -92,7 +92,9 @@ def lines(db: Database, folder: Path) -> list[dict[str, Any]]:
 def test_others_in_the_store_change_nothing_but_numbers_of_commits(
     say: Callable[[Database, Path], list[dict[str, Any]]], tmp_path: Path
 ) -> None:
-    alone, crowded = (grown(tmp_path / name, crowded=name == "crowded", say=say) for name in ("alone", "crowded"))
+    alone, crowded = (
+        grow_and_export(tmp_path / name, crowded=name == "crowded", say=say) for name in ("alone", "crowded")
+    )
     assert len(alone) > 8
     assert crowded == alone
 
@@ -144,7 +146,7 @@ def test_what_was_looked_at_in_the_whole_store_is_in_no_export_and_no_confined_v
         assert staged in told and "considered" in told and "looked_at" not in told
 
 
-def _met(db: Database, session: str, name: str, *, resolve: bool | str) -> str:
+def _mention_person(db: Database, session: str, name: str, *, resolve: bool | str) -> str:
     """Somebody in a session, who is looked for in all of its conversation; the proposals are at home in the session."""
     found = Extraction(nodes=[Node(label="who", type="Entity", name=name, resolve=resolve)])
     receipt = db.ingest(
@@ -163,15 +165,15 @@ def test_a_verdict_is_told_as_it_would_be_had_nobody_outside_been_considered(nam
     """Of several that were as near those outside were hidden, and the verdict said that there were more."""
     near = "Katarina Petersen" if name.startswith("K") else name
     with new_store() as db:
-        inside = _met(db, "team", near, resolve=False)
-        outside = _met(db, "elsewhere", near if near != name else "sarah chen", resolve=False)
-        _met(db, "team", name, resolve="all")
+        inside = _mention_person(db, "team", near, resolve=False)
+        outside = _mention_person(db, "elsewhere", near if near != name else "sarah chen", resolve=False)
+        _mention_person(db, "team", name, resolve="all")
         whole = {each.target: each.evidence for each in db.proposals()}
         assert whole.keys() == {inside, outside} and {each["decision"] for each in whole.values()} == {"ambiguous"}
         (seen,) = db.view(world=_session(db, "team")).proposals()
         with new_store() as alone:
-            _met(alone, "team", near, resolve=False)
-            _met(alone, "team", name, resolve="all")
+            _mention_person(alone, "team", near, resolve=False)
+            _mention_person(alone, "team", name, resolve="all")
             (expected,) = alone.view(world=_session(alone, "team")).proposals()
         by_itself = expected.evidence | {"considered": seen.evidence["considered"]}
         assert seen.evidence == by_itself and seen.evidence["decision"] == "resolved"

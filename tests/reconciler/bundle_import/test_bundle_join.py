@@ -458,7 +458,7 @@ def test_what_either_of_two_copies_erased_never_comes_back_by_joins(tmp_path: Pa
     assert met["joined"] > 4 and met["erased"] and met["erasure_not_obeyed"], met
 
 
-def gone_on(folder: Path, seed: int) -> Counter[str]:
+def run_joins(folder: Path, seed: int) -> Counter[str]:
     """Copies of which nothing is erased: every join is one, and in the end both say the same."""
     pair = Pair(folder, seed, erases=False)
     for _ in range(4):
@@ -480,7 +480,7 @@ def gone_on(folder: Path, seed: int) -> Counter[str]:
 def test_copies_of_which_nothing_is_erased_are_joined_always(tmp_path: Path) -> None:
     met: Counter[str] = Counter()
     for seed in (177, 233, 254, 285):  # In these, both sides went on with what a join had set apart.
-        met += gone_on(tmp_path / str(seed), seed)
+        met += run_joins(tmp_path / str(seed), seed)
     assert set(met) <= {"joined", "marked"}, met
 
 
@@ -513,7 +513,7 @@ def test_of_what_went_apart_only_worlds_that_were_created_with_it_are_looked_at(
 def test_very_many_copies_of_which_nothing_is_erased_are_joined_always(tmp_path: Path, seed: int) -> None:
     met: Counter[str] = Counter()
     for number in range(300):
-        met += gone_on(tmp_path / str(number), seed % 2**32 + number)
+        met += run_joins(tmp_path / str(number), seed % 2**32 + number)
     assert set(met) <= {"joined", "marked"} and met["joined"] > 2_000, met
 
 

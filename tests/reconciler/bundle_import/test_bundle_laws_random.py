@@ -51,7 +51,7 @@ def step(db: Database, draw: random.Random, refs: list[str], top: str, gone: set
             db.revise(draw.choice(mine), content=f"Word{draw.randrange(10**9)}x")
 
 
-def broken(db: Database, refs: list[str]) -> list[str]:
+def broken_laws(db: Database, refs: list[str]) -> list[str]:
     """Which laws a store breaks; none, whatever it took in."""
     found: list[str] = []
     view = db.view(valid=day(99))
@@ -84,7 +84,7 @@ def pairs_waiting(db: Database) -> Counter[frozenset[str]]:
     return Counter(frozenset((each.source, each.target)) for each in db.proposals())
 
 
-def sent(source: Database, target: Database, top: str, file: Path) -> Receipt:
+def send_bundle(source: Database, target: Database, top: str, file: Path) -> Receipt:
     """What comes of a bundle; a second time nothing does."""
     source.export(top, file, overwrite=True)
     before, waiting = target.head(), pairs_waiting(target)
@@ -106,7 +106,7 @@ def exchange(folder: Path, seed: int, met: Counter[str]) -> None:
     ):
         top = one.create("Topic", "top", valid_from=day(0)).ref
         refs = [one.create("Note", f"n{i}", world=top, valid_from=day(0)).ref for i in range(WORLDS)]
-        assert sent(one, other, top, folder / "first.bundle")
+        assert send_bundle(one, other, top, folder / "first.bundle")
         gone: dict[Path, set[str]] = {one.path: set(), other.path: set()}
         for _ in range(ROUNDS):
             for db in (one, other):
@@ -114,11 +114,11 @@ def exchange(folder: Path, seed: int, met: Counter[str]) -> None:
                     clock.advance(1_000)
                     step(db, draw, refs, top, gone[db.path])
             for source, target in draw.choice([[(one, other)], [(other, one)], [(one, other), (other, one)]]):
-                receipt = sent(source, target, top, folder / "next.bundle")
+                receipt = send_bundle(source, target, top, folder / "next.bundle")
                 code = receipt.outcome.code if isinstance(receipt.outcome, Refused) else "imported"
                 assert code in {"imported", *EXPECTED}, receipt
                 met[code] += 1
-                assert broken(target, [top, *refs]) == []
+                assert broken_laws(target, [top, *refs]) == []
                 assert find_traces(target.path, gone[target.path]) == []
                 met["erased"] += bool(gone[target.path])
         for db in (one, other):

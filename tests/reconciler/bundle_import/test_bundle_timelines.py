@@ -63,7 +63,7 @@ def step(db: Database, draw: random.Random, refs: list[str], edges: list[str]) -
             db.retire(draw.choice(edges), **window(draw))
 
 
-def grown(db: Database, draw: random.Random, folder: Path) -> tuple[str, list[Path]]:
+def grow_world(db: Database, draw: random.Random, folder: Path) -> tuple[str, list[Path]]:
     """A world, and bundles of it from its beginning to its end."""
     top = db.create("Topic", "top", valid_from=day(0)).ref
     starts: list[dict[str, Any]] = [{"valid_from": day(draw.randrange(LATEST))} for _ in range(WORLDS - 1)]
@@ -114,7 +114,7 @@ def exchange(folder: Path, seed: int) -> None:
     draw = random.Random(seed)
     with stores(folder, seed, "source", "fresh", "older first", "newer first", "again") as opened:
         source, fresh, older_first, newer_first, again = opened
-        top, files = grown(source, draw, folder)
+        top, files = grow_world(source, draw, folder)
         expected = exported_frames(source, top, folder / "told.bundle")
         assert fresh.import_bundle(files[-1])
         for file in files:

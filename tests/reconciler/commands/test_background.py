@@ -49,11 +49,11 @@ def model() -> Letters:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "AGAIN_SECONDS", 0.02)
 
 
-def serving(folder: Path, model: Letters) -> Database:
+def open_with_background(folder: Path, model: Letters) -> Database:
     return worlddb.open(folder / "store", embedder=model, background=True)
 
 
@@ -62,7 +62,7 @@ def pending(db: Database) -> int:
 
 
 def test_a_text_is_found_by_its_words_at_once_and_by_its_meaning_a_little_later(tmp_path: Path, model: Letters) -> None:
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         db.create("Fact", "first", content="a")
         assert db.keep_up(wait_seconds=PATIENCE)
         model.may_go_on.clear()
@@ -77,7 +77,7 @@ def test_a_text_is_found_by_its_words_at_once_and_by_its_meaning_a_little_later(
 
 
 def test_writes_of_every_kind_are_followed_by_their_vectors(tmp_path: Path, model: Letters) -> None:
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         assert db.background
         made = db.create("Fact", "one", content="a")
         db.revise(made, content="aab")
@@ -93,11 +93,11 @@ def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for
 ) -> None:
     monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
     folder = tmp_path / "store" / "indexes" / "vectors-1"
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         db.create("Fact", "one", content="a")
         assert db.keep_up(wait_seconds=PATIENCE) and (folder / "current.json").exists()
     shutil.rmtree(folder)
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         assert db.view().recall("a", lanes=["vector"]).hits
         assert db.keep_up(wait_seconds=PATIENCE) and (folder / "current.json").exists()
 
@@ -105,7 +105,7 @@ def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for
 def test_while_another_process_has_the_lease_nothing_is_done_twice_and_afterwards_nothing_is_left(
     tmp_path: Path, model: Letters
 ) -> None:
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         db.create("Fact", "one", content="a")
         assert db.keep_up(wait_seconds=PATIENCE)
         model.batches.clear()
@@ -119,7 +119,7 @@ def test_while_another_process_has_the_lease_nothing_is_done_twice_and_afterward
 
 
 def test_closing_does_not_wait_for_what_another_process_is_at(tmp_path: Path, model: Letters) -> None:
-    db = serving(tmp_path, model)
+    db = open_with_background(tmp_path, model)
     with background_lease(tmp_path / "store"):
         db.create("Fact", "one", content="a")
         closing = threading.Thread(target=db.close)
@@ -131,7 +131,7 @@ def test_closing_does_not_wait_for_what_another_process_is_at(tmp_path: Path, mo
 def test_a_question_that_finds_texts_of_others_without_vectors_has_them_embedded(
     tmp_path: Path, model: Letters
 ) -> None:
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         db.create("Fact", "one", content="a")
         assert db.keep_up(wait_seconds=PATIENCE)
         with worlddb.open(tmp_path / "store", embedder=None) as other:
@@ -145,7 +145,7 @@ def test_a_model_that_fails_holds_nobody_up_and_is_tried_again_with_the_next_wri
     tmp_path: Path, model: Letters
 ) -> None:
     model.error = RuntimeError("no model today")
-    with serving(tmp_path, model) as db:
+    with open_with_background(tmp_path, model) as db:
         db.create("Fact", "one", content="a")
         assert db.keep_up(wait_seconds=PATIENCE)
         assert "no model today" in str(db.background_error)
@@ -164,7 +164,7 @@ def test_a_handle_without_a_thread_keeps_up_when_it_is_asked_to(tmp_path: Path, 
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         db.create("Fact", "two", content="b")
         assert db.keep_up()
-    with serving(tmp_path, model) as db, pytest.raises(worlddb.InputError):
+    with open_with_background(tmp_path, model) as db, pytest.raises(worlddb.InputError):
         db.keep_up(wait_seconds=-1)
 
 

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
-def drawn(seed: int) -> tuple[Columns, Columns]:
+def draw_tables(seed: int) -> tuple[Columns, Columns]:
     """Two small tables with a bit of everything."""
     draw = random.Random(seed)
     count = draw.randrange(1, 9)
@@ -78,15 +78,15 @@ def in_batches(db: Database, worlds: Columns, edges: Columns, size: int) -> tupl
     return made[: len(worlds["name"])], made[len(worlds["name"]) :]
 
 
-def seeded(folder: Path) -> Database:
+def open_seeded(folder: Path) -> Database:
     return worlddb.open(folder, clock=ManualClock(), entropy=SeededEntropy(1))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_load_writes_the_log_that_batches_of_the_same_calls_write(tmp_path: Path, seed: int) -> None:
-    worlds, edges = drawn(seed)
+    worlds, edges = draw_tables(seed)
     size = 1 + seed % 5
-    with seeded(tmp_path / "one") as one, seeded(tmp_path / "other") as other:
+    with open_seeded(tmp_path / "one") as one, open_seeded(tmp_path / "other") as other:
         told: list[tuple[int, int]] = []
         loaded = one.load(worlds, edges, batch=size, progress=lambda *done: told.append(done))
         refs = in_batches(other, worlds, edges, size)
@@ -100,7 +100,7 @@ def test_a_load_writes_the_log_that_batches_of_the_same_calls_write(tmp_path: Pa
 
 def test_arrays_lists_and_tuples_are_columns_alike(tmp_path: Path) -> None:
     moments = ["2024-01-02T03:04:05.000006", "NaT", "1969-12-31T23:59:59"]
-    with seeded(tmp_path / "one") as one, seeded(tmp_path / "other") as other:
+    with open_seeded(tmp_path / "one") as one, open_seeded(tmp_path / "other") as other:
         one.load(
             {
                 "type": np.array(["Fact"] * 3),
@@ -137,11 +137,14 @@ def test_tables_of_arrow_are_columns_alike(tmp_path: Path) -> None:
     ]
     heads = []
     for number, each in enumerate([rows, *given]):
-        with seeded(tmp_path / str(number)) as db:
+        with open_seeded(tmp_path / str(number)) as db:
             db.load(each)
             heads.append(db.head())
     assert heads == [heads[0]] * len(heads)
-    with seeded(tmp_path / "naive") as db, pytest.raises(InputError, match=r"worlds row 1: valid_from .* no time zone"):
+    with (
+        open_seeded(tmp_path / "naive") as db,
+        pytest.raises(InputError, match=r"worlds row 1: valid_from .* no time zone"),
+    ):
         db.load(
             {
                 "type": ["T", "T"],

@@ -275,7 +275,7 @@ def test_marks_change_no_hash_and_the_root_takes_none(db: Database) -> None:
             mark(db.view().reference_of("root")).raise_if_refused()
 
 
-def marked(db: Database) -> tuple[str, str]:
+def create_marked_fact(db: Database) -> tuple[str, str]:
     topic = db.create("Topic", "house")
     fact = db.create(
         "Fact", "", content=SAID, world=topic, expires_at=NOON + HOUR, labels=["home", "code"], pinned=True
@@ -286,7 +286,7 @@ def marked(db: Database) -> tuple[str, str]:
 
 def test_a_rebuild_a_replay_and_a_store_decided_again_have_the_same_marks(db: Database, tmp_path: Path) -> None:
     noise = db.create("Fact", "", content="noise")
-    _, fact = marked(db)
+    _, fact = create_marked_fact(db)
     shown, marks, old = db.view().get(fact), db.view().marks(fact), db.view(seq=noise.seq + 2)
     db.rebuild()
     assert (db.view().get(fact), db.view().marks(fact)) == (shown, marks)
@@ -301,7 +301,7 @@ def test_a_rebuild_a_replay_and_a_store_decided_again_have_the_same_marks(db: Da
 
 
 def test_an_erasure_takes_the_texts_of_marks_along(db: Database, tmp_path: Path) -> None:
-    _, fact = marked(db)
+    _, fact = create_marked_fact(db)
     db.label(fact, "SECRETLABEL", why="SECRETWHY")
     db.erase(fact, reason="request 1")
     assert {mark.label for mark in db.view().marks(fact)} == {""}
@@ -314,7 +314,7 @@ def test_an_erasure_takes_the_texts_of_marks_along(db: Database, tmp_path: Path)
 
 
 def test_a_bundle_carries_the_marks_that_stand_and_takes_none_back(db: Database, tmp_path: Path) -> None:
-    topic, fact = marked(db)
+    topic, fact = create_marked_fact(db)
     db.export(topic, tmp_path / "one.wdb")
     with worlddb.open(tmp_path / "other", author="eve", clock=ManualClock(NOON + 60), embedder=None) as other:
         for _ in range(2):
@@ -340,7 +340,7 @@ def test_a_bundle_carries_the_marks_that_stand_and_takes_none_back(db: Database,
 
 
 def test_a_view_from_inside_another_world_learns_nothing_of_marks(db: Database) -> None:
-    _, fact = marked(db)
+    _, fact = create_marked_fact(db)
     other = db.create("Topic", "other")
     inside = db.view(world=other)
     assert inside.pinned() == [] == inside.expired()

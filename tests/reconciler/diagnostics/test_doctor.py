@@ -46,7 +46,7 @@ def store(prepared: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading every library takes a second; what is installed here is no matter of stores. Few texts are indexed."""
     monkeypatch.setattr(installation, "CHECKS", (("python", installation.python),))
     monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
@@ -61,11 +61,11 @@ def symptoms_by_code(store: Path, **settings: Any) -> dict[str, Symptom]:
     return {symptom.code: symptom for symptom in worlddb.diagnose(store, **settings).symptoms}
 
 
-def wrong(store: Path, **settings: Any) -> set[str]:
+def wrong_codes(store: Path, **settings: Any) -> set[str]:
     return {code for code, symptom in symptoms_by_code(store, **settings).items() if symptom.wrong}
 
 
-def type_it(symptom: Symptom) -> int:
+def run_named_command(symptom: Symptom) -> int:
     """Type the command that is named, which is one of ours."""
     program, *words = shlex.split(symptom.command)
     assert program == "worlddb"
@@ -95,7 +95,7 @@ def test_a_whole_store_is_well_in_every_check_and_is_not_touched(store: Path) ->
 def test_a_store_in_use_and_being_written_to_is_well(store: Path) -> None:
     with worlddb.open(store) as db:
         db.create("Note", "while it is looked at", resolve=False)
-        assert wrong(store) == set()
+        assert wrong_codes(store) == set()
         db.create("Note", "and afterwards", resolve=False)
 
 
@@ -156,7 +156,7 @@ def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_n
     with scratch.temporary_folder(store):
         told = {symptom.where for symptom in location.leftovers(store)}
     assert told == {str(store / name) for name in names}
-    assert wrong(store) == set() and "leftover" in symptoms_by_code(store)
+    assert wrong_codes(store) == set() and "leftover" in symptoms_by_code(store)
 
 
 # -- locks
@@ -170,16 +170,16 @@ def test_a_lock_is_told_with_who_holds_it_and_a_stopped_holder_is_wrong(store: P
         other.ask("create", "one")
         other.ask("signal_at", "locked", signal.SIGSTOP)
         other.tell("create", "two")
-        told = _until_told(store)
+        told = _wait_for_symptom(store)
         assert told.code == "writer_stopped" and told.wrong and f"process {other.pid}" in told.what
         assert "the other" in told.what and told.command == f"kill -CONT {other.pid}"
-        assert "writer_stopped" in wrong(store), "the rest is looked at all the same"
+        assert "writer_stopped" in wrong_codes(store), "the rest is looked at all the same"
         other.signal(signal.SIGCONT)
         other.answer()
     assert list(location.locks(store)) == []
 
 
-def _until_told(store: Path) -> Symptom:
+def _wait_for_symptom(store: Path) -> Symptom:
     """The process stops at a moment of its own."""
     for _ in range(2000):
         told = [symptom for symptom in location.locks(store) if symptom.wrong]
@@ -222,19 +222,19 @@ def test_the_state_of_a_process_is_read_whatever_its_name_is(tmp_path: Path) -> 
 
 def test_a_store_without_its_data_file_is_reported(store: Path) -> None:
     (store / "data.mdb").write_bytes(b"")
-    assert wrong(store) == {"data_file_gone"}
+    assert wrong_codes(store) == {"data_file_gone"}
     (store / "data.mdb").unlink()
-    assert wrong(store) == {"data_file_gone"}
+    assert wrong_codes(store) == {"data_file_gone"}
     assert not (store / "data.mdb").exists()
 
 
 def test_a_path_without_a_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear all")
     for folder in (tmp_path, tmp_path / "letter.txt", tmp_path / "nothing"):
-        assert wrong(folder) == {"not_a_store"}
+        assert wrong_codes(folder) == {"not_a_store"}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "data.mdb").write_bytes(b"something else" * 1000)
-    assert wrong(tmp_path / "other") == {"not_a_store"}
+    assert wrong_codes(tmp_path / "other") == {"not_a_store"}
 
 
 @pytest.mark.parametrize("how", ["cut short", "overwritten", "a page"])
@@ -263,7 +263,7 @@ def test_a_newer_store_is_reported(store: Path) -> None:
     import msgspec
 
     forge.rewrite(store, [(b"\x01format", msgspec.msgpack.encode(("worlddb", 99)))])
-    assert wrong(store) == {"newer_format"}
+    assert wrong_codes(store) == {"newer_format"}
 
 
 def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(store: Path) -> None:
@@ -271,21 +271,21 @@ def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(st
     env.write(lambda txn: LmdbLog(txn).mark_scrub(11))
     env.close()
     symptom = symptoms_by_code(store)["erasure_unfinished"]
-    assert symptom.wrong and wrong(store) == {"erasure_unfinished"}
-    assert type_it(symptom) == 0
-    assert wrong(store) == set()
+    assert symptom.wrong and wrong_codes(store) == {"erasure_unfinished"}
+    assert run_named_command(symptom) == 0
+    assert wrong_codes(store) == set()
 
 
 def test_a_clock_behind_the_last_commit_is_reported(store: Path) -> None:
     with worlddb.open(store) as db:
         last = db.head().ingested_at
     symptom = symptoms_by_code(store, clock=ManualClock(last - 90_061_000_000))["clock_behind"]
-    assert symptom.wrong and wrong(store, clock=ManualClock(last - 90_061_000_000)) == {"clock_behind"}
+    assert symptom.wrong and wrong_codes(store, clock=ManualClock(last - 90_061_000_000)) == {"clock_behind"}
     assert "it is 1 day, 1:01:01 behind" in symptom.what and worlddb.format_time(last) in symptom.what
     assert "stands still" in symptom.why and "Set the clock" in symptom.remedy
     with worlddb.open(store, clock=ManualClock(last - 90_061_000_000)) as db:
         assert db.view().valid == last, "what is said of now is true"
-    assert wrong(store, clock=ManualClock(last - 1_000_000)) == set()
+    assert wrong_codes(store, clock=ManualClock(last - 1_000_000)) == set()
 
 
 def test_a_nearly_full_map_is_reported(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,8 +298,8 @@ def test_a_backup_and_a_hypothetical_store_are_told_for_what_they_are(store: Pat
     with worlddb.open(store) as db:
         db.backup(tmp_path / "backup")
         db.replay(tmp_path / "what-if", without=[4])
-    assert "is_copy" in symptoms_by_code(tmp_path / "backup") and wrong(tmp_path / "backup") == set()
-    assert "hypothetical" in symptoms_by_code(tmp_path / "what-if") and wrong(tmp_path / "what-if") == set()
+    assert "is_copy" in symptoms_by_code(tmp_path / "backup") and wrong_codes(tmp_path / "backup") == set()
+    assert "hypothetical" in symptoms_by_code(tmp_path / "what-if") and wrong_codes(tmp_path / "what-if") == set()
 
 
 # -- what is derived
@@ -308,16 +308,16 @@ def test_a_backup_and_a_hypothetical_store_are_told_for_what_they_are(store: Pat
 def test_older_tables_are_told_and_the_command_upgrades_them(store: Path) -> None:
     age(store)
     symptom = symptoms_by_code(store)["older_tables"]
-    assert wrong(store) == {"older_tables"}
-    assert type_it(symptom) == 0
-    assert wrong(store) == set()
+    assert wrong_codes(store) == {"older_tables"}
+    assert run_named_command(symptom) == 0
+    assert wrong_codes(store) == set()
 
 
 def test_tables_that_are_not_what_the_log_says_are_told_and_the_command_derives_them(store: Path) -> None:
     forge.delete(store, lambda key: key[0] == FIRST_TABLE_BYTE + 6)
-    assert "tables_wrong" in wrong(store, deep=True)
-    assert type_it(symptoms_by_code(store, deep=True)["tables_wrong"]) == 0
-    assert wrong(store, deep=True) == set()
+    assert "tables_wrong" in wrong_codes(store, deep=True)
+    assert run_named_command(symptoms_by_code(store, deep=True)["tables_wrong"]) == 0
+    assert wrong_codes(store, deep=True) == set()
 
 
 def test_a_damaged_index_is_told_and_the_command_makes_it_anew(store: Path) -> None:
@@ -326,9 +326,9 @@ def test_a_damaged_index_is_told_and_the_command_makes_it_anew(store: Path) -> N
     stored[8] ^= 1
     segment.write_bytes(stored)
     symptom = symptoms_by_code(store)["index_damaged"]
-    assert segment.name in symptom.what and wrong(store) == {"index_damaged"}
-    assert type_it(symptom) == 0
-    assert wrong(store) == set()
+    assert segment.name in symptom.what and wrong_codes(store) == {"index_damaged"}
+    assert run_named_command(symptom) == 0
+    assert wrong_codes(store) == set()
 
 
 def test_an_index_of_another_store_is_reported(store: Path, tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_an_index_far_behind_is_reported(store: Path, monkeypatch: pytest.Monkey
         for name in ("a", "b", "c"):
             db.create("Note", name, resolve=False)
     symptom = symptoms_by_code(store)["index_behind"]
-    assert not symptom.wrong and type_it(symptom) == 0
+    assert not symptom.wrong and run_named_command(symptom) == 0
     assert "index_behind" not in symptoms_by_code(store)
 
 
@@ -361,15 +361,15 @@ def test_a_damaged_vector_index_is_told_and_the_command_makes_it_anew(
     os.truncate(vectors, 10)
     symptom = symptoms_by_code(store)["index_damaged"]
     assert "vectors-1" in symptom.where
-    assert type_it(symptom) == 0
-    assert wrong(store) == set()
+    assert run_named_command(symptom) == 0
+    assert wrong_codes(store) == set()
 
 
 def test_texts_without_vectors_are_told_and_the_command_gives_them(store: Path) -> None:
     with worlddb.open(store) as db:
         db.create("Note", "new", content="It has no vector yet.")
     symptom = symptoms_by_code(store)["vectors_pending"]
-    assert not symptom.wrong and type_it(symptom) == 0
+    assert not symptom.wrong and run_named_command(symptom) == 0
     assert "vectors_pending" not in symptoms_by_code(store)
 
 

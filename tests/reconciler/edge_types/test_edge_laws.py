@@ -371,7 +371,7 @@ def test_a_reference_may_cross_from_one_world_into_another_and_is_the_only_one_t
 # -- instance_of, subtype_of
 
 
-def typed(db: Database) -> dict[str, str]:
+def create_lattice(db: Database) -> dict[str, str]:
     """A little lattice: a dog is an animal, and Rex stands for nothing but himself."""
     refs = {name: db.create("Type", name, valid_from=day(0)).ref for name in ("Animal", "Dog", "Robot")}
     refs["Rex"] = db.create("Thing", "Rex", valid_from=day(0)).ref
@@ -379,30 +379,30 @@ def typed(db: Database) -> dict[str, str]:
     return refs
 
 
-def named(found: Any) -> set[str]:
+def names_of(found: Any) -> set[str]:
     return {world.name for world in found}
 
 
 def test_a_filter_by_type_sees_subtypes_and_the_instances_of_all_of_them() -> None:
     with new_store() as db:
-        refs = typed(db)
-        assert named(db.view().find(type="Animal")) == set()
+        refs = create_lattice(db)
+        assert names_of(db.view().find(type="Animal")) == set()
         sub = db.link(refs["Dog"], "subtype_of", refs["Animal"], valid_from=day(1))
         db.link(refs["Rex"], "instance_of", refs["Dog"], valid_from=day(2))
-        assert named(db.view(valid=day(1)).find(type="Animal")) == {"Fido"}
-        assert named(db.view(valid=day(2)).find(type="Animal")) == {"Fido", "Rex"}
-        assert named(db.view(valid=day(2)).find(type="Dog")) == {"Fido", "Rex"}
-        assert named(db.view(valid=day(2)).find(type="Robot")) == set()
+        assert names_of(db.view(valid=day(1)).find(type="Animal")) == {"Fido"}
+        assert names_of(db.view(valid=day(2)).find(type="Animal")) == {"Fido", "Rex"}
+        assert names_of(db.view(valid=day(2)).find(type="Dog")) == {"Fido", "Rex"}
+        assert names_of(db.view(valid=day(2)).find(type="Robot")) == set()
         then = db.view(valid=day(2))
         db.unlink(sub)
-        assert named(db.view(valid=day(2)).find(type="Animal")) == set()
-        assert named(then.find(type="Animal")) == {"Fido", "Rex"}
+        assert names_of(db.view(valid=day(2)).find(type="Animal")) == set()
+        assert names_of(then.find(type="Animal")) == {"Fido", "Rex"}
 
 
 def test_a_type_that_is_an_instance_and_a_subtype_of_another_is_seen_as_both() -> None:
     """The answer once depended on which of the two edges was met first, and so on the process's string hashes."""
     with new_store() as db:
-        refs = typed(db)
+        refs = create_lattice(db)
         db.link(refs["Dog"], "instance_of", refs["Animal"])
         db.link(refs["Dog"], "subtype_of", refs["Animal"])
-        assert named(db.view().find(type="Animal")) == {"Dog", "Fido"}
+        assert names_of(db.view().find(type="Animal")) == {"Dog", "Fido"}

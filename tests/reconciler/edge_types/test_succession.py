@@ -32,11 +32,11 @@ def fact(db: Database, name: str, begins: int) -> str:
     return str(db.create("Fact", name, valid_from=day(begins), resolve=False).ref)
 
 
-def when(db: Database, ref: str) -> Valid:
+def validity_of(db: Database, ref: str) -> Valid:
     return db.view().history(ref)[-1].valid
 
 
-def holding(db: Database, seq: int) -> dict[int, list[str]]:
+def facts_by_day(db: Database, seq: int) -> dict[int, list[str]]:
     """What holds on each day, as a commit knew it."""
     return {number: [world.ref for world in db.view(seq=seq, valid=day(number)).find(type="Fact")] for number in DAYS}
 
@@ -83,7 +83,7 @@ def test_of_statements_that_correct_one_another_exactly_one_holds_at_any_time(
             expected = expected | {number: [newer] for number in range(begins, ends)}
             known[db.head().seq] = expected
         for seq, then in known.items():
-            assert holding(db, seq) == then, "as of every commit, also of those that were corrected since"
+            assert facts_by_day(db, seq) == then, "as of every commit, also of those that were corrected since"
 
 
 def test_what_the_corrected_statement_had_replaced_ends_where_the_correction_begins() -> None:
@@ -95,8 +95,8 @@ def test_what_the_corrected_statement_had_replaced_ends_where_the_correction_beg
             ("never_valid", (porto,)),
             ("ends_earlier", (berlin,)),
         ]
-        assert when(db, berlin) == Valid(day(1), day(3))
-        assert when(db, lisbon) == Valid(day(3), FOREVER)
+        assert validity_of(db, berlin) == Valid(day(1), day(3))
+        assert validity_of(db, lisbon) == Valid(day(3), FOREVER)
         before = db.view(seq=receipt.seq - 1)
         assert before.history(berlin)[0].valid == Valid(day(1), day(6)), "what was known then stays known so"
         assert [entry.event for entry in db.log(receipt.seq)] == ["closed", "ended", "closed", "linked"]
@@ -108,7 +108,7 @@ def test_a_revision_that_begins_before_its_world_did_ends_what_that_had_replaced
         assert db.link(new, "supersedes", old)
         receipt = db.revise(new, content="since earlier", valid_from=day(3))
         assert [(note.code, note.refs) for note in receipt.notes] == [("ends_earlier", (old,))]
-        assert when(db, old) == Valid(day(1), day(3))
+        assert validity_of(db, old) == Valid(day(1), day(3))
         assert [version.valid for version in db.view().history(new)] == [
             Valid(day(6), FOREVER),
             Valid(day(3), day(6)),
@@ -120,7 +120,7 @@ def test_a_revision_that_holds_at_no_time_ends_nothing_else() -> None:
         old, new = fact(db, "old", 1), fact(db, "new", 6)
         assert db.link(new, "supersedes", old)
         assert db.revise(new, content="never", valid_from=day(3), valid_to=day(3))
-        assert when(db, old) == Valid(day(1), day(6))
+        assert validity_of(db, old) == Valid(day(1), day(6))
 
 
 @pytest.mark.parametrize("how", ["unlinked", "closed before it held"])
@@ -130,7 +130,7 @@ def test_what_a_statement_is_no_longer_said_to_have_replaced_keeps_its_end(how: 
         edge = db.link(wrong, "supersedes", old).ref
         assert db.unlink(edge) if how == "unlinked" else db.retire(edge, at=day(6))
         assert db.link(right, "supersedes", wrong)
-        assert when(db, old) == Valid(day(1), day(6))
+        assert validity_of(db, old) == Valid(day(1), day(6))
 
 
 def test_only_the_two_that_were_said_to_hold_beside_each_other_do() -> None:
@@ -138,10 +138,10 @@ def test_only_the_two_that_were_said_to_hold_beside_each_other_do() -> None:
     with new_store() as db:
         old, new, newer = fact(db, "old", 1), fact(db, "new", 4), fact(db, "newer", 5)
         assert db.link(new, "supersedes", old, valid_from=day(8))
-        assert when(db, old) == Valid(day(1), day(8))
+        assert validity_of(db, old) == Valid(day(1), day(8))
         receipt = db.link(newer, "supersedes", new)
         assert [(note.code, note.refs) for note in receipt.notes] == [("until_successor", (old, newer))]
-        assert (when(db, old), when(db, new)) == (Valid(day(1), day(5)), Valid(day(4), day(5)))
+        assert (validity_of(db, old), validity_of(db, new)) == (Valid(day(1), day(5)), Valid(day(4), day(5)))
 
 
 @pytest.mark.parametrize("revised_first", [True, False])
@@ -155,7 +155,7 @@ def test_what_is_said_to_replace_from_where_a_version_begins_holds_alone_in_eith
         ]
         receipts = [step() for step in (steps[::-1] if revised_first else steps)]
         assert ("until_successor", (old, new)) in [(note.code, note.refs) for note in receipts[1].notes]
-        assert (when(db, old), when(db, new)) == (Valid(day(1), day(4)), Valid(day(6), FOREVER))
+        assert (validity_of(db, old), validity_of(db, new)) == (Valid(day(1), day(4)), Valid(day(6), FOREVER))
 
 
 def test_of_two_beside_one_that_replaces_both_later_only_one_holds() -> None:
@@ -164,7 +164,7 @@ def test_of_two_beside_one_that_replaces_both_later_only_one_holds() -> None:
         assert db.link(newer, "supersedes", one, valid_from=day(8))
         receipt = db.link(newer, "supersedes", other, valid_from=day(8))
         assert [(note.code, note.refs) for note in receipt.notes] == [("until_successor", (one, other))]
-        assert [when(db, ref) for ref in (one, other)] == [Valid(day(1), day(2)), Valid(day(2), day(8))]
+        assert [validity_of(db, ref) for ref in (one, other)] == [Valid(day(1), day(2)), Valid(day(2), day(8))]
 
 
 def test_what_begins_within_the_time_that_others_share_ends_where_one_begins_that_it_is_joined_with() -> None:
@@ -182,9 +182,9 @@ def test_two_that_held_beside_each_other_and_are_still_joined_by_others_no_longe
         one, other, both = fact(db, "one", 1), fact(db, "other", 4), fact(db, "both", 0)
         beside = db.link(other, "supersedes", one, valid_from=day(8)).ref
         assert db.link(one, "supersedes", both) and db.link(other, "supersedes", both)
-        assert when(db, one) == Valid(day(1), day(8))
+        assert validity_of(db, one) == Valid(day(1), day(8))
         assert [note.code for note in db.unlink(beside).notes] == ["nothing_reopened", "until_successor"]
-        assert when(db, one) == Valid(day(1), day(4))
+        assert validity_of(db, one) == Valid(day(1), day(4))
 
 
 def test_a_retirement_before_a_hole_or_an_end_lies_in_what_is_open_from_then_on() -> None:
@@ -203,7 +203,7 @@ def test_the_order_in_which_a_backdated_chain_is_told_does_not_matter() -> None:
         old, wrong, right = fact(db, "old", 1), fact(db, "wrong", 6), fact(db, "right", 3)
         assert db.link(right, "supersedes", wrong)
         assert db.link(wrong, "supersedes", old)
-        assert when(db, old) == Valid(day(1), day(3))
+        assert validity_of(db, old) == Valid(day(1), day(3))
         closed = next(entry for entry in db.log(db.head().seq) if entry.event == "closed")
         assert closed.data["by"] == right
 
@@ -215,13 +215,13 @@ def test_a_correction_of_what_is_to_be_replaced_holds_until_then_and_so_do_those
         manager = fact(db, "manager", 4)
         receipt = db.link(manager, "supersedes", engineer)
         assert [(note.code, note.refs) for note in receipt.notes] == [("until_successor", (manager, chief))]
-        assert when(db, manager) == Valid(day(4), day(9))
+        assert validity_of(db, manager) == Valid(day(4), day(9))
         assert chief[:12] in str(receipt.notes[0])
         assert [(loss.ref, loss.valid_from) for loss in receipt.lost] == [(engineer, day(4)), (manager, day(9))]
         director = fact(db, "director", 6)
         assert db.link(director, "supersedes", manager)
-        assert when(db, director) == Valid(day(6), day(9))
-        assert when(db, chief) == Valid(day(9), FOREVER)
+        assert validity_of(db, director) == Valid(day(6), day(9))
+        assert validity_of(db, chief) == Valid(day(9), FOREVER)
 
 
 @pytest.mark.parametrize("told", [((1, 0), (3, 2), (2, 0)), ((3, 2), (1, 0), (2, 0))])
@@ -233,9 +233,9 @@ def test_what_took_the_place_of_a_correction_before_that_began_holds_until_the_n
     with new_store() as db:
         refs = old, follows, wrong, right = [fact(db, "fact", begins) for begins in (0, 5, 7, 4)]
         notes = [note.code for newer, older in told for note in db.link(refs[newer], "supersedes", refs[older]).notes]
-        assert [when(db, ref) for ref in (old, right)] == [Valid(day(0), day(4)), Valid(day(4), day(5))]
-        assert when(db, follows) == Valid(day(5), FOREVER)
-        assert when(db, wrong) == Valid(day(7), day(7))
+        assert [validity_of(db, ref) for ref in (old, right)] == [Valid(day(0), day(4)), Valid(day(4), day(5))]
+        assert validity_of(db, follows) == Valid(day(5), FOREVER)
+        assert validity_of(db, wrong) == Valid(day(7), day(7))
         assert "until_successor" in notes
 
 
@@ -251,7 +251,7 @@ def test_of_statements_that_are_joined_in_any_order_one_holds_at_any_time_or_a_n
         told = set[str]()
         for newer, older in data.draw(st.permutations(corrected)):
             told |= {note.code for note in db.link(refs[newer], "supersedes", refs[older]).notes}
-        for number, held in holding(db, db.head().seq).items():
+        for number, held in facts_by_day(db, db.head().seq).items():
             assert bool(held) == (number >= min(begins))
             assert len(held) <= 1
 
@@ -262,12 +262,12 @@ def test_a_successor_that_holds_at_no_time_bounds_nothing_and_leaves_it_to_its_o
         assert db.link(planned, "supersedes", old)
         assert db.retire(planned, at=day(2))
         assert db.link(newer, "supersedes", old)
-        assert when(db, newer) == Valid(day(4), FOREVER)
+        assert validity_of(db, newer) == Valid(day(4), FOREVER)
     with new_store() as db:
         old, planned, instead, newer = (fact(db, "fact", begins) for begins in (1, 9, 7, 4))
         assert db.link(planned, "supersedes", old) and db.link(instead, "supersedes", planned)
         assert db.link(newer, "supersedes", old)
-        assert when(db, newer) == Valid(day(4), day(7))
+        assert validity_of(db, newer) == Valid(day(4), day(7))
 
 
 def test_a_statement_that_held_before_in_its_own_right_ends_where_one_begins_that_it_is_joined_with() -> None:
@@ -276,16 +276,16 @@ def test_a_statement_that_held_before_in_its_own_right_ends_where_one_begins_tha
         assert db.link(planned, "supersedes", old)
         receipt = db.link(apart, "supersedes", old, valid_from=day(4))
         assert [note.code for note in receipt.notes] == ["until_successor"]
-        assert when(db, old) == Valid(day(1), day(4)), "they were said to hold beside each other until then"
-        assert when(db, apart) == Valid(day(2), day(9))
+        assert validity_of(db, old) == Valid(day(1), day(4)), "they were said to hold beside each other until then"
+        assert validity_of(db, apart) == Valid(day(2), day(9))
 
 
 def test_of_two_that_replace_one_at_the_same_time_the_one_that_was_written_later_holds() -> None:
     with new_store() as db:
         both, one, other = fact(db, "both", 1), fact(db, "one", 5), fact(db, "other", 5)
         assert db.link(one, "supersedes", both) and db.link(other, "supersedes", both)
-        assert when(db, one) == Valid(day(5), day(5))
-        assert when(db, other) == Valid(day(5), FOREVER)
+        assert validity_of(db, one) == Valid(day(5), day(5))
+        assert validity_of(db, other) == Valid(day(5), FOREVER)
 
 
 def test_a_plan_that_is_given_up_leaves_the_end_of_what_it_was_to_replace_and_says_so() -> None:
@@ -381,7 +381,7 @@ def test_what_never_held_is_revised_to_replace_all_that_follows() -> None:
     with new_store() as db:
         ref = db.create("Fact", "fact", valid_from=day(1), valid_to=day(1)).ref
         assert db.revise(ref, content="now", valid_from=day(2), replace_later=True)
-        assert when(db, ref) == Valid(day(2), FOREVER)
+        assert validity_of(db, ref) == Valid(day(2), FOREVER)
 
 
 def test_replacing_worlds_of_earlier_commits_leaves_the_rows_of_a_batch_to_its_end(
@@ -404,10 +404,10 @@ def test_replacing_worlds_of_earlier_commits_leaves_the_rows_of_a_batch_to_its_e
                 tx.create("Fact", "beside", resolve=False)
                 tx.link(new, "supersedes", old)
         assert len(flushed) == 1
-        assert {when(db, old) for old, _ in pairs} == {Valid(day(1), day(3))}
+        assert {validity_of(db, old) for old, _ in pairs} == {Valid(day(1), day(3))}
 
 
-def tell(db: Database, draw: random.Random) -> tuple[str, bytes]:
+def write_random_statements(db: Database, draw: random.Random) -> tuple[str, bytes]:
     """Say things at random of worlds that replace one another; the store's hash and the log's."""
     with db.batch() as tx:
         made = [tx.create("Fact", f"fact {number}", valid_from=day(number % 9), resolve=False) for number in range(12)]
@@ -444,13 +444,13 @@ def test_what_a_writer_remembers_of_joined_worlds_changes_nothing(seed: int, mos
         settle(ctx, *given)
 
     with mock.patch.object(supersession, "settle", settle_anew), new_store() as db:
-        expected = tell(db, random.Random(seed))
+        expected = write_random_statements(db, random.Random(seed))
     with (
         mock.patch.object(supersession, "MAX_BLOCK_STATEMENTS", 2),
         mock.patch.object(transaction, "MAX_KNOWN", most),
         new_store() as db,
     ):
-        assert tell(db, random.Random(seed)) == expected
+        assert write_random_statements(db, random.Random(seed)) == expected
 
 
 def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,7 +476,7 @@ def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPat
 TAKE = supersession._take_windows
 
 
-def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[int, bytes, list[Interval]]]) -> None:
+def lose_each_window(ctx: supersession.Succession, loser: int, taken: list[tuple[int, bytes, list[Interval]]]) -> None:
     """What a world loses, as earlier releases recorded it: to each of the others a loss of its own."""
     for _, by, windows in taken:
         for window in windows:
@@ -488,7 +488,7 @@ def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[
 def timeline_answers(db: Database, refs: list[str]) -> list[object]:
     """All that is read of some worlds and says when they hold, what took their time, and when that was learned."""
     view = db.view()
-    found: list[object] = [db.head().root, holding(db, db.head().seq)]
+    found: list[object] = [db.head().root, facts_by_day(db, db.head().seq)]
     for ref in refs:
         found += [view.history(ref), view.coalesced(ref), view.blame(ref)]
         # Where what holds at no time any more is shown to begin depended on the order of its losses.
@@ -511,7 +511,7 @@ def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> 
     kinds = draw.choices(["supersedes", "contradicts", "revise"], [6, 2, 2], k=12)
     steps = [(draw.sample(range(7), 2), kind) for kind in kinds]
     said: list[list[object]] = []
-    for take in (lost_one_by_one, TAKE):
+    for take in (lose_each_window, TAKE):
         with mock.patch.object(supersession, "_take_windows", take), new_store() as db:
             refs = [fact(db, "fact", begins) for begins in (0, 5, 2, 8, 3, 6, 4)]
             told: list[object] = []

@@ -15,7 +15,7 @@ from worlddb.reconciler.transaction import interiors
 from worlddb.reconciler.transaction.interiors import MOST_KEPT, Ancestry
 
 
-def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:
+def random_containers(sizes: list[int], seed: int) -> dict[int, list[int]]:
     """Worlds contained in some of those before them, numbered in any order."""
     draw = random.Random(seed)
     numbers = list(range(len(sizes)))
@@ -26,17 +26,17 @@ def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:
     }
 
 
-def leads(containers: dict[int, list[int]], node: int, world: int) -> bool:
-    return node == world or any(leads(containers, above, world) for above in containers[node])
+def leads_to(containers: dict[int, list[int]], node: int, world: int) -> bool:
+    return node == world or any(leads_to(containers, above, world) for above in containers[node])
 
 
 @given(st.lists(st.sampled_from([0, 1, 1, 1, 1, 2, 3]), min_size=1, max_size=24), st.integers(0, 2**32))
 def test_it_says_of_any_two_worlds_what_a_walk_says(sizes: list[int], seed: int) -> None:
-    containers = contained(sizes, seed)
+    containers = random_containers(sizes, seed)
     interiors = Ancestry(containers.__getitem__, lambda world: ())
     asked = [(node, world) for node in containers for world in containers]
     random.Random(seed).shuffle(asked)
-    assert [interiors.is_inside(*pair) for pair in asked] == [leads(containers, *pair) for pair in asked]
+    assert [interiors.is_inside(*pair) for pair in asked] == [leads_to(containers, *pair) for pair in asked]
 
 
 def test_a_chain_is_walked_once_whoever_is_asked_about() -> None:

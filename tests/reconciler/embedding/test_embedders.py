@@ -75,7 +75,7 @@ def test_a_vector_keeps_its_direction_however_long_or_short_it_is(scale: float) 
 # -- packages that may be there
 
 
-class Told:
+class ImportLog:
     """What a fake package was asked for."""
 
     def __init__(self) -> None:
@@ -88,58 +88,60 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def import_log() -> ImportLog:
+    return ImportLog()
 
 
-def sentence_transformers(told: Told, *methods: str) -> Any:
+def sentence_transformers(import_log: ImportLog, *methods: str) -> Any:
     def load(name: str) -> Any:
-        told.loaded.append(name)
-        given = {how: (lambda texts, how=how, **_: told.answer(how, texts)) for how in methods}
+        import_log.loaded.append(name)
+        given = {how: (lambda texts, how=how, **_: import_log.answer(how, texts)) for how in methods}
         return SimpleNamespace(**given)
 
     return SimpleNamespace(SentenceTransformer=load)
 
 
 def test_sentence_transformers_are_loaded_once_and_asked_by_their_own_prompts(
-    told: Told, monkeypatch: pytest.MonkeyPatch
+    import_log: ImportLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = sentence_transformers(told, "encode", "encode_query", "encode_document")
+    package = sentence_transformers(import_log, "encode", "encode_query", "encode_document")
     monkeypatch.setitem(sys.modules, "sentence_transformers", package)
     model = worlddb.SentenceTransformersEmbedder("sentence-transformers/small")
-    assert (model.model, told.loaded) == ("sentence-transformers/small", [])
+    assert (model.model, import_log.loaded) == ("sentence-transformers/small", [])
     assert model.dimension == 3
     model.embed(["a"], query=False)
     model.embed(["b"], query=True)
-    assert told.loaded == ["sentence-transformers/small"]
-    assert told.asked[-2:] == [("encode_document", ["a"]), ("encode_query", ["b"])]
+    assert import_log.loaded == ["sentence-transformers/small"]
+    assert import_log.asked[-2:] == [("encode_document", ["a"]), ("encode_query", ["b"])]
 
 
-def test_older_sentence_transformers_have_one_way_to_encode(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", sentence_transformers(told, "encode"))
+def test_older_sentence_transformers_have_one_way_to_encode(
+    import_log: ImportLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", sentence_transformers(import_log, "encode"))
     model = worlddb.SentenceTransformersEmbedder("small")
     found = unit_vectors(model, model.mean(), ["a", "bb"], query=True)
-    assert found.shape == (2, 3) and told.asked[-1] == ("encode", ["a", "bb"])
+    assert found.shape == (2, 3) and import_log.asked[-1] == ("encode", ["a", "bb"])
 
 
-def test_fastembed_gives_its_vectors_one_by_one(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fastembed_gives_its_vectors_one_by_one(import_log: ImportLog, monkeypatch: pytest.MonkeyPatch) -> None:
     class TextEmbedding:
         def __init__(self, model_name: str) -> None:
-            told.loaded.append(model_name)
+            import_log.loaded.append(model_name)
 
         def embed(self, texts: list[str]) -> Iterator[Any]:
-            yield from told.answer("embed", texts)
+            yield from import_log.answer("embed", texts)
 
         def query_embed(self, texts: list[str]) -> Iterator[Any]:
-            yield from told.answer("query_embed", texts)
+            yield from import_log.answer("query_embed", texts)
 
     monkeypatch.setitem(sys.modules, "fastembed", SimpleNamespace(TextEmbedding=TextEmbedding))
     model = worlddb.FastembedEmbedder("BAAI/bge-small-en-v1.5")
     assert (model.model, model.dimension) == ("fastembed/BAAI/bge-small-en-v1.5", 3)
     assert unit_vectors(model, model.mean(), ["a", "bb"], query=False).shape == (2, 3)
     assert unit_vectors(model, model.mean(), ["a"], query=True).shape == (1, 3)
-    assert told.loaded == ["BAAI/bge-small-en-v1.5"]
-    assert [how for how, _ in told.asked] == ["embed", "embed", "query_embed"]
+    assert import_log.loaded == ["BAAI/bge-small-en-v1.5"]
+    assert [how for how, _ in import_log.asked] == ["embed", "embed", "query_embed"]
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def status(code: int, body: bytes = b"{}", **headers: str) -> Act:
     return lambda handler, texts: handler.say(code, body, **headers)
 
 
-def saying(body: bytes) -> Act:
+def answer_with(body: bytes) -> Act:
     return status(200, body)
 
 
@@ -88,7 +88,7 @@ def with_rows(change: Callable[[list[Any]], object]) -> Act:
     return act
 
 
-def never(handler: Handler, texts: list[str]) -> None:
+def no_answer(handler: Handler, texts: list[str]) -> None:
     handler.server.done.wait(30)
 
 
@@ -133,7 +133,7 @@ def server() -> Iterator[Scripted]:
 
 
 @pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def recorded_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long was waited between attempts; nobody waits."""
     waited: list[float] = []
     monkeypatch.setattr(clock, "pause", waited.append)
@@ -170,24 +170,28 @@ def test_a_long_text_is_sent_as_far_as_models_read(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize("code", [408, 429, 500, 503])
-def test_transient_errors_are_retried(server: Scripted, waits: list[float], code: int) -> None:
+def test_transient_errors_are_retried(server: Scripted, recorded_waits: list[float], code: int) -> None:
     server.acts = [status(code), status(code), answer]
     assert embedder(server, dimension=4, retries=2).embed(["a"], query=False).shape == (1, 4)
-    assert waits == [0.5, 1.0]
+    assert recorded_waits == [0.5, 1.0]
 
 
-def test_an_endpoint_that_says_how_long_to_wait_is_believed_within_bounds(server: Scripted, waits: list[float]) -> None:
+def test_an_endpoint_that_says_how_long_to_wait_is_believed_within_bounds(
+    server: Scripted, recorded_waits: list[float]
+) -> None:
     server.acts = [status(429, Retry_After="3"), status(429, Retry_After="9999"), status(429, Retry_After="x"), answer]
     embedder(server, dimension=4, retries=3).embed(["a"], query=False)
-    assert waits == [3.0, 10.0, 10.0]
+    assert recorded_waits == [3.0, 10.0, 10.0]
 
 
 @pytest.mark.parametrize("code", [429, 500])
-def test_what_does_not_pass_is_told_after_the_last_attempt(server: Scripted, waits: list[float], code: int) -> None:
+def test_what_does_not_pass_is_told_after_the_last_attempt(
+    server: Scripted, recorded_waits: list[float], code: int
+) -> None:
     server.acts = [status(code)]
     with pytest.raises(ModelUnavailable, match=f"answered with {code}, after 3 attempts"):
         embedder(server, dimension=4, retries=2).embed(["a"], query=False)
-    assert (len(server.asked), len(waits)) == (3, 2)
+    assert (len(server.asked), len(recorded_waits)) == (3, 2)
 
 
 @pytest.mark.parametrize("code", [401, 403])
@@ -215,14 +219,14 @@ def test_nobody_is_sent_elsewhere_with_the_key(server: Scripted) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        saying(b""),
-        saying(b"<html>not found</html>"),
-        saying(b'{"data": []}'),
-        saying(b'{"data": [{"index": 0, "embedding": [NaN, 1, 2, 3]}]}'),
-        saying(b'{"data": [{"index": 0, "embedding": ["1"]}]}'),
-        saying(b'{"data": [{"index": 0, "embedding": []}]}'),
-        saying(b'{"data": [{"index": 1, "embedding": [1, 2, 3, 4]}]}'),
-        saying(b"\xff\xfe"),
+        answer_with(b""),
+        answer_with(b"<html>not found</html>"),
+        answer_with(b'{"data": []}'),
+        answer_with(b'{"data": [{"index": 0, "embedding": [NaN, 1, 2, 3]}]}'),
+        answer_with(b'{"data": [{"index": 0, "embedding": ["1"]}]}'),
+        answer_with(b'{"data": [{"index": 0, "embedding": []}]}'),
+        answer_with(b'{"data": [{"index": 1, "embedding": [1, 2, 3, 4]}]}'),
+        answer_with(b"\xff\xfe"),
         with_rows(lambda rows: rows.append(row("more", 1))),
         with_rows(lambda rows: rows[0].pop("embedding")),
     ],
@@ -241,7 +245,7 @@ def test_vectors_of_another_size_than_before_are_a_typed_error(server: Scripted)
 
 
 def test_numbers_that_no_vector_can_hold_are_a_typed_error(server: Scripted, tmp_path: Path) -> None:
-    server.acts = [saying(b'{"data": [{"index": 0, "embedding": [1e300, 1, 2, 3]}]}')]
+    server.acts = [answer_with(b'{"data": [{"index": 0, "embedding": [1e300, 1, 2, 3]}]}')]
     with worlddb.open(tmp_path / "store", embedder=embedder(server, dimension=4)) as db:
         db.create("Fact", "one", content="abc")
         head = db.head()
@@ -250,7 +254,7 @@ def test_numbers_that_no_vector_can_hold_are_a_typed_error(server: Scripted, tmp
         assert db.head() == head
 
 
-@pytest.mark.parametrize("act", [never, drop_by_drop, header_by_header], ids=["silence", "drops", "headers"])
+@pytest.mark.parametrize("act", [no_answer, drop_by_drop, header_by_header], ids=["silence", "drops", "headers"])
 def test_an_endpoint_that_takes_its_time_is_left(server: Scripted, act: Act, tmp_path: Path) -> None:
     server.acts = [act]
     with worlddb.open(tmp_path / "store", embedder=embedder(server, dimension=4, timeout_seconds=0.4)) as db:
@@ -271,7 +275,7 @@ def test_an_endpoint_that_hangs_up_or_is_not_there_is_a_typed_error(server: Scri
 
 
 def test_an_endpoint_that_never_ends_is_left(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.acts = [saying(b" " * 2_000_000)]
+    server.acts = [answer_with(b" " * 2_000_000)]
     with pytest.raises(ModelUnavailable, match="answer exceeds"):
         embedder(server, dimension=4).embed(["a"], query=False)
 

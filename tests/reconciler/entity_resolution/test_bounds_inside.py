@@ -17,13 +17,13 @@ from worlddb.reconciler.entity_resolution import namesakes
 from worlddb.reconciler.transaction import interiors
 
 
-def proposed(db: worlddb.Database, world: Any, name: str, resolve: str) -> list[str]:
+def proposed_targets(db: worlddb.Database, world: Any, name: str, resolve: str) -> list[str]:
     """Whom a new world of a name may already be."""
     staged = db.create("Entity", name, world=world, resolve=resolve).proposals
     return [each.target for each in db.proposals() if each.ref in staged]
 
 
-def filled(db: worlddb.Database, world: Any, names: list[str]) -> None:
+def create_entities(db: worlddb.Database, world: Any, names: list[str]) -> None:
     with db.batch() as tx:
         for name in names:
             tx.create("Entity", name, world=world, resolve=False)
@@ -36,8 +36,8 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     with worlddb.open(folder, embedder=None) as db:
         tenant, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         scope, other_scope = (db.create("Scope", name, world=tenant).ref for name in ("user:a", "user:b"))
-        filled(db, scope, ["" for _ in range(namesakes.MAX_SCANNED)])
-        filled(db, other_scope, ["Ada"] * (namesakes.MAX_CONSIDERED - 1))
+        create_entities(db, scope, ["" for _ in range(namesakes.MAX_SCANNED)])
+        create_entities(db, other_scope, ["Ada"] * (namesakes.MAX_CONSIDERED - 1))
     return folder, scope, theirs
 
 
@@ -49,10 +49,10 @@ def test_how_many_have_a_name_elsewhere_does_not_tell_in_a_large_scope(
     """Of 2,048 memories in one scope and 511 entries of a name in others, one entry of another tenant was told."""
     folder, scope, theirs = crowded
     with worlddb.open(forge.copy_store(folder, tmp_path / "store"), embedder=None) as db:
-        filled(db, theirs, ["Ada"] * others)
+        create_entities(db, theirs, ["Ada"] * others)
         inner = db.create("Topic", "", world=scope, resolve=False).ref
         known = db.create("Entity", "Ada", world=inner, resolve=False).ref
-        assert proposed(db, scope, "ada", resolve) == [known]
+        assert proposed_targets(db, scope, "ada", resolve) == [known]
         assert db.verify(deep=True).ok
 
 
@@ -62,13 +62,13 @@ def test_how_many_have_like_names_elsewhere_does_not_tell(others: int, monkeypat
     monkeypatch.setattr(namesakes, "MAX_SCANNED", 100)
     with new_store(embedder=None) as db:
         mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
-        filled(db, mine, ["" for _ in range(200)])
+        create_entities(db, mine, ["" for _ in range(200)])
         letters = "abcdefghijklmnopqrstuvwxyz"
         like = [f"Smithson{letters[at % 26]}{letters[at // 26 % 26]}" for at in range(others)]
-        filled(db, theirs, [f"Katharina {name}" for name in like] + [f"Jonathan {name}" for name in like])
+        create_entities(db, theirs, [f"Katharina {name}" for name in like] + [f"Jonathan {name}" for name in like])
         inner = db.create("Topic", "", world=mine, resolve=False).ref
         known = db.create("Entity", "Katharina Smithsonn", world=inner, resolve=False).ref
-        assert proposed(db, mine, "Katharina Smithson", "all") == [known]
+        assert proposed_targets(db, mine, "Katharina Smithson", "all") == [known]
         evidence = db.view(world=mine).proposals()[0].evidence
         assert [each["ref"] for each in evidence["considered"]] == [known]
 
@@ -78,8 +78,8 @@ def test_forms_that_a_guard_keeps_apart_elsewhere_take_no_place_in_the_evidence(
     for others in (0, 6):
         with new_store(embedder=None) as db:
             mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
-            filled(db, theirs, [f"Robert {initial} Smithson" for initial in "bcdefg"[:others]])
-            filled(db, mine, ["Robert H Smithson", "Robert K Smithson", "Robert A Smitson"])
+            create_entities(db, theirs, [f"Robert {initial} Smithson" for initial in "bcdefg"[:others]])
+            create_entities(db, mine, ["Robert H Smithson", "Robert K Smithson", "Robert A Smitson"])
             db.create("Entity", "Robert A Smithson", world=mine, resolve="all")
             told.append(
                 [
@@ -94,7 +94,7 @@ def test_blocks_in_memory_are_those_of_a_store_with_these_names_alone() -> None:
     names = [f"{first} {last}" for first in ("Anna", "Ana", "Hanna", "Bo") for last in ("Lee", "Li", "Leigh", "Lo", "")]
     with new_store(embedder=None) as db:
         world = db.create("Topic", "w").ref
-        filled(db, world, names)
+        create_entities(db, world, names)
         with db._env.read() as txn:
             tables = Tables(txn)
             inside = interiors.Interior(tables, tables.node_of(bytes.fromhex(world)) or 0).names(tables)
@@ -118,7 +118,7 @@ def test_what_is_kept_of_an_inside_follows_moves_names_erasures_and_refusals(mon
         answers: list[Any] = []
         with new_store(embedder=None) as db:
             mine, theirs = (db.create("Topic", name, resolve=False).ref for name in ("mine", "theirs"))
-            filled(db, theirs, ["Maria Lopes", "Maria Lopez", "Mario Lopez", "Maria Lopez"])
+            create_entities(db, theirs, ["Maria Lopes", "Maria Lopez", "Mario Lopez", "Maria Lopez"])
 
             def ask(name: str, world: Any = mine) -> str:
                 if forgets:
@@ -131,12 +131,12 @@ def test_what_is_kept_of_an_inside_follows_moves_names_erasures_and_refusals(mon
             first = ask("Maria Lopes")
             inner = db.create("Topic", "inner", world=theirs, resolve=False).ref
             deep = db.create("Entity", "Rosalind Franklin", world=inner, resolve=False).ref
-            filled(db, theirs, ["Rosalind Franklin", "Rosalynd Franklin", "Rosalinda Franklin"])
+            create_entities(db, theirs, ["Rosalind Franklin", "Rosalynd Franklin", "Rosalinda Franklin"])
             ask("Rosalind Franklyn")
             db.move(inner, mine)
             ask("Rosalind Franklyn")
             db.alias(deep, "Kit Marlowe")
-            filled(db, theirs, ["Kit Marlowe", "Kit Marlow", "Kitt Marlowe"])
+            create_entities(db, theirs, ["Kit Marlowe", "Kit Marlow", "Kitt Marlowe"])
             ask("Kit Marlowe")
             refused = db.create("Entity", "Kit Marlowe", world=mine, resolve="all", key="k").ref
             db.link(refused, "supersedes", refused)

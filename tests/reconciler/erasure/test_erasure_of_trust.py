@@ -37,7 +37,7 @@ class Told:
         return [world.trust for world in worlds if world is not None]
 
 
-def erased(told: Told) -> None:
+def erase_person(told: Told) -> None:
     """Erase her, with the texts by which she is named beside those of her own world."""
     told.db.erase([told.person, told.of_her], reason="request 7", everywhere=True)
 
@@ -85,7 +85,7 @@ def test_the_names_go_and_the_levels_stay(tmp_path: Path) -> None:
 def test_no_hash_stays_from_which_the_name_could_be_guessed_without_the_secret(tmp_path: Path) -> None:
     told = Told(tmp_path / "store")
     with told.db as db:
-        erased(told)
+        erase_person(told)
         guessed = [
             trust_levels.legacy_digest("", "Walpurga Quist"),
             trust_levels.legacy_digest("heard from", "wally  q"),
@@ -134,7 +134,7 @@ def test_what_an_earlier_release_said_by_name_alone_holds_on_too(
         assert db.trust("low", author="Walpurga Quist").events == 0, "the same again is no event"
         assert db.trust("low", source={"heard from": "Ann"}).events == 2 and told.levels()[2] == "low"
         assert db.trust(None, source={"heard from": "Ann"}).events == 1 and told.levels()[2] is None
-        erased(told)
+        erase_person(told)
         assert told.levels()[0] == "low"
         assert [(said.name, said.level) for said in db.view().trusts()] == [
             ("quisten", "full"),

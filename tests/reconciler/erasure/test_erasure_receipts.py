@@ -196,9 +196,9 @@ def test_a_copy_is_noted_while_somebody_else_writes_and_a_note_that_was_lost_is_
         db.export(None, tmp_path / "one.bundle")
         done.set()
         writer.join()
-        assert _noted(db) == [] and (db.path / "copies.jsonl").exists()
+        assert _copy_notes(db) == [] and (db.path / "copies.jsonl").exists()
         db.export(None, tmp_path / "two.bundle")
-        assert len(_noted(db)) == 2
+        assert len(_copy_notes(db)) == 2
         db._env.write(lambda txn: txn.delete(b"\x06" + (1).to_bytes(8, "big")))
         assert "of the 2 copies" in db.verify().findings[0].problem
 
@@ -207,7 +207,7 @@ def _data(db: Database) -> bytes:
     return (db.path / "data.mdb").read_bytes()
 
 
-def _noted(db: Database) -> list[bytes]:
+def _copy_notes(db: Database) -> list[bytes]:
     with db._env.read() as txn:
         return [bytes(value) for key, value in txn.cursor() if key[:1] == b"\x06"]
 
@@ -233,7 +233,7 @@ def test_no_receipt_holds_with_another_field(db: Database, tmp_path: Path) -> No
             for changed in changes(whole):
                 # Without its seal it is held against the lists of copies, and everything in it is still so.
                 if changed not in (genuine, unsealed, {**unsealed, "authors": genuine["authors"]}):
-                    assert not holds(db, changed), changed
+                    assert not is_valid_receipt(db, changed), changed
                     tried += 1
             assert tried > 60
         db.backup(tmp_path / "backup")
@@ -260,7 +260,7 @@ def test_a_receipt_that_was_altered_does_not_hold_on_the_command_line(
     assert run("check-receipt", kept).error == "input"
 
 
-def holds(db: Database, document: Any) -> bool:
+def is_valid_receipt(db: Database, document: Any) -> bool:
     try:
         return db.check_erasure(document).ok
     except InputError:

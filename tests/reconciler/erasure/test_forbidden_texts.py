@@ -65,7 +65,7 @@ def believed_atom(on: Small) -> worlddb.Atom:
 IRI: Final = worlddb.Iri("https://a.example/it")
 
 
-def stated(on: Small, text: str, **more: Any) -> Any:
+def state_literal(on: Small, text: str, **more: Any) -> Any:
     return on.db.state(on.one, [(IRI, IRI, worlddb.Literal(text))], **more)
 
 
@@ -80,7 +80,7 @@ def refused_change(change: Callable[[], object]) -> _Said:
     return _Said(Refused(refused.value.details["reason"], str(refused.value)))
 
 
-def named(name: str) -> PlainHandler:
+def handler_named(name: str) -> PlainHandler:
     handler = PlainHandler()
     handler.name = name
     return handler
@@ -141,21 +141,21 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "set_beliefs.why": lambda on: on.db.set_beliefs(single=["status"], why=SAID),
     "unalias.why": lambda on: (on.db.alias(on.one, "uno"), on.db.unalias(on.one, "uno", why=SAID))[1],
     "erase.why": lambda on: on.db.erase(on.two, reason=SAID),
-    "erase_literal.why": lambda on: (stated(on, "x"), on.db.erase_literal(on.one, '"x"', reason=SAID))[1],
+    "erase_literal.why": lambda on: (state_literal(on, "x"), on.db.erase_literal(on.one, '"x"', reason=SAID))[1],
     "accept.why": lambda on: on.db.accept(on.waiting[0], why=SAID),
     "reject.why": lambda on: on.db.reject(on.waiting[1], why=SAID),
     "undo.why": lambda on: on.db.undo(on.accepted, why=SAID),
     "bookmark.name": lambda on: on.db.bookmark(SAID),
     "bookmark.why": lambda on: on.db.bookmark("b", why=SAID),
-    "register.type": lambda on: on.db.register(named(SAID)),
+    "register.type": lambda on: on.db.register(handler_named(SAID)),
     "register.type, declared": lambda on: on.db.define_relation(SAID),
     "register.digest, an inverse": lambda on: on.db.define_relation("sees", inverse=SAID),
     "set_profile.profile": lambda on: on.db.set_profile(None, SAID, node_types=["a"]),
     "set_profile.node_types": lambda on: on.db.set_profile(None, node_types=[SAID]),
     "set_profile.relations": lambda on: on.db.set_profile(None, node_types=["a"], relations=[SAID]),
     "set_profile.why": lambda on: on.db.set_profile(None, "arbiter", why=SAID),
-    "register.why": lambda on: on.db.register(named("proposes"), why=SAID),
-    "unregister.why": lambda on: (on.db.register(named("p")), on.db.unregister("p", why=SAID))[1],
+    "register.why": lambda on: on.db.register(handler_named("proposes"), why=SAID),
+    "unregister.why": lambda on: (on.db.register(handler_named("p")), on.db.unregister("p", why=SAID))[1],
     "tune.type": lambda on: on.db.tune(Thresholds(), type=SAID),
     "tune.why": lambda on: on.db.tune(Thresholds(), why=SAID),
     "untune.why": lambda on: (on.db.tune(Thresholds(), type="T"), on.db.untune(type="T", why=SAID))[1],
@@ -163,8 +163,8 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "trust.name": lambda on: on.db.trust("low", author=SAID),
     "trust.type": lambda on: on.db.trust("low", source={SAID: "x"}),
     "trust.why": lambda on: on.db.trust("low", author="ada", why=SAID),
-    "state.aliases": lambda on: stated(on, SAID),
-    "state.source": lambda on: stated(on, "x", source={"a": SAID}),
+    "state.aliases": lambda on: state_literal(on, SAID),
+    "state.source": lambda on: state_literal(on, "x", source={"a": SAID}),
     "set_plan.plan": lambda on: refused_change(lambda: on.db.accounts.define_plan(SAID)),
     "set_plan.features": lambda on: refused_change(lambda: on.db.accounts.define_plan("p", features=[SAID])),
     "set_plan.why": lambda on: refused_change(lambda: on.db.accounts.define_plan("p", why=SAID)),

@@ -17,7 +17,7 @@ from worlddb.reconciler.backup import commit_copier
 
 
 @pytest.fixture
-def backed(tmp_path: Path) -> tuple[Path, Path, list[str]]:
+def store_and_backup(tmp_path: Path) -> tuple[Path, Path, list[str]]:
     """A store with a backup of all but its last commits, one of which erases a world."""
     with worlddb.open(tmp_path / "store", author="ada") as db:
         refs = fill(db, "walrus", 4) + fill(db, "Perishable", 1)
@@ -32,25 +32,25 @@ def state(db: Database) -> tuple[object, ...]:
 
 
 def test_a_restored_store_is_the_backup_and_goes_on_as_the_original_would(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    made = worlddb.restore(backed[1], tmp_path / "new")
+    made = worlddb.restore(store_and_backup[1], tmp_path / "new")
     assert (made.seq, made.erasures) == (7, 0)
-    with worlddb.open(tmp_path / "new") as db, worlddb.open(backed[1]) as copy:
+    with worlddb.open(tmp_path / "new") as db, worlddb.open(store_and_backup[1]) as copy:
         assert state(db) == state(copy)
         assert made.root == db.view().hash()
         assert db.verify(deep=True).findings == ()
         again = db.create("Note", "once", idempotency_key="only once")
         assert again.seq == 7 == db.head().seq
         assert db.create("Note", "more").seq == 8
-        erasure = db.erase(backed[2][0], reason="request 8")
-        assert f"backup at {backed[1]}" in db.erasure_receipt(erasure).not_reached
+        erasure = db.erase(store_and_backup[2][0], reason="request 8")
+        assert f"backup at {store_and_backup[1]}" in db.erasure_receipt(erasure).not_reached
 
 
 def test_what_the_original_has_erased_since_does_not_come_back(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    store, backup, refs = backed
+    store, backup, refs = store_and_backup
     assert worlddb.restore(backup, tmp_path / "new", erasures_of=store).erasures == 1
     assert find_traces(backup, ["Perishable"]) and find_traces(tmp_path / "new", ["Perishable"]) == []
     with worlddb.open(tmp_path / "new") as db:
@@ -67,9 +67,9 @@ def test_what_the_original_has_erased_since_does_not_come_back(
 
 
 def test_an_original_that_went_on_differently_is_asked_only_about_what_both_have(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    _, backup, refs = backed
+    _, backup, refs = store_and_backup
     worlddb.restore(backup, tmp_path / "twin")
     worlddb.restore(backup, tmp_path / "new")
     with worlddb.open(tmp_path / "twin") as twin, worlddb.open(tmp_path / "new") as db:
@@ -86,9 +86,9 @@ def test_an_original_that_went_on_differently_is_asked_only_about_what_both_have
 
 
 def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    store, backup, _ = backed
+    store, backup, _ = store_and_backup
     with pytest.raises(BackupMismatch):
         worlddb.restore(store, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -107,7 +107,7 @@ def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
 
 
 def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_copier, "CHUNK_COMMITS", 2)
     passed: list[str] = []
@@ -120,7 +120,7 @@ def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
     with monkeypatch.context() as patched:
         patched.setattr(environment, "_skip_crash_point", step)
         with pytest.raises(Interrupted):
-            worlddb.restore(backed[1], tmp_path / "new")
+            worlddb.restore(store_and_backup[1], tmp_path / "new")
     with worlddb.open(tmp_path / "new") as db:
         assert db.head().seq == 6 and db.verify(deep=True).ok
         with pytest.raises(ReadOnlyBackup, match="an interrupted restore"):
@@ -129,18 +129,18 @@ def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
             worlddb.restore(tmp_path / "new", tmp_path / "newer")
     symptom = next(each for each in worlddb.diagnose(tmp_path / "new").symptoms if each.code == "restore_unfinished")
     assert symptom.wrong and symptom.command.startswith("worlddb restore ")
-    assert worlddb.restore(backed[1], tmp_path / "new").seq == 7
+    assert worlddb.restore(store_and_backup[1], tmp_path / "new").seq == 7
     with worlddb.open(tmp_path / "new") as db:
         assert db.verify(deep=True).ok and db.create("Note", "x").seq == 8
 
 
 @pytest.mark.parametrize("erasures", [False, True])
 def test_a_restore_that_breaks_off_at_any_point_is_gone_on_with(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, erasures: bool
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, erasures: bool
 ) -> None:
     monkeypatch.setattr(commit_copier, "CHUNK_COMMITS", 2)
-    original = backed[0] if erasures else None
-    whole = worlddb.restore(backed[1], tmp_path / "whole", erasures_of=original)
+    original = store_and_backup[0] if erasures else None
+    whole = worlddb.restore(store_and_backup[1], tmp_path / "whole", erasures_of=original)
     with worlddb.open(tmp_path / "whole") as db:
         expected = state(db)
     steps: list[str] = []
@@ -158,32 +158,35 @@ def test_a_restore_that_breaks_off_at_any_point_is_gone_on_with(
             cut = at
             patched.setattr(environment, "_skip_crash_point", step)
             with suppress(Interrupted):
-                worlddb.restore(backed[1], into, erasures_of=original)
+                worlddb.restore(store_and_backup[1], into, erasures_of=original)
         is_over = len(steps) < at
         if at % 2 and not is_over:
-            holds(into)
+            require_sound(into)
         try:
-            assert worlddb.restore(backed[1], into, erasures_of=original) == whole
+            assert worlddb.restore(store_and_backup[1], into, erasures_of=original) == whole
         except PlaceTaken:
             assert is_over or steps[-1] == "committed", "it was whole by then"
         with worlddb.open(into) as db:
             assert state(db) == expected and db.verify(deep=True).findings == ()
-            assert f"backup at {backed[1]}" in db.erasure_receipt(db.erase(backed[2][0], reason="x")).not_reached
+            assert (
+                f"backup at {store_and_backup[1]}"
+                in db.erasure_receipt(db.erase(store_and_backup[2][0], reason="x")).not_reached
+            )
         assert not erasures or find_traces(into, ["Perishable"]) == []
         if is_over:
             break
     assert at > 10
 
 
-def holds(folder: Path) -> None:
+def require_sound(folder: Path) -> None:
     with suppress(worlddb.NotAStore), worlddb.open(folder, create=False) as db:
         assert db.verify(deep=True).findings == ()
 
 
 def test_a_restore_whose_mark_alone_was_left_is_made_whole(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, backup, refs = backed
+    store, backup, refs = store_and_backup
     with monkeypatch.context() as patched:
         patched.setattr(copies, "note_copy", interrupt)
         with pytest.raises(Interrupted):
@@ -204,9 +207,9 @@ def interrupt(*_: object) -> None:
 
 
 def test_another_restore_does_not_go_on_with_what_one_has_begun(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, backup, _ = backed
+    store, backup, _ = store_and_backup
     with worlddb.open(tmp_path / "other") as db:
         db.create("Note", "another store")
         db.backup(tmp_path / "other's")
@@ -226,20 +229,22 @@ def test_another_restore_does_not_go_on_with_what_one_has_begun(
     assert [each.name for each in (tmp_path / "full").iterdir()] == ["notes.txt"]
 
 
-def test_a_backup_with_a_changed_text_is_not_restored(backed: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
-    file = backed[1] / "data.mdb"
+def test_a_backup_with_a_changed_text_is_not_restored(
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    file = store_and_backup[1] / "data.mdb"
     stored = file.read_bytes()
     assert b"walrus number 2" in stored
     file.write_bytes(stored.replace(b"walrus number 2", b"walrus number 9"))
     with pytest.raises(DamagedStore) as told:
-        worlddb.restore(backed[1], tmp_path / "new")
+        worlddb.restore(store_and_backup[1], tmp_path / "new")
     assert told.value.details["seq"] == 4
 
 
 def test_both_commands_say_where_the_copy_ends_and_its_root(
-    backed: tuple[Path, Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store, backup, _ = backed
+    store, backup, _ = store_and_backup
     run = LocalRunner(capsys, store)
     root = run.json("head")["root"]
     assert run.json("backup", backup) == {"seq": 8, "root": root, "commits": 1, "into": str(backup)}

@@ -131,7 +131,7 @@ def test_a_damaged_snapshot_is_not_used_and_made_again(
     assert applied == list(range(21, 26))
 
 
-def sealed_anew(place: Path) -> bytes:
+def reseal(place: Path) -> bytes:
     """The digest of a snapshot as it lies there, which its seal says now: by whoever can write to the directory."""
     env = environment.Environment(place, author="forger", timeout_seconds=1)
     with env.read() as txn:
@@ -142,11 +142,11 @@ def sealed_anew(place: Path) -> bytes:
     return digest
 
 
-def told_of(db: Database, *, deep: bool = False) -> list[Symptom]:
+def snapshot_symptoms(db: Database, *, deep: bool = False) -> list[Symptom]:
     return [each for each in worlddb.diagnose(db.path, deep=deep).symptoms if each.code == "snapshot_damaged"]
 
 
-def hidden(place: Path) -> None:
+def hide_name(place: Path) -> None:
     """A world's name is taken out of the tables: whoever looks for it finds nothing."""
     env = environment.Environment(place, author="forger", timeout_seconds=1)
 
@@ -161,7 +161,7 @@ def hidden(place: Path) -> None:
     env.close()
 
 
-@pytest.mark.parametrize("harm", [hidden, other_tables])
+@pytest.mark.parametrize("harm", [hide_name, other_tables])
 def test_a_snapshot_that_was_altered_and_sealed_anew_is_told_and_not_used(
     harm: Callable[[Path], None], db: Database, tmp_path: Path, applied: list[int]
 ) -> None:
@@ -169,38 +169,38 @@ def test_a_snapshot_that_was_altered_and_sealed_anew_is_told_and_not_used(
     for seq in (8, 20):
         db.snapshot(seq=seq)
     harm(db.path / "snapshots" / "20")
-    sealed_anew(db.path / "snapshots" / "20")
+    reseal(db.path / "snapshots" / "20")
     report = db.verify()
     assert report.ok and "snapshot of commit 20" in report.remarks[0]
-    (symptom,) = told_of(db)
+    (symptom,) = snapshot_symptoms(db)
     assert not symptom.wrong and symptom.command == f"rm -r {db.path}/snapshots/20"
     applied.clear()
     made = db.replay(tmp_path / "then", seq=25)
     assert applied == list(range(9, 26)) and made.snapshot == 20, "made again, from the one before it"
     with worlddb.open(tmp_path / "then", clock=ManualClock()) as then:
         assert then.verify(deep=True).findings == ()
-    assert db.verify(deep=True).remarks == () and told_of(db) == []
+    assert db.verify(deep=True).remarks == () and snapshot_symptoms(db) == []
     applied.clear()
     assert db.replay(tmp_path / "from the log", seq=7).snapshot == 0
     assert db.replay(tmp_path / "from 8", seq=19).snapshot == 8
 
 
-@pytest.mark.parametrize("harm", [hidden, other_tables])
+@pytest.mark.parametrize("harm", [hide_name, other_tables])
 def test_a_snapshot_whose_note_in_the_store_was_altered_too_is_found_by_the_deep_checks(
     harm: Callable[[Path], None], db: Database
 ) -> None:
     db.snapshot(seq=20)
     harm(db.path / "snapshots" / "20")
-    digest = sealed_anew(db.path / "snapshots" / "20")
+    digest = reseal(db.path / "snapshots" / "20")
     assert len(digest) == 32
     db._env.write(lambda txn: LmdbLog(txn).note_snapshot(20, digest))
     assert db.verify().ok
     for report in (db.verify(deep=True), db.verify(deep=True)):
         assert not report.ok and "snapshot of commit 20" in report.findings[0].problem
-    (symptom,) = told_of(db, deep=True)
+    (symptom,) = snapshot_symptoms(db, deep=True)
     assert symptom.wrong and symptom.command == f"rm -r {db.path}/snapshots/20"
     shutil.rmtree(db.path / "snapshots" / "20")
-    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+    assert db.verify(deep=True).ok and snapshot_symptoms(db, deep=True) == []
 
 
 def test_the_deep_checks_find_nothing_wrong_with_snapshots_that_texts_were_filled_into_later(
@@ -220,7 +220,7 @@ def test_the_deep_checks_find_nothing_wrong_with_snapshots_that_texts_were_fille
     assert db.verify(deep=True).ok
     shutil.rmtree(db.path / "snapshots")
     db.snapshot(seq=seq)
-    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+    assert db.verify(deep=True).ok and snapshot_symptoms(db, deep=True) == []
     holds(db, tmp_path / "then", db.head().seq)
 
 
@@ -232,11 +232,11 @@ def test_the_deep_checks_find_nothing_wrong_with_snapshots_of_times_before_an_er
     db.erase(gone, reason="request")
     for seq in (gone.seq, after, db.head().seq):
         db.snapshot(seq=seq)
-    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+    assert db.verify(deep=True).ok and snapshot_symptoms(db, deep=True) == []
     env = environment.Environment(db.path / "snapshots" / str(after), author="forger", timeout_seconds=1)
     env.write(lambda txn: LmdbLog(txn).erase([(2, 0)], 2))
     env.close()
-    digest = sealed_anew(db.path / "snapshots" / str(after))
+    digest = reseal(db.path / "snapshots" / str(after))
     db._env.write(lambda txn: LmdbLog(txn).note_snapshot(after, digest))
     assert "blob 0 of its commit 2" in db.verify(deep=True).findings[0].problem
 

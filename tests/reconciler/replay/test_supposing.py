@@ -20,7 +20,7 @@ HISTORIES = 8
 COMMANDS = 50
 
 
-def came_to(made: Replayed) -> dict[int, str]:
+def differing_outcomes(made: Replayed) -> dict[int, str]:
     """What came of each commit that did not come out the same."""
     assert made.hypothesis is not None
     return {each.seq: each.now for each in made.hypothesis.differing}
@@ -54,10 +54,10 @@ def test_random_histories_without_some_commits_hold_and_differ_only_where_a_diff
             until = rng.choice((db.head().seq, rng.randint(max(without), db.head().seq)))
             made = db.replay(top / "what-if", seq=until, without=without)
             assert db.replay(top / "again", seq=until, without=without) == made
-            ends.update(came_to(made).values())
-            assert {seq for seq, now in came_to(made).items() if now == "left_out"} == set(without)
+            ends.update(differing_outcomes(made).values())
+            assert {seq for seq, now in differing_outcomes(made).items() if now == "left_out"} == set(without)
             assert made.hypothesis is not None and made.hypothesis.parted == min(without) - 1
-            assert made.hypothesis.same + len(came_to(made)) == until - made.hypothesis.parted
+            assert made.hypothesis.same + len(differing_outcomes(made)) == until - made.hypothesis.parted
             with open_store(top / "what-if") as other, open_store(top / "again") as again:
                 assert other.verify(deep=True).ok and other.rebuild("tables").root == made.root
                 assert other.head() == again.head()
@@ -82,7 +82,7 @@ def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
 ) -> None:
     with open_store(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[3, 5])
-        assert came_to(made) == {3: "left_out", 4: "refused", 5: "left_out", 7: "refused", 11: "committed"}
+        assert differing_outcomes(made) == {3: "left_out", 4: "refused", 5: "left_out", 7: "refused", 11: "committed"}
         assert made.hypothesis is not None and made.hypothesis.same == 4
         by_seq = {each.seq: each for each in made.hypothesis.differing}
         assert by_seq[4].code == "unknown_reference" and "commit 3 made it" in by_seq[4].reason
@@ -101,7 +101,7 @@ def test_what_depended_on_a_commit_that_is_left_out_is_refused_with_the_reason(
 def test_without_the_last_commit_a_store_is_as_it_was_before_it(small: SmallRefs, tmp_path: Path) -> None:
     with open_store(tmp_path / "store") as db:
         made = db.replay(tmp_path / "what-if", without=[11])
-        assert made.root == db.view(seq=10).hash() and came_to(made) == {11: "left_out"}
+        assert made.root == db.view(seq=10).hash() and differing_outcomes(made) == {11: "left_out"}
 
 
 def test_without_an_author_only_what_others_wrote_is_there(tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_without_an_author_only_what_others_wrote_is_there(tmp_path: Path) -> No
         ada.link(mine, "refers_to", theirs)
         ada.create("Fact", "Also mine", world=mine)
         made = ada.replay(tmp_path / "what-if", without_author="eve")
-        assert came_to(made) == {theirs.seq: "left_out", hers.seq: "left_out", hers.seq + 1: "refused"}
+        assert differing_outcomes(made) == {theirs.seq: "left_out", hers.seq: "left_out", hers.seq + 1: "refused"}
         both = ada.replay(tmp_path / "both", without=[mine.seq], without_author=["eve", "nobody"])
-        assert set(came_to(both)) == set(range(2, 7))
+        assert set(differing_outcomes(both)) == set(range(2, 7))
     with open_store(tmp_path / "what-if") as other:
         assert [child.name for child in other.view().children(mine)] == ["Also mine"]
         assert other.head().supposes == "the history up to commit 6 without author 'eve'"
@@ -139,7 +139,7 @@ def test_edges_that_get_another_id_are_found_by_the_commands_that_meant_them(tmp
         db.move([one, other], home)
         db.undo(staged[:20])
         made = db.replay(tmp_path / "what-if", without=[revised.seq])
-        assert set(came_to(made).values()) <= {"left_out", "committed", "staged"}, came_to(made)
+        assert set(differing_outcomes(made).values()) <= {"left_out", "committed", "staged"}, differing_outcomes(made)
         ended = [(edge.type, edge.closed) for edge in db.view().edges(one, include_superseded=True)]
     with open_store(tmp_path / "what-if") as what_if:
         assert what_if.verify(deep=True).ok
@@ -175,9 +175,9 @@ def test_vectors_go_with_their_texts_whatever_number_the_version_has_then(tmp_pa
         second = db.embed()
         assert second.commits == 1
         made = db.replay(tmp_path / "what-if", without=[gone.seq, revised.seq])
-        assert "undecidable" not in came_to(made).values()
+        assert "undecidable" not in differing_outcomes(made).values()
         lost = db.replay(tmp_path / "no-space", without=[6])
-        assert came_to(lost)[6] == "left_out" and "undecidable" not in came_to(lost).values()
+        assert differing_outcomes(lost)[6] == "left_out" and "undecidable" not in differing_outcomes(lost).values()
     with worlddb.open(tmp_path / "what-if") as other:
         assert other.verify(deep=True).ok
         assert other.view().recall("espresso", lanes=["vector"]).hits[0].name == "A note"
@@ -199,22 +199,22 @@ def test_erased_texts_do_not_come_back(tmp_path: Path) -> None:
             db.replay(tmp_path / "no", without=[erased.seq])
         assert not (tmp_path / "no").exists()
         made = db.replay(tmp_path / "what-if", without=[plain.seq])
-        assert came_to(made) == {
+        assert differing_outcomes(made) == {
             plain.seq: "left_out",
             plain.seq + 1: "taken_over",
             edge.seq: "undecidable",
             erased.seq: "taken_over",
         }
         whole = db.replay(tmp_path / "whole", without=[later.seq])
-        assert came_to(whole) == {later.seq: "left_out"}
+        assert differing_outcomes(whole) == {later.seq: "left_out"}
         early = db.replay(tmp_path / "early", seq=edge.seq, without=[plain.seq])
-        assert came_to(early)[plain.seq + 1] == "taken_over"
+        assert differing_outcomes(early)[plain.seq + 1] == "taken_over"
         gone = db.replay(tmp_path / "gone", without=[secret.seq])
-        assert came_to(gone)[erased.seq] == "unchanged"
+        assert differing_outcomes(gone)[erased.seq] == "unchanged"
         with pytest.raises(InputError, match="'ada'"):
             db.replay(tmp_path / "none", seq=1, without_author="ada")
         everything = db.replay(tmp_path / "everything", without_author="ada")
-        assert came_to(everything)[erased.seq] == "unchanged"
+        assert differing_outcomes(everything)[erased.seq] == "unchanged"
     for name in ("what-if", "whole", "early", "gone", "everything"):
         with open_store(tmp_path / name) as other:
             assert other.verify(deep=True).ok, name
@@ -235,13 +235,13 @@ def test_imports_are_taken_over_if_all_is_as_it_was(tmp_path: Path) -> None:
         shelf, note = db.create("Topic", "Shelf"), db.create("Note", "Beside")
         first = db.import_bundle(tmp_path / "b.bundle", into=shelf)
         second = db.import_bundle(tmp_path / "c.bundle")
-        assert came_to(db.replay(tmp_path / "one", without=[note.seq])) == {
+        assert differing_outcomes(db.replay(tmp_path / "one", without=[note.seq])) == {
             note.seq: "left_out",
             first.seq: "taken_over",
             second.seq: "taken_over",
         }
-        assert came_to(db.replay(tmp_path / "two", without=[first.seq]))[second.seq] == "undecidable"
-        assert came_to(db.replay(tmp_path / "three", without=[shelf.seq]))[first.seq] == "undecidable"
+        assert differing_outcomes(db.replay(tmp_path / "two", without=[first.seq]))[second.seq] == "undecidable"
+        assert differing_outcomes(db.replay(tmp_path / "three", without=[shelf.seq]))[first.seq] == "undecidable"
     for name in ("one", "two", "three"):
         with open_store(tmp_path / name) as made:
             assert made.verify(deep=True).ok
@@ -255,10 +255,10 @@ def test_without_the_handler_of_a_type_its_edges_are_taken_over(tmp_path: Path) 
         revised = db.revise(ann, content="a person")
         beside = db.create("Note", "Beside")
         edge = db.link(one, "employs", ann)
-        assert came_to(db.replay(tmp_path / "with", without=[beside.seq])) == {beside.seq: "left_out"}
+        assert differing_outcomes(db.replay(tmp_path / "with", without=[beside.seq])) == {beside.seq: "left_out"}
     with open_store(tmp_path / "store") as db:
-        assert came_to(db.replay(tmp_path / "over", without=[beside.seq]))[edge.seq] == "taken_over"
-        assert came_to(db.replay(tmp_path / "out", without=[revised.seq]))[edge.seq] == "undecidable"
+        assert differing_outcomes(db.replay(tmp_path / "over", without=[beside.seq]))[edge.seq] == "taken_over"
+        assert differing_outcomes(db.replay(tmp_path / "out", without=[revised.seq]))[edge.seq] == "undecidable"
     with open_store(tmp_path / "over") as other:
         assert other.verify(deep=True).ok and [each.ref for each in other.view().edges(ann, type="employs")] == [
             edge.ref
