@@ -100,7 +100,7 @@ def test_a_recording_refuses_calls_that_it_does_not_know(tmp_path: Path) -> None
     with (
         _recording.record_commits(tmp_path / "spool"),
         open_seeded(tmp_path / "store", 1) as db,
-        pytest.raises(AttributeError, match="replace is not known"),
+        pytest.raises(AttributeError, match="replace is unknown"),
     ):
         db._env.write(lambda txn: txn.replace(b"k", b"v"))
 
