@@ -75,7 +75,7 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (operators, "MAX_SUGGESTION_WORLDS", 3),
     (candidates, "MAX_ENTITIES", 2),
     (candidates, "SMALL_WORLD", 3),
-    (candidates, "LEADERS", 3),
+    (candidates, "MAX_LEADERS", 3),
     (candidates, "FIRST_PLACES", 2),
     (candidates, "MAX_EDGES", 2),
     (ranking, "MAX_REFERRING", 3),
