@@ -1107,8 +1107,10 @@ class PackedTable(write_buffer.Table):
             rows += len(keys)
             for size, found in beginnings.items():
                 found += b"".join([key[:size] for key in keys])
-        groups = [np.frombuffer(found, dtype=np.uint8).reshape(-1, size) for size, found in beginnings.items()]
-        self._list_run(number, rows, list(map(_crcs, groups)))
+        groups = list[Crcs]()
+        for size, found in beginnings.items():
+            groups += _crcs(np.frombuffer(found, dtype=np.uint8).reshape(-1, size), (size,))
+        self._list_run(number, rows, groups)
 
     def _next_number(self) -> int:
         number = max((run.number for run in self.runs), default=0) + 1
