@@ -85,6 +85,8 @@ def check_batched_reads(table: Table, entries: dict[bytes, bytes], size: int = 3
         assert [pair for group in table.scan_each(groups) for pair in group] == list(chain.from_iterable(each))
         firsts = [pair for group in table.scan_each(groups) for pair in islice(group, 1)]
         assert firsts == [group[0] for group in each if group]
+        behind = [scanned(entries, group, group + b"b", False)[:2] for group in groups]
+        assert [list(islice(group, 2)) for group in table.scan_on_each((group, b"b") for group in groups)] == behind
     alike = [key for key in entries if len(key) == size] + [b"aab".ljust(size, b"."), b"b\xffa".ljust(size, b".")]
     for some in (alike, alike[:1]):
         assert table.get_each(some) == list(map(entries.get, some))

@@ -603,6 +603,9 @@ class PackedTable(write_buffer.Table):
                     is_long = len(rows) > write_buffer.SHORT
                     yield self._scan_stored(prefix, None, reverse=False) if is_long else iter(rows)
 
+    def scan_on_each(self, groups: Iterable[tuple[bytes, bytes]]) -> Iterator[Iterator[write_buffer.Pair]]:
+        return (self.scan(prefix, prefix + start) for prefix, start in groups)
+
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
         wanted = sorted(set(prefixes))
         few = [] if len(wanted) >= _MANY else [(prefix, self._short_group(prefix)) for prefix in wanted]

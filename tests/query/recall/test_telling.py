@@ -20,6 +20,7 @@ from worlddb.query.recall.scoring import (
     LATER_WEIGHT,
     MONEY_WEIGHT,
     NUMBER_WEIGHT,
+    TASTE_WEIGHT,
     TIME_WEIGHT,
     asking_share,
     form_scores,
@@ -52,6 +53,18 @@ def db(tmp_path: Path) -> Any:
 )
 def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, asked: AnswerForm) -> None:
     assert answer_form(question) == asked
+
+
+_OF_AGES = "turned the big 30 fifty-two years old I'm she was aged just in my early 40s ninetieth birthday born % of"
+_OF_TASTES = "I my OUR i'd don't really love prefer favourite a fan of like to you chose allergic am value stand"
+
+
+@given(st.lists(st.sampled_from([*_OF_AGES.split(), *_OF_TASTES.split(), "\n", "x"]), max_size=9).map(" ".join))
+def test_an_age_and_a_taste_are_found_in_ascii_as_in_any_letters(text: str) -> None:
+    other = f"{text} é"
+    for wanted, weight in ((AnswerForm(age=True), AGE_WEIGHT), (AnswerForm(taste=True), TASTE_WEIGHT)):
+        assert by_form(text, wanted) == by_form(other, wanted)
+        assert set(by_form(text, wanted).values()) <= {weight}
 
 
 @pytest.mark.parametrize(
