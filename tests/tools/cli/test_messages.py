@@ -254,8 +254,8 @@ def test_an_argument_that_is_misspelled_and_a_tool_that_is_not_there_are_guessed
 def test_what_a_model_cannot_mend_is_said_to_be_for_others() -> None:
     busy = WriterBusy("Another writer", "Try again")
     damaged = DamagedStore("Commit 7 is not what was written", "Run `worlddb verify`")
-    assert mcp_wording.explain_error(busy).endswith("For whoever runs this memory: Try again")
-    assert "For whoever runs this memory: Run `worlddb verify`" in mcp_wording.explain_error(damaged)
+    assert mcp_wording.explain_error(busy).endswith("For the operator of this memory: Try again")
+    assert "For the operator of this memory: Run `worlddb verify`" in mcp_wording.explain_error(damaged)
     assert mcp_wording.explain_error(
         UnknownReference("No world has the reference abcd", "Look it up by name with find")
     ).endswith("memory_recall and memory_list")
