@@ -193,7 +193,7 @@ _FORMS: Final = (
 
 KINDS: Final = tuple(form.kind for form in _FORMS)
 _EXPRESSIONS: Final = tuple(dict.fromkeys(mark for form in _FORMS for mark in form.marks))
-_MARKS: Final = {
+MARKS: Final = {
     sign.encode(): tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS if mark.startswith(sign))
     for sign in dict.fromkeys(mark[0] for mark in _EXPRESSIONS)
 }
@@ -201,11 +201,11 @@ _MARKS: Final = {
 
 Many texts have no underscore and no capital Q at all, which is seen several times faster than by a search.
 """
-_ANY_MARK: Final = re.compile("|".join(_EXPRESSIONS).encode())
+ANY_MARK: Final = re.compile("|".join(_EXPRESSIONS).encode())
 """One search for all of them, which is quicker in what is short."""
 _MARKED: Final = {mark: re.compile(mark) for mark in _EXPRESSIONS}
 _ANY: Final = re.compile("|".join(_EXPRESSIONS))
-_SHORT_BYTES: Final = 512
+SHORT_BYTES: Final = 512
 """Up to how many bytes are searched for all marks at once."""
 _SHORT: Final = 1_024
 """Characters up to which one search for all marks is quicker than one for each."""
@@ -257,17 +257,17 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 def may_hold(held: bytes) -> bool:
     """True if bytes of texts may hold what :func:`find_credentials` finds; nearly none do, and this is quick."""
-    return _is_marked(held) or (HIDING.search(held) is not None and _may_be_disguised(held))
+    return _is_marked(held) or (HIDING.search(held) is not None and may_be_disguised(held))
 
 
 def _is_marked(held: bytes) -> bool:
     """True if bytes of texts have the mark of a credential, as they stand."""
-    if len(held) <= _SHORT_BYTES:
-        return _ANY_MARK.search(held) is not None
-    return any(mark.search(held) is not None for sign, marks in _MARKS.items() if sign in held for mark in marks)
+    if len(held) <= SHORT_BYTES:
+        return ANY_MARK.search(held) is not None
+    return any(mark.search(held) is not None for sign, marks in MARKS.items() if sign in held for mark in marks)
 
 
-def _may_be_disguised(held: bytes) -> bool:
+def may_be_disguised(held: bytes) -> bool:
     """True if there is a mark once signs are left out, or put back, that hide one: asked where :data:`HIDING` is."""
     if _ODD.search(held) is not None:
         is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
