@@ -34,7 +34,7 @@ def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> checkpoint.O
         InputError: ``seq`` is 0, when there was nothing.
     """
     if not seq:
-        raise errors.InputError("The store had no commit by then", "Give a later time, or a commit from 1 on")
+        raise errors.InputError("Nothing had been committed by then", "Give a later time, or a commit from 1 on")
     header = snapshot.log.header(seq)
     commit_state = checkpoint.CommitState(snapshot.log.chain(seq), header.root, header.ingest_time)
     return checkpoint.OwnCheckpoint(
@@ -119,7 +119,7 @@ def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq
     """Resolve references to the subject of a proof; raises as :meth:`worlddb.Database.prove` does."""
     tables = snapshot.tables
     if not seq:
-        raise errors.InputError("The store had no commit by then", "Give a later time, or a commit from 1 on")
+        raise errors.InputError("Nothing had been committed by then", "Give a later time, or a commit from 1 on")
     if seq > size:
         raise errors.InputError(
             f"The head covers {size} commits, and the moment is commit {seq}", "Give a later head, or an earlier moment"

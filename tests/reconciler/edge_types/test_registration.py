@@ -278,4 +278,4 @@ def test_rewrites_are_recorded_and_followed_with_and_without_the_handler(tmp_pat
         assert told(db) == expected
         assert db.view().missing_edge_types == ("disputes", "is_a")
         note = db.view().recall("far").note
-        assert "disputes, is_a" in note and "registered" in note
+        assert "disputes, is_a" in note and "recorded rules" in note
