@@ -63,8 +63,8 @@ _OF_TASTES = "I my OUR i'd don't really love prefer favourite a fan of like to y
 def test_an_age_and_a_taste_are_found_in_ascii_as_in_any_letters(text: str) -> None:
     other = f"{text} é"
     for wanted, weight in ((AnswerForm(age=True), AGE_WEIGHT), (AnswerForm(taste=True), TASTE_WEIGHT)):
-        assert by_form(text, wanted) == by_form(other, wanted)
-        assert set(by_form(text, wanted).values()) <= {weight}
+        assert form_scores(text, wanted) == form_scores(other, wanted)
+        assert set(form_scores(text, wanted).values()) <= {weight}
 
 
 @pytest.mark.parametrize(
