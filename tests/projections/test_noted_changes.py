@@ -262,7 +262,7 @@ def test_what_is_noted_of_a_branch_is_no_larger_than_it_and_found_if_it_was_chan
                 Tables(txn).members(NODE).update({bytes(16): bytes(32)}, root)
 
 
-@pytest.mark.usefixtures("much_noted")
+@pytest.mark.usefixtures("small_note_limits")
 def test_of_a_member_that_changes_again_and_again_the_last_hash_is_noted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction, "MOST_NOTED", 10_000)
     monkeypatch.setattr(transaction, "MOST_OF_ONE", 10_000)
