@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import math
 import numbers
 import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
@@ -115,6 +116,8 @@ _LONGEST_LINE: Final = 1_000
 """The characters of a memory that a profile shows, and of another one that a remark repeats."""
 _SHORTEST_PIECE: Final = 60
 """A context shows no piece of a memory with fewer characters."""
+_SHORTEST_BARE: Final = 20
+"""… of one that it shows in any case, without its time and source."""
 
 
 Measure = Callable[[str], float]
@@ -690,14 +693,16 @@ class Memory:
             notes.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
         return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 
-    def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
+    def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> PromptText:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
         once, in the order of their beginnings, with contradictions and later statements about the same. Of a memory
         longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
-        left. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates for
-        common models. Empty if nothing was found.
+        left. Pinned memories and the best one that do not fit are shown without date and source, or as a piece. The
+        text's ``note`` says how many did not fit or were shortened, and which ``max_tokens`` shows them all; else it
+        is empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates
+        for common models. Empty, also in its ``note``, if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
@@ -791,7 +796,7 @@ class Memory:
     apinned = _async_version(pinned)
     aforget_user = _async_version(forget_user)
     arecall = _async_version(cast(Callable[..., records.Recall], recall))
-    acontext = _async_version(cast(Callable[..., str], context))
+    acontext = _async_version(cast(Callable[..., "PromptText"], context))
     aprofile = _async_version(profile)
     ahistory = _async_version(history)
 
@@ -1355,6 +1360,37 @@ LOOKED_AT: Final = scope_widening.LOOKED_AT
 """The number of hits that each of these answers needs at least."""
 
 
+class PromptText(str):
+    """A text for a prompt. ``note`` says how many memories did not fit or were cut, and which budget shows all."""
+
+    __slots__ = ("note",)
+    note: str
+
+    def __new__(cls, text: str, note: str = "") -> PromptText:
+        made = super().__new__(cls, text)
+        made.note = note
+        return made
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory, or a version of it, for a prompt. One that ``is_due`` is shown in any case: cut, if it has to be."""
+
+    order: tuple[int, int, int, int]
+    found: records.World | records.Hit | records.Version
+    ref: str
+    beside: str
+    is_due: bool
+
+    @property
+    def whole(self) -> str:
+        return f"- {_line(self.found, self.ref)}{self.beside}"
+
+    @property
+    def bare(self) -> str:
+        """The line without time and source."""
+        return f"- {one_line(_named_text(self.found))}{self.beside}"
+
+
 def prompt_text(
     found: records.Recall,
     pinned: Sequence[records.World],
@@ -1362,57 +1398,91 @@ def prompt_text(
     max_tokens: int,
     in_log_order: Callable[[list[str]], list[str]],
     question: str = "",
-) -> str:
+) -> PromptText:
     """Return a recall's hits as a text for a prompt, pinned memories first. See :meth:`Memory.context`.
 
     Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in log
     order, given by ``in_log_order``.
     """
-    shown: dict[tuple[str, str], tuple[tuple[int, int, int, int], str]] = {}
+    lines = _prompt_lines(found, pinned, in_log_order)
+
+    def fits(told: Iterable[str]) -> bool:
+        return tokens("\n".join(told)) <= max_tokens
+
+    due = [line for line in lines if line.is_due]
+    is_bare = not fits(line.whole for line in due) and fits(line.bare for line in due)
+    shown: list[tuple[tuple[int, int, int, int], str]] = []
+    left, cut = list[_Line](), 0
+    for line in lines:
+        before = [told for _, told in sorted(shown)]
+        forms = ([] if line.is_due and is_bare else [line.whole]) + ([line.bare] if line.is_due else [])
+        told = next((form for form in forms if fits([*before, form])), "")
+        told = told or _cut_line(line, before, tokens, max_tokens, question)
+        if told:
+            shown.append((line.order, told))
+            cut += told != line.whole
+        else:
+            left.append(line)
+    note = ""
+    if left or cut:
+        enough = math.ceil(tokens("\n".join(line.whole for line in sorted(lines, key=lambda line: line.order))))
+        note = _unfit_note(len(lines), left, cut, enough)
+    return PromptText("\n".join(told for _, told in sorted(shown)), note)
+
+
+def _prompt_lines(
+    found: records.Recall, pinned: Sequence[records.World], in_log_order: Callable[[list[str]], list[str]]
+) -> list[_Line]:
+    """Return what a prompt may show, pinned memories first, each text once; these and the best hit are due."""
     known = {hit.ref: hit for hit in found.hits}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     places = {ref: place for place, ref in enumerate(in_log_order([hit.ref for hit in hits]))}
-    for hit in hits:
-        lines: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
-        lines += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
-        for each, beside in lines:
+    lines: dict[tuple[str, str], _Line] = {}
+    for place, hit in enumerate(hits):
+        told: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
+        told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
+        for each, beside in told:
             said = one_line(each.content or each.name), _time_label(each)
-            line = f"- {_line(each, hit.ref)}{beside}"
-            before = [told for _, told in sorted(shown.values())]
-            if said in shown:
-                continue
-            if tokens("\n".join([*before, line])) > max_tokens:
-                line = _cut_line(each, hit.ref, before, tokens, max_tokens, question)
-            if line:
-                shown[said] = (0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]), line
-    return "\n".join(line for _, line in sorted(shown.values()))
+            order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
+            is_due = place <= len(pinned) and each is hit
+            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, is_due=is_due))
+    return [*lines.values()]
 
 
-def _cut_line(
-    found: records.World | records.Hit | records.Version,
-    ref: str,
-    before: Sequence[str],
-    tokens: Measure,
-    max_tokens: int,
-    question: str,
-) -> str:
-    """Return a piece of a memory as a line, if the memory alone is longer than a budget; empty if it is not.
+def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str:
+    """Return a note about memories that a budget left out or cut."""
+    pinned = sum(line.order[0] == 0 for line in left)
+    parts = [f"{len(left)} did not fit" + (f" ({pinned} pinned)" if pinned else "")] if left else []
+    parts += [f"{cut} {'was' if cut == 1 else 'were'} shortened"] if cut else []
+    memories = "1 memory" if count == 1 else f"{count} memories"
+    return f"Of {memories} found, {' and '.join(parts)}: max_tokens={enough} shows all of it"
 
-    The piece gets half of what other lines leave, or all if half is too little; empty if that is too little as well.
+
+def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: int, question: str) -> str:
+    """Return a piece of a memory as a line, if the memory alone is longer than a budget or is due; else empty.
+
+    The piece gets half of what other lines leave, or all if half is too little, and then without time and source if it
+    is due. It is empty if that is too little as well.
     """
-    alone = tokens(f"- {_line(found, ref)}")
-    if alone <= max_tokens:
-        return ""
+    found = line.found
     left = max_tokens - tokens("\n".join(before))
-    for room in (left / 2, left):
+    alone = tokens(f"- {_line(found, line.ref)}")
+    for room in (left / 2, left) if alone > max_tokens else ():
         size = int(len(found.content) * room / alone)
         while size >= _SHORTEST_PIECE:
             piece = msgspec.structs.replace(found, content=_piece(found.content, size, question))
-            line = f"- {_line(piece, ref)}"
-            if tokens(line) <= room and tokens("\n".join([*before, line])) <= max_tokens:
-                return line
+            told = f"- {_line(piece, line.ref)}"
+            if tokens(told) <= room and tokens("\n".join([*before, told])) <= max_tokens:
+                return told
             size = size * 7 // 8
+    size = min(len(found.content), int(len(found.content) * left / alone) * 2) if line.is_due else 0
+    while size >= _SHORTEST_BARE:
+        piece = msgspec.structs.replace(found, content=around(found.content, question, size))
+        told = f"- {one_line(_named_text(piece))}"
+        if tokens("\n".join([*before, told])) <= max_tokens:
+            return told
+        size = size * 15 // 16
     return ""
 
 
@@ -1459,11 +1529,14 @@ def _remarks(
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
     """Return a memory, or a version of it, as one line: its time, text and source."""
-    named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     details = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
     details += ["over"] if isinstance(found, records.Hit) and not _PAST_SCORES.isdisjoint(found.scores) else []
-    return one_line(f"{_held(found.valid)}: {named}{found.content} [{'; '.join(details)}; {ref[:12]}]")
+    return one_line(f"{_held(found.valid)}: {_named_text(found)} [{'; '.join(details)}; {ref[:12]}]")
+
+
+def _named_text(found: records.World | records.Hit | records.Version) -> str:
+    return f"{found.name}: {found.content}" if found.name and found.content else found.name or found.content
 
 
 _PAST_SCORES: Final = frozenset({OVER, THEN})

@@ -156,7 +156,9 @@ def test_questions_are_answered(ana: RestClient) -> None:
     words = check_type(ana.get("/v1/worlds/harbour/chunks", query="ferry"), wire.Recalled)
     assert words.lanes == ("text",)
     told = check_type(ana.get("/v1/worlds/harbour/context", text="ferry"), wire.Context)
-    assert "Ystad" in told.text
+    assert "Ystad" in told.text and told.note == ""
+    tight = check_type(ana.get("/v1/worlds/harbour/context", text="ferry", max_tokens="10"), wire.Context)
+    assert "ferry" in tight.text and "1 was shortened" in tight.note
     plain = ana("GET", "/v1/worlds/harbour/context", params={"text": "ferry"}, headers={"Accept": "text/plain"})
     assert plain.text == told.text
 

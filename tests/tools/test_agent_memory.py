@@ -494,6 +494,37 @@ def test_of_a_memory_longer_than_the_budget_a_context_shows_what_is_asked_for(me
     assert told in [world.content for worlds in profile.kinds.values() for world in worlds]
 
 
+def test_what_is_pinned_and_the_best_memory_are_shown_without_their_source_or_as_a_piece(mem: worlddb.Memory) -> None:
+    told, question = "Ana is allergic to peanuts and must never be given nuts of any kind at all.", "is Ana allergic?"
+    mem.add(told)
+    assert mem.context(question, max_tokens=30) == f"- {told}"
+    mem.add("Ana likes tea.")
+    mem.add(told, pinned=True)
+    for budget in (26, 30, 36):
+        text = mem.context(question, max_tokens=budget)
+        assert text == f"- {told}" and "Of 2 memories found, 1 did not fit and 1 was shortened" in text.note
+        assert len(text.encode()) <= 3 * budget
+    enough = int(text.note.partition("max_tokens=")[2].split()[0])
+    whole = mem.context(question, max_tokens=enough)
+    assert whole.note == "" and len(whole.splitlines()) == 2 and mem.context(question, max_tokens=enough - 1).note
+    assert mem.context(question, max_tokens=11) == "- Ana is allergic to peanuts…"
+    nothing = mem.context(question, max_tokens=1)
+    assert nothing == "" and "2 did not fit (1 pinned)" in nothing.note
+    with worlddb.memory(mem.db, user="ben") as ben:
+        assert ben.context(question).note == ""
+
+
+def test_a_piece_of_the_best_memory_is_what_was_asked_for_in_a_small_budget(mem: worlddb.Memory) -> None:
+    wall = "The wall was measured again and noted. " * 5
+    mem.add(f"{wall}The emergency phone is 555-0199. {wall}")
+    for budget in range(16, 70):
+        text = mem.context("what is the emergency phone?", max_tokens=budget)
+        assert "phone is 555-0199" in text and len(text.encode()) <= 3 * budget and "1 was shortened" in text.note
+        assert (
+            len(mem.context("phone?", max_tokens=budget // 3, count=lambda told: len(told.split())).split()) <= budget
+        )
+
+
 def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
     home = mem.add("Ana lives in Lisbon.", since="2020-01-01")
     mem.correct(home, "Ana lives in Oslo.", since="2026-10-20")

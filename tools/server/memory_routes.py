@@ -380,7 +380,7 @@ def context(store: ClientStore, request: Request) -> Reply:
     )
     if request.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT)
-    return Reply({"text": text, "moment": store.moment(view)})
+    return Reply({"text": str(text), "note": text.note, "moment": store.moment(view)})
 
 
 _QUESTIONS: Final = (

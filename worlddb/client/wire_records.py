@@ -392,9 +392,10 @@ class Entries(_Record, frozen=True, kw_only=True):
 
 
 class Context(_Record, frozen=True, kw_only=True):
-    """What is known for a question, as a text for a prompt."""
+    """What is known for a question, as a text for a prompt; ``note`` says what did not fit ``max_tokens``."""
 
     text: str
+    note: str
     moment: Moment
 
 

@@ -26,7 +26,10 @@ def test_a_user_moves_and_the_command_line_says_where_to(run: LocalRunner) -> No
     assert len(lines) == 2 and "(a later one says: Ana lives in Porto.)" in lines[0] and "Porto" in lines[1]
     then = run.json("context", "where does Ana live?", "--user", "ana", "--valid", "2024-06-01")["context"]
     assert "Lisbon" in then and "Porto" not in then
-    assert run.json("context", "where does Ana live?", "--user", "ana", "--max-tokens", "3")["context"] == ""
+    tight = run.json("context", "where does Ana live?", "--user", "ana", "--max-tokens", "3")
+    assert tight["context"] == "" and "did not fit: --max-tokens " in tight["note"]
+    plain = run("context", "where does Ana live?", "--user", "ana", "--max-tokens", "3")
+    assert plain.out.startswith("What is known about that does not fit.") and "did not fit: --max-tokens" in plain.out
     profile = run.json("profile", "--user", "ana")
     assert [fact["content"] for fact in profile["kinds"]["Fact"]] == ["Ana lives in Porto.", "Ana lives in Lisbon."]
     assert profile["people"] == {"ana": 2}

@@ -143,20 +143,19 @@ def _context_arguments(parser: Parser) -> None:
 
 def _context(args: Namespace, out: Output) -> int:
     with stores.open_existing(args) as db:
-        text, note = (
-            _memory(db, args).context(arguments.join_question(args.question), max_tokens=args.max_tokens),
-            _note(db, args),
-        )
+        text = _memory(db, args).context(arguments.join_question(args.question), max_tokens=args.max_tokens)
+        unfit = text.note.replace("max_tokens=", "--max-tokens ")
+        note = "; ".join(filter(None, (unfit, _note(db, args))))
 
         def write(page: Page) -> None:
             for line in text.splitlines():
                 page.line(line)
             if not text:
-                page.line("Nothing is known about that.")
+                page.line("What is known about that does not fit." if unfit else "Nothing is known about that.")
             if note:
                 out.hint(f"note: {note}")
 
-        out.answer({"context": text, "note": note}, write)
+        out.answer({"context": str(text), "note": note}, write)
     return DONE
 
 
