@@ -84,8 +84,8 @@ def related_by_meaning(cosine: float) -> ClaimComparison:
 @lru_cache(maxsize=_KEPT)
 def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
-    if (cancelled := _relate_cancellation(earlier, later)) is not None:
-        return cancelled
+    if (ended := _relate_cancellation(earlier, later) or _relate_departure(earlier, later)) is not None:
+        return ended
     found = _find_relation(earlier, later)
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
         return _comparison(0.7, later, "another personal best", "replacement")
@@ -171,6 +171,72 @@ _PLANNED: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
 )
 """The present continuous for a plan: "is flying to Oslo on Friday"."""
+
+
+def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "has left Globex" or "retired" to where somebody works, and of "left Lisbon" to where they live.
+
+    Who left a town may come back, and who joined what has a name may not work there: those compete with the earlier
+    statement, but do not end it.
+    """
+    held = earlier.attributes & {"job", "residence"}
+    if not held or earlier.negated or earlier.mood or earlier.former or earlier.past or earlier.head:
+        return None
+    told = None if later.negated or later.mood else _DEPARTING.fullmatch(later.key)
+    if told is None or not frames.words_of(told["who"]) <= later.subject | {"she", "he", "they"}:
+        return None
+    if told["whom"]:
+        is_elsewhere = "job" in held and _is_named(told["whom"], later) and not _is_at(earlier, told["whom"], _EMPLOYS)
+        return _comparison(0.6, later, "joined another one", "replacement") if is_elsewhere else None
+    if told["onwards"] and not _is_named(told["onwards"], later):
+        return None  # For lunch, for the weekend.
+    place = told["left"] or told["source"] or ""
+    if not place and later.key.endswith(" left"):
+        return None
+    is_single = earlier.attributes - {"job"} <= _OF_PLACES
+    if "job" in held and (not place or _is_at(earlier, place, _EMPLOYS)) and not _STUDIES.search(earlier.key):
+        return _comparison(0.7, later, "that work has ended", "replacement")._replace(is_single_valued=is_single)
+    if "residence" in held and told["left"] and _is_at(earlier, place, _HOUSES):
+        return _comparison(0.7, later, "left that place", "replacement")
+    return None
+
+
+def _is_at(one: Frame, place: str, prepositions: str) -> bool:
+    """True if a statement names a place behind one of these prepositions."""
+    return re.search(rf"\b(?:{prepositions}) (?:the )?{re.escape(place)}(?![\w-])", one.key) is not None
+
+
+def _is_named(words: str, one: Frame) -> bool:
+    """True if all of these words are proper names in a statement."""
+    return frames.stems(frames.words_of(words)) <= one.names
+
+
+_EMPLOYS: Final = "at|for|by"
+_HOUSES: Final = "in|at|on|near"
+_STUDIES: Final = re.compile(r"\b(?:student|phd|candidate|pupil)\b")
+"""Who studies has no work to lose."""
+_SINCE_WHEN: Final = (
+    r"(?: (?:for good|early|recently|already|now|since|(?:in|since) (?:(?:early|late|mid) )?[a-z]{3,9}(?: \d{4})?"
+    r"|(?:in|since) \d{4}|last (?:week|month|year|spring|summer|autumn|winter)|a (?:week|month|year) ago"
+    r"|\d+ (?:weeks|months|years) ago))?"
+)
+_LATELY: Final = r"(?:(?:has|have|just|recently|finally|now) )*"
+_NO_WORK: Final = (
+    r"(?:(?:am|is|are|now|currently|has been|have been) )*"
+    r"(?:retired|unemployed|jobless|out of (?:work|a job)|between jobs)"
+    rf"|{_LATELY}(?:retired|resigned)"
+    r"|(?:(?:has been|have been|was|were|got|just|recently) )+"
+    r"(?:fired|sacked|dismissed|laid off|made redundant|let go)"
+)
+_PLACE: Final = r"(?!for\b)[\w&'’.-]+(?: (?!for\b)[\w&'’.-]+){0,3}?"
+_DEPARTING: Final = re.compile(
+    r"(?P<who>[\w'’.-]+?(?: [\w'’.-]+?){0,2}?)(?:['’](?:s|m|ve|re))? (?:"
+    rf"{_LATELY}left(?: (?:her|his|my|their|the) (?:job|position|post|company|firm)(?: at)?)?(?: (?P<left>{_PLACE}))?"
+    r"(?: for (?!good\b)(?P<onwards>[\w&'’ .-]+?))?"
+    rf"|{_LATELY}joined (?P<whom>{_PLACE})"
+    rf"|(?:{_NO_WORK})(?: (?:from|by|at) (?P<source>{_PLACE}))?"
+    rf"){_SINCE_WHEN}"
+)
 
 
 def _is_other_record(earlier: Frame, later: Frame) -> bool:

@@ -1879,3 +1879,13 @@ def test_what_nobody_says_repeats_ends_and_corrects_nothing_of_a_user(mem: world
     assert mem.recall("where does Ana live?").hits[0].ref == lisbon
     again = nobody.add("Ana lives in Beja.", about="Ana", on_near=how)
     assert [near.text for near in again.near if near.relation == "replacement"], "its own are near"
+
+
+def test_who_has_left_a_job_is_not_told_to_have_it(mem: worlddb.Memory) -> None:
+    old = mem.add("Ana works at Globex.", about="Ana", since="2026-02-01")
+    joined = mem.add("Ana joined Initech.", about="Ana", since="2026-02-20")
+    assert [(each.ref, each.relation) for each in joined.near] == [(old.id, "replacement")]
+    assert texts(found := mem.recall("where does Ana work?"))[0] == "Ana joined Initech."
+    assert "compete" in found.note
+    mem.add("Ana has left Globex.", about="Ana", since="2026-02-20", on_near="supersede_same_subject")
+    assert "Ana works at Globex." not in texts(mem.recall("where does Ana work?"))

@@ -306,3 +306,47 @@ def test_a_number_that_is_guessed_competes_and_ends_nothing(earlier: str, later:
     found = related(earlier, later)
     assert (found is not None and found.relation in claim_relation.COMPETING) == ((earlier, later) in GUESSED)
     assert found is None or not found.is_single_valued
+
+
+DEPARTED = (
+    ("Ana works at Globex.", "Ana has left Globex."),
+    ("Ana works at Globex.", "Ana left Globex for good."),
+    ("Ana works at Globex.", "Ana left Globex for Initech."),
+    ("I work at Globex.", "I've left Globex."),
+    ("Ana works at Globex.", "Ana has left her job."),
+    ("Ana works at Globex.", "Ana was fired from Globex last week."),
+    ("Ana is a nurse.", "Ana has retired."),
+    ("Ana works at Globex.", "Ana is unemployed."),
+    ("Ana works at Globex.", "Ana resigned."),
+)
+MAY_BE_GONE = (
+    ("Ana works at Globex.", "Ana joined Initech."),
+    ("Ana lives in Lisbon.", "Ana left Lisbon."),
+    ("Ana lives in Lisbon.", "Ana left Lisbon for Porto."),
+)
+STILL_THERE = (
+    ("Ana works at Globex.", "Ana left Globex at six."),
+    ("Ana works at Globex.", "Ana left Globex for lunch."),
+    ("Ana works at Globex.", "Ana left Lisbon."),
+    ("Ana works at Globex.", "Ana almost left Globex."),
+    ("Ana works at Globex.", "Ana might have left Globex."),
+    ("Ana works at Globex.", "Ana joined a choir."),
+    ("Ana works at Globex.", "Ana joined the gym."),
+    ("Ana works at Globex.", "Ana was fired from Initech."),
+    ("Ana works at Globex.", "Ana retired to bed."),
+    ("Ana works at Globex.", "Ana's brother left Globex."),
+    ("Ana works with Tom.", "Ana left Tom."),
+    ("Ana is a student.", "Ana is unemployed."),
+    ("Ana lives in Lisbon.", "Ana left Lisbon this morning."),
+    ("Ana lives in Lisbon.", "Ana left for Lisbon."),
+    ("Ana lives in Lisbon.", "Ana left Globex."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*DEPARTED, *MAY_BE_GONE, *STILL_THERE])
+def test_who_left_or_joined_one_place_works_and_lives_there_no_more(earlier: str, later: str) -> None:
+    found = related(earlier, later)
+    is_gone = found is not None and found.relation == "replacement"
+    assert is_gone == ((earlier, later) not in STILL_THERE)
+    # A town may be left for a day, and what is joined need be no work: nothing is ended by that alone.
+    assert found is None or found.is_single_valued == ((earlier, later) in DEPARTED)
