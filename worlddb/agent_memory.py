@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import itertools
 import math
 import numbers
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -220,12 +221,36 @@ def memory(
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
     user, agent, session = (None if value is None else compose_name(value) for value in (user, agent, session))
+    _check_names("memory", options, ("user", "agent", "session", *(open_store.__kwdefaults__ or {})))
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
         return Memory(place if agent is None else place.signed(agent), user, agent, session, owns=False)
     options = options if agent is None else {"author": agent, **options}
     return Memory(open_store(place, **options), user, agent, session, owns=True)
+
+
+_OTHER_NAMES: Final = {"why": "reason", "reason": "why", "valid_from": "since", "valid_to": "until"}
+"""What an argument is called by other calls."""
+
+
+def _check_names(call: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Check the names of a call's arguments.
+
+    Raises:
+        InputError: one is unknown; the remedy has the nearest of the known ones.
+    """
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise errors.InputError(f"{call} takes no argument {errors.shown(unknown)}", _known_names(unknown, known))
+
+
+def _known_names(unknown: str, known: Collection[str]) -> str:
+    """Return a remedy with the nearest of the known names, or with all if none is near."""
+    from difflib import get_close_matches
+
+    near = [name for name in (_OTHER_NAMES.get(unknown),) if name in known] or get_close_matches(unknown, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"It takes {', '.join(known)}"
 
 
 def _async_version(
@@ -272,10 +297,13 @@ def _translate_wording(text: str) -> str:
 
 
 def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
-    """Wrap a call so that its errors name the arguments and calls of this class."""
+    """Wrap a call so that its errors name the arguments and calls of this class, also for an argument unknown to it."""
+
+    known = tuple(inspect.signature(method).parameters)[1:]
 
     @functools.wraps(method)
     def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        _check_names(method.__name__, named, known)
         try:
             return method(self, *given, **named)
         except errors.WorldDBError as error:
@@ -361,7 +389,7 @@ class Memory:
         same subject.
 
         From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, the memory is hidden: no longer
-        found, but still valid. Reads may filter by ``labels`` and ``properties``, and ``pinned`` memories come first.
+        found, but still valid. Reads may filter by ``label`` and ``properties``, and ``pinned`` memories come first.
         A statement sent again under its ``idempotency_key`` is written once; messages are recognised by their ids or
         times. Keys are scoped to the user.
 
@@ -671,7 +699,7 @@ class Memory:
         known = View.recall.__kwdefaults__ or {}
         unknown = [name for name in asked if name not in known]
         if unknown:
-            meant = "Give k for how many" if unknown[0] in _OTHER_LIMIT_NAMES else f"It takes {', '.join(known)}"
+            meant = "Give k for how many" if unknown[0] in _OTHER_LIMIT_NAMES else _known_names(unknown[0], known)
             raise errors.InputError(f"A recall takes no {errors.shown(unknown[0])}", meant)
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
@@ -704,6 +732,9 @@ class Memory:
         is empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates
         for common models. Empty, also in its ``note``, if nothing was found.
         """
+        number = next((name for name in ("k", *_OTHER_LIMIT_NAMES) if name in asked), None)
+        if number is not None:
+            raise errors.InputError(f"A context takes no {number!r}", "Give max_tokens for how much")
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))

@@ -1516,8 +1516,15 @@ def test_who_is_named_twice_is_referred_to_once_and_errors_speak_of_memories(mem
 def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: worlddb.Memory) -> None:
     for call, told in (
         (lambda: mem.recall("x", limit=5), "A recall takes no 'limit'. Give k for how many"),
-        (lambda: mem.context("x", top_k=5), "A recall takes no 'top_k'. Give k for how many"),
-        (lambda: mem.recall("x", labels=["a"]), "A recall takes no 'labels'. It takes world, k, "),
+        (lambda: mem.context("x", top_k=5), "A context takes no 'top_k'. Give max_tokens for how much"),
+        (lambda: mem.context("x", k=3), "A context takes no 'k'. Give max_tokens for how much"),
+        (lambda: mem.recall("x", labels=["a"]), "A recall takes no 'labels'. Did you mean label?"),
+        (lambda: mem.recall("x", zzz=1), "A recall takes no 'zzz'. It takes world, k, "),
+        (lambda: mem.forget("x", why="w"), "forget takes no argument 'why'. Did you mean reason?"),  # type: ignore[call-arg]
+        (lambda: mem.correct("x", "y", reason="w"), "correct takes no argument 'reason'. Did you mean why?"),  # type: ignore[call-arg]
+        (lambda: mem.add("x", abuot="Ana"), "add takes no argument 'abuot'. Did you mean about?"),  # type: ignore[call-arg]
+        (lambda: worlddb.memory(mem.db, usr="ana"), "memory takes no argument 'usr'. Did you mean user?"),
+        (lambda: worlddb.memory("nowhere", usr="ana"), "memory takes no argument 'usr'. Did you mean user?"),
     ):
         with pytest.raises(worlddb.InputError) as raised:
             call()
