@@ -441,6 +441,11 @@ class _ScopedRecall:
             lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
         )[0]
 
+    def found(self, hit: Hit) -> tool_results.Found:
+        """Return a hit as a memory, with its owners if no scope was named, since it may be any user's."""
+        owners = self._session.owners(self._view, hit.ref) if self._scopes is None else ()
+        return tool_results.hit(hit, self._query, owners)
+
     @property
     def paths(self) -> list[tool_results.Way]:
         """The paths from what the question names, best first, each once."""
@@ -477,7 +482,7 @@ def _answer_recall(
     hits = scoped_recall.hits(min(paged.offset + given.limit + 1, tool_arguments.MAX_OFFSET))
     page, cursor = paged.page(hits, given.limit)
     return tool_results.Recalled(
-        memories=[tool_results.hit(hit, query) for hit in page],
+        memories=[scoped_recall.found(hit) for hit in page],
         groups=[],
         paths=scoped_recall.paths,
         notes=scoped_recall.notes,
@@ -496,7 +501,7 @@ def _answer_by_session(
     sessions = _SessionLookup(session, paged.view)
     found = group_hits(hits, sessions.keys(hits))
     page, cursor = paged.page(found, min(given.limit, tool_arguments.MAX_PAGE // most))
-    memories = {hit.ref: tool_results.hit(hit, given.query) for group in page for hit in group.hits[:most]}
+    memories = {hit.ref: scoped_recall.found(hit) for group in page for hit in group.hits[:most]}
     return tool_results.Recalled(
         memories=list(memories.values()),
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],

@@ -471,15 +471,20 @@ class Session(Scopes):
         """Return a note if a memory, changed by its id, belongs to another user than the default one."""
         if self.user is None:
             return []
-        own_scope, owners, containers = f"user:{composed(self.user)}", dict[str, None](), [ref]
+        own_scope, owners = f"user:{composed(self.user)}", self.owners(view, ref)
+        if not owners or own_scope in owners:
+            return []
+        return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
+
+    def owners(self, view: worlddb.View, ref: str) -> list[str]:
+        """Return the users whose memory it is, as ``user:id``."""
+        owners, containers = dict[str, None](), [ref]
         for each in containers:
             world = view.get(each, include_superseded=True)
             if world is not None and self.is_scope(view, world) and world.name.startswith("user:"):
                 owners[composed(world.name)] = None
             containers += [up for up in view.containers(each) if up not in containers]
-        if not owners or own_scope in owners:
-            return []
-        return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
+        return [*owners]
 
     def commit_number(self, seq: int) -> int | None:
         """Return a commit's number where this session has commit numbers, else ``None``."""

@@ -5,7 +5,7 @@ server of one world.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -87,7 +87,7 @@ class Found(Memory):
 
     If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
     ``inferred`` is what was inferred of it, where that counted or was asked for; ``scope`` where it was found, if the
-    nearest scopes were asked first.
+    nearest scopes were asked first; ``owners`` whose memory it is, if no scope was named.
     """
 
     score: float
@@ -96,6 +96,7 @@ class Found(Memory):
     earlier: list[Earlier]
     inferred: dict[str, Any]
     scope: str | None
+    owners: list[str]
 
 
 class Way(msgspec.Struct, kw_only=True):
@@ -956,7 +957,7 @@ def memory(found: World) -> Memory:
     return Memory(**_memory_fields(found))
 
 
-def hit(found: Hit, question: str) -> Found:
+def hit(found: Hit, question: str, owners: Iterable[str] = ()) -> Found:
     """Return a hit with its reason; of a long text, the piece with most of the question's words."""
     earlier = [
         Earlier(**_text_fields(other.content), **_span_fields(other.valid)) for other in found.others[:MAX_EARLIER]
@@ -971,6 +972,7 @@ def hit(found: Hit, question: str) -> Found:
         earlier=earlier,
         inferred=found.inferred,
         scope=found.scope or None,
+        owners=[*owners],
     )
 
 
@@ -1001,6 +1003,7 @@ def looked_up(found: World) -> Found:
         earlier=[],
         inferred={},
         scope=None,
+        owners=[],
     )
 
 
@@ -1092,7 +1095,9 @@ def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
     kind = "" if memory.type in _NO_NAME else f" {mcp_wording.named(memory.type)}"
     name = f" {mcp_wording.quoted(memory.name)}" if memory.name else ""
     by = "" if memory.author == writer else f" by {mcp_wording.named(memory.author)}"
-    yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{by}: {escaped(first)}"
+    owners = [mcp_wording.named(each) for each in memory.owners[:MAX_BRIEF]] if isinstance(memory, Found) else []
+    of = f" of {', '.join(owners)}" if owners else ""
+    yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{of}{by}: {escaped(first)}"
     yield from mcp_wording.lines("\n".join(others), "| ")
     if memory.truncated:
         yield "- cut: memory_read has all of it"

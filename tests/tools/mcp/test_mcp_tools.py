@@ -24,7 +24,7 @@ from tests.house.test_docs_facts import quoted, rows, section
 from tests.support.running import run_process
 from worlddb import InputError, UnknownReference
 from worlddb.memory_scopes import Label
-from worlddb.tools.mcp import catalogue, tool_arguments
+from worlddb.tools.mcp import catalogue, tool_arguments, tool_results
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.mcp_wording import explain_error
 from worlddb.tools.mcp.resources import PROMPTS, TEMPLATES
@@ -795,3 +795,21 @@ def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Dat
             call(desk, "memory_write", text="Ana sits.", user_id="ana", **wrong)
         assert told in explain_error(refused.value)
     assert len(db.view().find(type="Fact")) == 2
+
+
+def test_a_question_without_a_scope_names_whose_memory_each_is(db: worlddb.Database) -> None:
+    session = Session(db)
+    for user in ("ana", "eve"):
+        call(session, "memory_write", user_id=user, text=f"The gate code of {user} is 4711.")
+    found = call(session, "memory_recall", query="gate code", detail="full")["memories"]
+    assert {each["text"]: each["owners"] for each in found} == {
+        f"The gate code of {user} is 4711.": [f"user:{user}"] for user in ("ana", "eve")
+    }
+    own = call(session, "memory_recall", query="gate code", user_id="ana", detail="full")["memories"]
+    assert [each["owners"] for each in own] == [[]]
+    answer = msgspec.convert(call(session, "memory_recall", query="gate code", detail="full"), tool_results.Recalled)
+    assert {" of user:ana", " of user:eve"} == {
+        line[line.index(" of user") : line.index(": The")]
+        for line in tool_results.brief(answer, "local").splitlines()
+        if " of user" in line
+    }
