@@ -810,6 +810,6 @@ def test_a_question_without_a_scope_names_whose_memory_each_is(db: worlddb.Datab
     answer = msgspec.convert(call(session, "memory_recall", query="gate code", detail="full"), tool_results.Recalled)
     assert {" of user:ana", " of user:eve"} == {
         line[line.index(" of user") : line.index(": The")]
-        for line in tool_results.brief(answer, "local").splitlines()
+        for line in tool_results.brief(answer, "assistant").splitlines()
         if " of user" in line
     }
