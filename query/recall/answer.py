@@ -15,6 +15,7 @@ from worlddb.log.model.errors import shown
 from worlddb.log.model.times import ALWAYS, FOREVER, format_time
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
+from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, INFERRED, RRF, TEXT, VECTOR, Request
@@ -352,7 +353,10 @@ _THEN_UNSHOWN: Final = (
     "the question names a past time, and the hits are as of now: ask as of that time for what was true then"
 )
 _OVER: Final = "the question is about the past, and this is over: {}{}"
+_BEGUN_LATER: Final = "the first hit begins after the time in the question: {}{}"
+_NONE_OF_THEN: Final = "nothing found is known to have been true then"
 _COMING: Final = "the question names a future time; what is true then comes first, and this begins by then: {}{}"
+_AHEAD: Final = "the question asks about the future, so what is true then comes first, and this is still to begin: {}{}"
 _OPEN: Final = " until forever"
 _STATISTICS: Final = (
     "term statistics come from the present index, not from the view; only an exact ranking equals that of a replayed"
@@ -427,9 +431,26 @@ def _note_of_ended(hits: Sequence[records.Hit]) -> str:
     return _note_of_times(over, _OVER) if over else ""
 
 
-def note_of_future(hits: Sequence[records.Hit]) -> str:
-    """The note of what holds at a future time that the question names, but not yet."""
-    return _note_of_times(hits, _COMING)
+def _note_of_later(request: Request, hits: Sequence[records.Hit], now: int) -> str:
+    """The note of a first hit that is so only after the past time that a question names, and of none that was so then.
+
+    Turns, long texts and what is told in the past tense may tell of what was before.
+    """
+    past = retrieve.find_past_times(request, now) if hits and request.question.asks_of == "past" else []
+    if not past or hits[0].type == "Turn" or any(period.span.end > hits[0].valid.start for period in past):
+        return ""
+    told = claim_frame.frame(hits[0].content)
+    if told is None or told.past or told.former:
+        return ""
+    # What has a name and no text, such as a person, tells nothing of a time.
+    spans = [(hit.valid.start, hit.valid.end) for hit in hits if hit.content]
+    is_held = any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
+    return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
+
+
+def note_of_future(hits: Sequence[records.Hit], *, named: bool) -> str:
+    """The note of what holds at a future time, but not yet: one that the question names, or any."""
+    return _note_of_times(hits, _COMING if named else _AHEAD)
 
 
 def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:
@@ -467,6 +488,7 @@ def notes_of(
     judged: bool,
     then: bool,
     at_present: bool,
+    now: int,
     rivals: Sequence[records.Competing] = (),
     hits: Sequence[records.Hit] = (),
 ) -> Notes:
@@ -476,7 +498,7 @@ def notes_of(
     question has hits as near.
     ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
-    present index. ``rivals`` are those of the ``hits`` that compete.
+    present index. ``now`` is the valid time of the view. ``rivals`` are those of the ``hits`` that compete.
     """
     recorded = [pair for pair in rivals if _is_linked(pair, hits)]
     choice, question = request.choice, request.question
@@ -494,7 +516,7 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _note_of_past(hits) if then else "",
+        _note_of_past(hits) if then else _note_of_later(request, hits, now),
         _note_of_ended(hits),
         _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING),
         _note_of_pairs(recorded, _CONTRADICTING),

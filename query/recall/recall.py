@@ -126,7 +126,7 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
         return found
     shown = {hit.ref for hit in hits}
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
-    told = answer.note_of_future([hit for hit in new if hit.ref in shown])
+    told = answer.note_of_future([hit for hit in new if hit.ref in shown], named=bool(request.question.times))
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
 
 
@@ -278,6 +278,7 @@ def _answer(
             judged=confidence is not None,
             then=then,
             at_present=at_present,
+            now=window.place.moment.valid,
             rivals=rivals,
             hits=hits,
         ),

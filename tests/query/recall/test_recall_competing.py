@@ -443,3 +443,26 @@ def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: 
         lines = tool_results.brief(answer, "").splitlines()
         assert lines[0].startswith(new[:8]) and any(f"{new[:8]} before {old[:8]} (" in line for line in lines)
         assert not any(old in line for line in lines)
+
+
+def test_a_question_about_a_past_time_is_told_that_the_first_hit_begins_after_it(db: Database) -> None:
+    db.create("Fact", "", content="Mara lives in Porto", valid_from="2023-09-10")
+    begins = "the first hit begins after the time in the question: 'Mara lives in Porto' (from 2023-09-10 on)"
+    unknown = "nothing found is known to have been true then"
+    for question in ("Where did Mara live in 1990?", "Where did Mara live in April 2021?"):
+        assert f"{begins}; {unknown}" in db.view().recall(question).note, question
+    for question in ("Where did Mara live in September 2023?", "Where does Mara live?", "Where did Mara live?"):
+        assert begins not in db.view().recall(question).note, question
+    db.create("Fact", "", content="Mara has a cat", valid_from="2020-01-01")
+    note = db.view().recall("Where did Mara live in April 2021?").note
+    assert begins in note and unknown not in note
+    db.create("Fact", "", content="Mara visited Rome", valid_from="2023-09-10")
+    assert begins not in db.view().recall("When did Mara visit Rome in 2021?").note, "it may have been long before"
+
+
+def test_a_note_of_the_future_names_a_time_only_where_the_question_does(db: Database) -> None:
+    db.create("Fact", "", content="Mara is going to the class", valid_from="2024-05-20")
+    view = db.view(valid="2024-05-10")
+    for question, names in (("Is she going to the class?", False), ("Is she going to the class next month?", True)):
+        note = view.recall(question).note
+        assert ("names a future time" in note) == names and ("asks about the future" in note) != names
