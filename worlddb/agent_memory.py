@@ -78,7 +78,7 @@ from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question_dates import begin_named
-from worlddb.query.recall import near_claims
+from worlddb.query.recall import answer, near_claims
 from worlddb.query.recall.retrieve import OVER, THEN
 from worlddb.query.records import records
 from worlddb.query.view.view import View
@@ -727,7 +727,8 @@ class Memory:
         Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
         once, in the order of their beginnings, with contradictions and later statements about the same. Of a memory
         longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
-        left. Pinned memories and the best one that do not fit are shown without date and source, or as a piece. The
+        left. What is still to begin, and a best memory that begins after a past time in the question, are marked as
+        such. Pinned memories and the best one that do not fit are shown without date and source, or as a piece. The
         text's ``note`` says how many did not fit or were shortened, and which ``max_tokens`` shows them all; else it
         is empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates
         for common models. Empty, also in its ``note``, if nothing was found.
@@ -739,7 +740,7 @@ class Memory:
         limits.checked_callable(count, "count")
         tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
         found = self.recall(question, k=_CONTEXT_HITS, **asked)
-        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order, question)
+        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view(), question)
 
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and valid, by type, without a question and without a model.
@@ -1427,15 +1428,15 @@ def prompt_text(
     pinned: Sequence[records.World],
     tokens: Measure,
     max_tokens: int,
-    in_log_order: Callable[[list[str]], list[str]],
+    view: View,
     question: str = "",
 ) -> PromptText:
     """Return a recall's hits as a text for a prompt, pinned memories first. See :meth:`Memory.context`.
 
-    Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in log
-    order, given by ``in_log_order``.
+    Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in the
+    log order of ``view``; what begins after its valid time is marked.
     """
-    lines = _prompt_lines(found, pinned, in_log_order)
+    lines = _prompt_lines(found, pinned, view)
 
     def fits(told: Iterable[str]) -> bool:
         return tokens("\n".join(told)) <= max_tokens
@@ -1461,20 +1462,23 @@ def prompt_text(
     return PromptText("\n".join(told for _, told in sorted(shown)), note)
 
 
-def _prompt_lines(
-    found: records.Recall, pinned: Sequence[records.World], in_log_order: Callable[[list[str]], list[str]]
-) -> list[_Line]:
+def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
     """Return what a prompt may show, pinned memories first, each text once; these and the best hit are due."""
     known = {hit.ref: hit for hit in found.hits}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
-    places = {ref: place for place, ref in enumerate(in_log_order([hit.ref for hit in hits]))}
+    places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
+    first = found.hits[0] if found.hits and answer.note_of_begin(found.hits[0]) in found.note else None
     lines: dict[tuple[str, str], _Line] = {}
     for place, hit in enumerate(hits):
         told: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
         told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
         for each, beside in told:
             said = one_line(each.content or each.name), _time_label(each)
+            if each.valid.start > view.valid:
+                beside += " (still to begin)"
+            elif each is first:
+                beside += " (begins after the time in the question)"
             order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
             is_due = place <= len(pinned) and each is hit
             lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, is_due=is_due))

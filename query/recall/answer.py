@@ -445,7 +445,12 @@ def _note_of_later(request: Request, hits: Sequence[records.Hit], now: int) -> s
     # What has a name and no text, such as a person, tells nothing of a time.
     spans = [(hit.valid.start, hit.valid.end) for hit in hits if hit.content]
     is_held = any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
-    return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
+    return joined((note_of_begin(hits[0]), "" if is_held else _NONE_OF_THEN))
+
+
+def note_of_begin(hit: records.Hit) -> str:
+    """The note of a first hit that begins after the past time that the question names."""
+    return _note_of_times([hit], _BEGUN_LATER)
 
 
 def note_of_future(hits: Sequence[records.Hit], *, named: bool) -> str:

@@ -556,7 +556,8 @@ def test_what_was_planned_for_a_time_to_come_that_is_named_comes_first(tmp_path:
             found = mem.recall(question)
             assert found.hits[0].content == "Ana lives in Riga." and "Lisbon" not in mem.context(question)
             assert "a future time" in found.note and "'Ana lives in Riga.' (from 2026-12-01" in found.note
-            assert "- 2026-12-01: Ana lives in Riga." in mem.context(question)
+            marked = [line for line in mem.context(question).splitlines() if line.endswith("] (still to begin)")]
+            assert [line.partition(" [")[0] for line in marked] == ["- 2026-12-01: Ana lives in Riga."]
         (past,) = mem.recall("where did Ana live in December?").times
         assert past.start == worlddb.parse_time("2025-12-01")
         assert mem.recall("where does Ana live?").hits[0].content == "Ana lives in Oslo."
@@ -1896,3 +1897,9 @@ def test_who_has_left_a_job_is_not_told_to_have_it(mem: worlddb.Memory) -> None:
     assert "compete" in found.note
     mem.add("Ana has left Globex.", about="Ana", since="2026-02-20", on_near="supersede_same_subject")
     assert "Ana works at Globex." not in texts(mem.recall("where does Ana work?"))
+
+
+def test_a_context_marks_what_begins_after_the_past_time_in_the_question(mem: worlddb.Memory) -> None:
+    mem.add("Ana lives in Porto.", about="Ana", since="2026-02-10")
+    assert mem.context("where did Ana live in 1990?").endswith("] (begins after the time in the question)")
+    assert mem.context("where does Ana live?").endswith("]")

@@ -375,7 +375,7 @@ def context(store: ClientStore, request: Request) -> Reply:
         view.pinned(ref),
         lambda text_part: -(-len(text_part.encode()) // _BYTES_A_TOKEN),
         query.max_tokens,
-        view._in_log_order,
+        view,
         query.text,
     )
     if request.accepts == TEXT:
