@@ -699,6 +699,25 @@ def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | Non
     return (frozenset(tokens), stems(telling)) if telling else None
 
 
+def asks_for_home(telling: frozenset[str]) -> bool:
+    """True if the significant stems of a question ask where somebody lives."""
+    return not telling.isdisjoint(_living_stems())
+
+
+def tells(one: Frame, telling: frozenset[str]) -> bool:
+    """True if a statement has all significant stems of a question but its subject; who moved to a town lives there."""
+    said, left = one.content | one.light, telling - stems(one.subject)
+    if left <= said:
+        return True
+    is_of_home = "residence" in one.attributes and not one.negated and not one.mood
+    return is_of_home and left - _living_stems() <= said and asks_for_home(left)
+
+
+@cache
+def _living_stems() -> frozenset[str]:
+    return stems(_LIVING)
+
+
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def has_only_light_words(question: str) -> bool:
     """True if a question has only names and words that mean little."""

@@ -311,7 +311,7 @@ _REASONS: Final = {
     retrieve.LATER: "later than a competing hit about the same subject",
     retrieve.UNTIL: "true until a better hit begins, which is worded as a plan",
     retrieve.NOW: "true now, where a better hit is past, possible, occasional or denied",
-    retrieve.OWN: "about the person in the question, where a better hit is about something of theirs",
+    retrieve.OWN: "about the person in the question, where a better hit is about somebody or something else",
     "told": "has a number, a time, an age or a price, as the question asks",
     "taste": "states a preference, and the question asks for advice",
     ranking.EDGE: "connected to a hit by an edge",

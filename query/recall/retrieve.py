@@ -7,6 +7,7 @@ than one with a single turn that is a little nearer. So a group has a score of i
 scores: the best of them where one stands out, and more where others come close.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice
@@ -47,7 +48,7 @@ MADE: Final = "made"
 PRECEDED: Final = "preceded"
 """The same for what held until an event that the question names."""
 OWN: Final = "own"
-"""The same for a statement about whom the question names, if a better hit is about something of theirs."""
+"""The same for a statement about whom the question names, if a better hit is about somebody else."""
 THEN: Final = "then"
 """The same for what held at a time in the question, instead of the present."""
 STATE: Final = "state"
@@ -225,11 +226,12 @@ def _lift_own_statements(
 ) -> list[ranking.Ranked]:
     """Put statements about a person before the first one that is about somebody or something of that person.
 
-    "Where does Ana live?" puts "Ana lives in Porto" before "Ana's sister lives in Faro". Such a statement has all
-    content words of the question and begins with the person in the question.
+    "Where does Ana live?" puts "Ana lives in Porto" before "Ana's sister lives in Faro" and a turn "Tom told me he
+    lives in York". Such a statement has all content words of the question and begins with the person in the question.
     """
-    turns = _possessive_turns(snapshot, ranked) if stated else {}
-    if not turns and (len(stated) <= 1 or not any(_has_possessive(one.text) for one in stated.values())):
+    turns, reported = _turns_about_others(snapshot, ranked) if stated else ({}, {})
+    has_others = turns or reported or (len(stated) > 1 and any(_has_possessive(one.text) for one in stated.values()))
+    if not has_others:
         return ranked
     if (asked := claim_frame.question_terms(question)) is None:
         return ranked
@@ -238,6 +240,8 @@ def _lift_own_statements(
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
     told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
     theirs = {node for node, one in told.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
+    if reported and claim_frame.asks_for_home(telling):
+        theirs |= {node for node, called in reported.items() if called.isdisjoint(words)}
     mine = _split_by_owner(stated, telling) if not words.isdisjoint(("my", "our")) else None
     if mine is not None:
         said, theirs = mine
@@ -245,11 +249,7 @@ def _lift_own_statements(
     if first is None:
         return ranked
     best = ranked[first].score
-    own = {
-        node
-        for node, one in said.items()
-        if mine or (not one.owned and telling - claim_frame.stems(one.subject) <= one.content | one.light)
-    }
+    own = {node for node, one in said.items() if mine or (not one.owned and claim_frame.tells(one, telling))}
     lifted = [hit for hit in ranked[first:] if hit.passed.node in own]
     return [
         *ranked[:first],
@@ -274,11 +274,15 @@ def _split_by_owner(
     return (mine, theirs) if mine and theirs else None
 
 
-def _possessive_turns(
+def _turns_about_others(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked]
-) -> dict[int, tuple[frozenset[str], claim_frame.Frame]]:
-    """The first turns that begin with something of the speaker ("ben: My sister …"): speaker and frame by node."""
+) -> tuple[dict[int, tuple[frozenset[str], claim_frame.Frame]], dict[int, frozenset[str]]]:
+    """The first turns that begin with something of the speaker, or with where somebody lives whom they name.
+
+    By node the speaker and the frame ("ben: My sister …"), and the words of the names ("ben: Tom told me he lives …").
+    """
     found = dict[int, tuple[frozenset[str], claim_frame.Frame]]()
+    reported = dict[int, frozenset[str]]()
     for hit in ranked[:LOOKED_AT]:
         if hit.passed.seen.row.type != _TURN or (body := snapshot.body(hit.passed.seen.row)) is None:
             continue
@@ -286,7 +290,17 @@ def _possessive_turns(
         if said[:4].casefold().startswith(("my ", "our ")):
             frame = claim_frame.frame(said[:MAX_CHARACTERS])
             found |= {} if frame is None else {hit.passed.node: (claim_frame.words_of(speaker), frame)}
-    return found
+        elif (told := _HOME_OF_OTHER.match(said)) is not None:
+            reported[hit.passed.node] = claim_frame.words_of(" ".join(filter(None, told.groups())))
+    return found, reported
+
+
+_HOME_OF_OTHER: Final = re.compile(
+    r"(?!(?:I|He|She|We|They|You|It|Who|That|This)\b)([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?),? "
+    r"(?:(?:told|tells|said|says|mentioned|wrote)(?: to)?(?: me| us)?(?: that)? (?:he|she|they|([A-Z][\w'’-]+)) )?"
+    r"(?:(?:has|have|is|now|just|still|currently) )*(?:lives?|living|resides?|moved|relocated)\b"
+)
+"""What begins with the name of somebody, and says where they live, or that they said so."""
 
 
 def _has_possessive(text: str) -> bool:

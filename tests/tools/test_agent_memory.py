@@ -1903,3 +1903,24 @@ def test_a_context_marks_what_begins_after_the_past_time_in_the_question(mem: wo
     mem.add("Ana lives in Porto.", about="Ana", since="2026-02-10")
     assert mem.context("where did Ana live in 1990?").endswith("] (begins after the time in the question)")
     assert mem.context("where does Ana live?").endswith("]")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_first"),
+    [
+        ("Tom told me he lives in York.", False),
+        ("Tom lives in York.", False),
+        ("My brother told me he lives in York.", False),
+        ("I live in York.", True),
+        ("Tom told me that Ana lives in York.", True),
+        ("Well, I live in York.", True),
+    ],
+)
+def test_where_somebody_else_lives_does_not_come_before_where_one_moved_to(
+    mem: worlddb.Memory, said: str, is_first: bool
+) -> None:
+    mem.add([{"role": "user", "content": said}])
+    mem.add("Ana has moved to Porto.", about="Ana")
+    for about in (None, "Ana"):
+        first = mem.recall("where does Ana live?", about=about).hits[0]
+        assert (first.type == "Turn") == is_first, (said, first)
