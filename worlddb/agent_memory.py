@@ -402,6 +402,8 @@ class Memory:
             RefusedError: a rule of the engine forbids it; nothing was written.
         """
         self._check_present()
+        _refuse_years(since=since, until=until, expires_at=expires_at)
+        _check_statement(type, on_near)
         source = _checked_source(source)
         labels, compared = _checked_labels(labels), _checked_properties(properties)
         limits.checked_line(name, "name", limits.MAX_NAME_BYTES)
@@ -418,11 +420,9 @@ class Memory:
                 note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
             return added
-        given_besides = (about, name, until, contradicts, derived_from, replaces, idempotency_key)
-        if any(given_besides) or type != "Fact":
-            raise errors.InputError(
-                "A statement's arguments were given with messages", "Add the statement with a call of its own"
-            )
+        links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
+        besides = {"about": about, "name": name, "until": until, "idempotency_key": idempotency_key, **links}
+        _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
         messages = _messages(given)
         added = retry_while_changed(lambda: self._add_messages(messages, since, source, why, marks))
         return self._with_hidden_notes(self._with_future_notes(added, since, messages), expires_at, pinned)
@@ -465,6 +465,7 @@ class Memory:
         with a note if it has passed. An unchanged text is not written again, and a note says so.
         """
         self._check_present()
+        _refuse_years(since=since, until=until)
         given: Any = text
         if not isinstance(given, str) or limits.is_blank(given):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
@@ -591,6 +592,7 @@ class Memory:
         :meth:`forget_user` for all of the user's data.
         """
         self._check_present()
+        _refuse_years(since=since, until=until)
         seen, found = self.db.head().seq, self._find_text_memory(id)
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
@@ -612,6 +614,7 @@ class Memory:
         Entries of persons and things cannot be hidden; hide what is said of them.
         """
         self._check_present()
+        _refuse_years(expires_at=expires_at)
         self._find_text_memory(id)
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
         notes = deadline_notes(self.db.view(), done.id)
@@ -685,6 +688,7 @@ class Memory:
         """
         if valid is None and known is None:
             raise errors.InputError("The moment is missing", "Give valid, known, or both")
+        _refuse_years(valid=valid)
         then = Memory(self.db, self.user, self.agent, self.session, owns=False)
         then._valid, then._known = valid, known
         then._views()
@@ -849,7 +853,6 @@ class Memory:
         marks: Mapping[str, Any],
         idempotency_key: str | None,
     ) -> Added:
-        _check_statement(type, on_near)
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         with self.db.reading():
             ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in joined.items()}
@@ -1318,6 +1321,34 @@ def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
     count = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
     return [f"{count} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
+
+
+def _refuse_years(**times_given: object) -> None:
+    """Refuse a small number as a time: as microseconds it would be a moment of 1970.
+
+    Raises:
+        InputError: one is a year.
+    """
+    for name, value in times_given.items():
+        if type(value) is int and 1_000 <= value <= 9_999:
+            raise errors.InputError(
+                f"{name} {value} seems to be a year, and a number counts microseconds since 1970",
+                f'Give a date, such as "{value}-01-01"',
+            )
+
+
+def _refuse_with_messages(for_statements: Mapping[str, object]) -> None:
+    """Check that no argument for a statement was given with messages.
+
+    Raises:
+        InputError: one was.
+    """
+    given = [name for name, value in for_statements.items() if value]
+    if given:
+        raise errors.InputError(
+            f"Arguments for a statement were given with messages: {', '.join(given)}",
+            "Leave them out, or add the statement with a call of its own",
+        )
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
