@@ -59,6 +59,7 @@ from worlddb.memory_scopes import (
     later_view,
     named_beginning,
     notes_inside,
+    other_text_notes,
     plan_notes,
     recall_statements,
     replacement_chain,
@@ -510,7 +511,7 @@ class Memory:
         notes = (
             *done.notes,
             *named,
-            *self._other_text_notes(found.ref, text, begins, until, receipt),
+            *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *still_hidden_notes(found, now),
         )
         notes += tuple(concurrent_change_notes(self.db, seen, receipt, found.ref))
@@ -534,23 +535,6 @@ class Memory:
                         return world
                     known += [] if edge.source in known else [edge.source]
         return None
-
-    def _other_text_notes(
-        self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt
-    ) -> list[str]:
-        """Return a note if a memory corrected for some time has another text in a part of it, or later."""
-        # Later changes by others do not belong to the result of this commit.
-        then = self.db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
-        found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
-        if found is None or found.content == text or begins > receipt.ingest_time:
-            return []
-        since = times.format_time(found.valid.start)
-        if until is not None and found.valid.start >= times.parse_time(until, "until"):
-            return []
-        return [
-            f"{ref} still says {one_line(found.content)!r:.80}, which was said to hold from {since} on:"
-            " give replace_later=True if that is wrong, too"
-        ]
 
     def _revise_with_containers(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
         """Revise a memory; before its beginning it is put into the worlds that contain it from its beginning on."""

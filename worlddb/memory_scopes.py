@@ -762,6 +762,42 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
     return [f"{ref} was changed between your look at it and this: it said {said}"]
 
 
+def other_text_notes(
+    db: Database, ref: str, text: str, window: tuple[int, TimeLike | None], receipt: Receipt, remedy: str
+) -> list[str]:
+    """Return a note if a memory corrected for some time has another text in a part of it, or later."""
+    begins, until = window
+    # Later changes by others do not belong to the result of this commit.
+    then = db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
+    found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    if found is None or found.content == text or begins > receipt.ingest_time:
+        return []
+    if until is not None and found.valid.start >= parse_time(until, "until"):
+        return []
+    since = format_time(found.valid.start)
+    return [
+        f"{ref} still says {one_line(found.content)!r:.80}, which was said to hold from {since} on:"
+        f" {remedy} if that is wrong, too"
+    ]
+
+
+def with_revision_notes(
+    db: Database, receipt: Receipt, text: str | None, window: tuple[TimeLike | None, TimeLike | None], remedy: str
+) -> Receipt:
+    """Add a note to the receipt of a revision from an earlier time, if today's text is another one."""
+    begins, until = window
+    if text is None or begins is None or not receipt.events:
+        return receipt
+    span = parse_time(begins, "valid_from"), until
+    return with_sentences(receipt, other_text_notes(db, receipt.ref, text, span, receipt, remedy))
+
+
+def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:
+    """Add notes to a receipt on what is found now, after the write."""
+    notes = (*receipt.notes, *(Note("found_now", (each,)) for each in sentences))
+    return msgspec.structs.replace(receipt, notes=notes)
+
+
 def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
     """Return notes on other changes by a restatement: deadline, pin, labels, properties."""
     how: Any = {"include_expired": True, "include_deprecated": True}

@@ -149,6 +149,7 @@ NOTES = {
     "searched_by_words": "a search in the update used words only, not meaning: {}",
     "names_unknown": "{}",
     "new_target": "{}",
+    "found_now": "{}",
     "buffers_cleared": "nothing of {} was ever committed, and its working memory was removed",
     "credential_found": "it was written, and a text looks like it holds a credential: {}",
     "personal_data_found": "it was written, and a text holds personal data: {}",
@@ -157,7 +158,7 @@ NOTES = {
 }
 
 
-GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown", "new_target")
+GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown", "new_target", "found_now")
 """Notes about findings in texts and on names; they name places in the caller's input, so every caller may see them."""
 NAMING = frozenset(
     (

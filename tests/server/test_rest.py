@@ -84,6 +84,19 @@ def test_the_first_write_to_a_world_makes_it(ana: RestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_reference")
 
 
+def test_a_change_that_is_not_seen_today_says_so_and_no_world_has_a_blank_name(ana: RestClient) -> None:
+    said = {"text": "Bo lives in Lisbon.", "valid_from": "2024-01-01"}
+    ref = ana.send("POST", "/v1/worlds/bo/memories", **said)["receipt"]["refs"][0]
+    place = f"/v1/worlds/{ref}"
+    assert ana.send("PATCH", place, content="Bo lives in Porto.", valid_from="2025-01-01")["notes"] == []
+    [note] = ana.send("PATCH", place, content="Bo lives in Faro.", valid_from="2024-06-01")["notes"]
+    assert note["code"] == "found_now" and "still says 'Bo lives in Porto.'" in note["text"]
+    [hidden] = ana.send("POST", f"{place}/marks", expires_at="2020-01-01")["notes"]
+    assert "so nothing finds it" in hidden["text"]
+    refused = ana("POST", "/v1/worlds/%20/memories", json={"text": "x"})
+    assert refused.status_code == 422 and "blank" in refused.json()["detail"]
+
+
 def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(ana: RestClient) -> None:
     secret = ana.send("POST", "/v1/worlds/bo/memories", text="Bo has a rash.")["receipt"]["refs"][0]
     user = secret[:4]

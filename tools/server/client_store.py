@@ -25,6 +25,7 @@ from worlddb.memory_scopes import (
     unwritten_note,
     view_for_write,
 )
+from worlddb.plain_text import is_blank
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
@@ -332,6 +333,8 @@ class ClientStore:
 
     def create_target(self, tx: Any, view: View, name: str) -> Any:
         """Create a world in the commit of the first write to it; an MCP scope is created as by the MCP tools."""
+        if is_blank(name):
+            raise InputError(f"The name of a world is blank: {name[:80]!r}", "Give a name with a visible character")
         label = _label_of(name)
         if label is not None:
             check_scope_name(label.id, f"The {label.kind}")

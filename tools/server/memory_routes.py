@@ -27,6 +27,7 @@ from worlddb.memory_scopes import (
     TAKEN,
     EndChange,
     Link,
+    deadline_notes,
     find_earlier_start,
     find_end_change,
     find_near_at_start,
@@ -42,6 +43,7 @@ from worlddb.memory_scopes import (
     retry_while_changed,
     unwritten_links,
     view_for_write,
+    with_sentences,
     written_notes,
 )
 from worlddb.plain_text import is_blank
@@ -245,7 +247,8 @@ def mark(store: ClientStore, request: Request) -> Reply:
     with store.db.batch(idempotency_key=store.key(request.idempotency_key), **_batch_options(rests_on)) as tx:
         _write_marks(tx, ref, body)
     tx.receipt.raise_if_refused()
-    return Reply(store.receipt(tx.receipt) | {"refs": [ref]})
+    deadline = [] if body.expires_at is None else deadline_notes(store.db.view(), ref)
+    return Reply(store.receipt(with_sentences(tx.receipt, deadline)) | {"refs": [ref]})
 
 
 def _batch_options(rests_on: tuple[View, str] | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
+from worlddb.memory_scopes import with_revision_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
@@ -174,7 +175,9 @@ def revise_world(store: ClientStore, request: Request) -> Reply:
         )
 
     rests_on = precondition(store, request, view, ref)
-    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
+    receipt = store.commit_write(write, key=request.idempotency_key, rests_on=rests_on)
+    span = body.valid_from, body.valid_to
+    return receipt_reply(store, with_revision_notes(store.db, receipt, body.content, span, "give replace_later"))
 
 
 def retire_world(store: ClientStore, request: Request) -> Reply:

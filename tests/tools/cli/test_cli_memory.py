@@ -53,6 +53,17 @@ def test_what_is_tried_in_a_fork_of_a_user_is_no_memory_of_theirs(run: LocalRunn
     assert "boat" not in (tmp_path / "ana.jsonl").read_text()
 
 
+def test_a_change_that_is_not_seen_today_says_so(run: LocalRunner) -> None:
+    home = run.json("create", "Fact", "", "--content", "Ana lives in Lisbon.", "--valid-from", "2024-01-01")["ref"]
+    assert run.json("revise", home, "--content", "Ana lives in Porto.", "--valid-from", "2025-01-01")["notes"] == []
+    [note] = run.json("revise", home, "--content", "Ana lives in Faro.", "--valid-from", "2024-06-01")["notes"]
+    assert note["code"] == "found_now" and "still says 'Ana lives in Porto.'" in note["text"]
+    assert "give --replace-later" in note["text"]
+    assert "The new content is blank" in run("revise", home, "--content", " ").err
+    [hidden] = run.json("expire", home, "--expires-at", "2020-01-01")["notes"]
+    assert "so nothing finds it" in hidden["text"]
+
+
 def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: LocalRunner) -> None:
     home = run.json("remember", "Ana lives in Lisbon.", *HOME)["ref"]
     run.json("tag", home, "told")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from worlddb import Database, Receipt, View, World
+from worlddb.memory_scopes import deadline_notes, with_sentences
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_common, add_deadline, answer_receipt, parse_deadline
 
@@ -28,9 +29,13 @@ def _expire(args: Namespace, out: Output) -> int:
     if len(given) + args.never != 1:
         raise arguments.UsageError("Give exactly one deadline", "Give --expires-at, --ttl or --never")
     deadline, told = parse_deadline(args), {"why": args.why, "idempotency_key": args.idempotency_key}
-    return _write(
-        args, out, lambda db, ref: db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
-    )
+
+    def mark(db: Database, ref: str) -> Receipt:
+        receipt: Receipt = db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
+        receipt.raise_if_refused()
+        return with_sentences(receipt, deadline_notes(db.view(), ref))
+
+    return _write(args, out, mark)
 
 
 def _refresh_arguments(parser: Parser) -> None:

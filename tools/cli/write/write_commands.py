@@ -4,6 +4,8 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import Database, Receipt
+from worlddb.memory_scopes import with_revision_notes
+from worlddb.plain_text import is_blank
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _FROM_STDIN: Final = "-"
@@ -122,6 +124,9 @@ def _revise(args: Namespace, out: Output) -> int:
             "No new content, name, type or properties were given", "Give --content, --name, --type or --properties"
         )
     content = _content(args, out)
+    if content is not None and is_blank(content):
+        raise worlddb.InputError("The new content is blank", "Say what holds instead, or retire it")
+    validity = _parse_validity(args)
     with stores.open_existing(args, author=args.author) as db:
         receipt = db.revise(
             stores.resolve_to_write(db.view(), args.ref),
@@ -132,8 +137,11 @@ def _revise(args: Namespace, out: Output) -> int:
             properties=args.properties,
             why=args.why,
             idempotency_key=args.idempotency_key,
-            **_parse_validity(args),
+            **validity,
         )
+        receipt.raise_if_refused()
+        span = validity["valid_from"], validity["valid_to"]
+        receipt = with_revision_notes(db, receipt, content, span, "give --replace-later")
         return answer_receipt(args, db, out, receipt, has_text=True)
 
 
