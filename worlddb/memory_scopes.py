@@ -544,8 +544,8 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
     remaining = [each for each in near if each not in ended and not each.is_later]
-    several_subjects = "it, or what is said now, is about more than one subject"
-    other_subject = "it may be of another thing, or says more than that"
+    several_subjects = "it or the new statement is about more than one subject"
+    other_subject = "the new statement may be of another thing, or the old one says more"
     notes = [f"{each.ref} was ended: {each.reason}" for each in ended]
     notes += [
         f"{each.ref} was not ended: {several_subjects if max(subjects, len(each.about)) > 1 else other_subject}"
@@ -663,7 +663,7 @@ def left_out_notes(found: World, valid_from: int | None) -> list[str]:
     if valid_from is not None and valid_from > found.valid.start:
         notes.append(f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already")
     elif valid_from is not None and valid_from < found.valid.start:
-        notes.append(f"{found.ref} holds from {format_time(valid_from)} on now, and from {since} on as it did")
+        notes.append(f"{found.ref} holds from {format_time(valid_from)} on now, not only from {since} on")
     return notes
 
 
@@ -819,13 +819,14 @@ def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
     """Return a note if the deadline of a memory changed; a passed one has a note already."""
     if before.expires_at == after.expires_at or (after.expires_at is not None and after.expires_at <= now):
         return []
-    was = "at no time" if before.expires_at is None else f"from {format_time(before.expires_at)} on"
+    was = "" if before.expires_at is None else f"from {format_time(before.expires_at)} on"
     if after.expires_at is None:
         return [f"{after.ref} was to be hidden {was}, and is not any more: that deadline was lifted"]
     at = format_time(after.expires_at)
     if after.pinned:
         return [f"{after.ref} has the deadline {at} now, which hides nothing while it is pinned"]
-    return [f"{after.ref} is hidden from {at} on now, and was to be {was}: lift the deadline if that is not meant"]
+    before_that = "had no deadline" if before.expires_at is None else f"was to be hidden {was}"
+    return [f"{after.ref} will be hidden from {at} on, and {before_that}: lift the deadline if that is not meant"]
 
 
 def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
@@ -864,9 +865,9 @@ def future_start_notes(begins: Iterable[int | None], now: int) -> list[str]:
     since = format_time(min(later))
     if len(later) == 1:
         what = "It holds" if len(times) == 1 else f"1 of {len(times)} messages holds"
-        return [f"{what} from {since} on, and is found before only by what asks for that time"]
+        return [f"{what} from {since} on; until then only a question about that time finds it"]
     what = f"{len(later)} of {len(times)} messages hold from {since} on, or later"
-    return [f"{what}, and are found before only by what asks for that time"]
+    return [f"{what}; until then only a question about that time finds them"]
 
 
 def still_hidden_notes(found: World, valid: int) -> list[str]:
@@ -876,7 +877,10 @@ def still_hidden_notes(found: World, valid: int) -> list[str]:
     if found.pinned or found.expires_at is None or found.expires_at > valid:
         return []
     since = format_time(found.expires_at)
-    return [f"{found.ref} is hidden since {since}, what it says now too: lift the deadline to have it found"]
+    return [
+        f"{found.ref} has been hidden since {since}, with its new text too: lift the deadline (unexpire) to have"
+        " it found"
+    ]
 
 
 def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[str]:
@@ -884,7 +888,10 @@ def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[s
     at = None if expires_at is None else parse_time(expires_at, "expires_at")
     if at is None or at > written_at:
         return []
-    return [f"It is hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
+    return [
+        f"It has been hidden since {format_time(at)}, so nothing finds it: lift the deadline (unexpire) if that is"
+        " not meant"
+    ]
 
 
 def dropped_deadline_note(ref: str) -> str:

@@ -1098,7 +1098,7 @@ def _clamp_likeness(value: float) -> float:
 
 
 def _comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
-    since = f'; the later one says "{later.change}"' if later.change and relation == "replacement" else ""
+    since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
     return ClaimComparison(_clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
 
 

@@ -185,7 +185,7 @@ class Loss(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         until = "" if self.valid_to == times.FOREVER else f" to {times.format_time(self.valid_to)}"
         what = "edge" if self.version is None else f"version {self.version} of"
-        return f"{what} {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' on'}"
+        return f"{what} {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' and all later time'}"
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

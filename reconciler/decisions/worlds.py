@@ -172,7 +172,7 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
     if hole is not None and hole.last:
         ctx.refuse(
             "ended",
-            f"{ids.short(row.lineage)} has ended at {times.format_time(hole.span.start)}, and the revision would begin"
+            f"{ids.short(row.lineage)} ended at {times.format_time(hole.span.start)}, and the revision would begin"
             f" at {times.format_time(window.start)}",
             "Reassert it if it holds again, or give a valid_from before its end",
         )

@@ -290,7 +290,7 @@ def repeated_receipt(
         ):
             return not_compared(receipt, [*erased_subjects, *retried.uncompared])
     raise errors.IdempotencyConflict(
-        f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
+        f"A command of another kind or with other values was committed under the idempotency key {key[:80]!r} at {seq}",
         "Use a new key for a new command",
         seq=seq,
     )

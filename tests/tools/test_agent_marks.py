@@ -147,9 +147,9 @@ def test_what_a_deadline_has_hidden_is_not_rewritten_in_silence(db: Database, me
     assert mem.correct(old, "The gate code is 4712.").notes == ()
     clock.advance(HOUR)
     told = mem.correct(old, "The gate code is 4713.").notes
-    assert contents(mem.recall("gate")) == [] and any("is hidden since 2025-06-01T12:01" in note for note in told)
+    assert contents(mem.recall("gate")) == [] and any("has been hidden since 2025-06-01T12:01" in note for note in told)
     span: dict[str, Any] = {"replaces": old.id, "since": "2025-05-01", "until": "2025-06-01"}
-    assert any("is hidden since" in note for note in remember(db, "The gate code is 1.", **span)["notes"])
+    assert any("has been hidden since" in note for note in remember(db, "The gate code is 1.", **span)["notes"])
     session, call = Session(db), Call("test", "memory_amend")
     done = write_tools.amend(session, tool_arguments.Amend(id=old.id, text="The gate code is 4714."), call)
     assert contents(mem.recall("gate")) == ["The gate code is 4714."]
@@ -159,14 +159,18 @@ def test_what_a_deadline_has_hidden_is_not_rewritten_in_silence(db: Database, me
     write_tools.mark(session, tool_arguments.MarkMemory(id=done.id or "", expires_at="2025-06-01T12:30:00Z"), call)
     clock.advance(HOUR)
     amended = tool_arguments.Amend(id=done.id or "", text="It is 5.", valid_from="2025-05-02", valid_to="2025-05-03")
-    assert any("is hidden since" in note for note in write_tools.amend(session, amended, call).notes)
+    assert any("has been hidden since" in note for note in write_tools.amend(session, amended, call).notes)
 
 
 def test_what_is_hidden_from_its_first_moment_says_so(mem: worlddb.Memory) -> None:
     (note,) = mem.add("Ana has a dog.", expires_at="2020-01-01").notes[1:]
-    assert note.startswith("It is hidden since 2020-01-01") and not contents(mem.recall("dog"))
+    assert note.startswith("It has been hidden since 2020-01-01") and not contents(mem.recall("dog"))
     assert mem.add("Ana has a cat.", expires_at="2020-01-01", pinned=True).notes == ()
-    assert mem.add([{"role": "user", "content": "hello"}], expires_at="2020-01-01").notes[0].startswith("It is hidden")
+    assert (
+        mem.add([{"role": "user", "content": "hello"}], expires_at="2020-01-01")
+        .notes[0]
+        .startswith("It has been hidden")
+    )
     told = remember(mem.db, "Ana has a hen.", expires_at="2020-01-01")
     assert "hidden since 2020" in str(told["notes"]) and "notes" not in remember(mem.db, "Ana has an owl.")
 
@@ -220,7 +224,7 @@ def test_every_surface_says_what_saying_again_wrote_besides(mem: Memory, db: Dat
             again = call_write(db, text, about=["Bo"], expires_at=day, labels=["pet"])["notes"]
         found = db.view().get(told.id)
         assert found is not None and found.expires_at is not None
-        hidden = f"is hidden from {worlddb.format_time(found.expires_at)} on now, and was to be at no time"
+        hidden = f"will be hidden from {worlddb.format_time(found.expires_at)} on, and had no deadline"
         assert f"{told.id} {hidden}: lift the deadline if that is not meant" in again
     assert f"{told.id} has new labels: pet" in again
     lifted = call_write(db, text, about=["Bo"], properties={"n": 1})
@@ -252,7 +256,7 @@ def test_the_command_line_says_that_saying_again_hides(tmp_path: Path, capsys: p
     said = ["--store", str(tmp_path / "s"), "remember", "Bo is a cat.", "--user", "ana"]
     assert main(said) == 0
     assert main([*said, "--ttl", "3600"]) == 0
-    assert "and was to be at no time: lift the deadline" in capsys.readouterr().out
+    assert "and had no deadline: lift the deadline" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\u200b\u200d", "\u2060", "\u00ad", "\u3164", " \u2800\ufe0f", "\x01"])
@@ -276,14 +280,14 @@ def test_messages_of_a_later_time_are_said_to_be(mem: Memory, db: Database) -> N
     one = {"role": "user", "content": "zqone", "timestamp": "2026-01-01T00:00:00Z"}
     two = one | {"content": "zqtwo", "timestamp": "2026-02-01T00:00:00Z"}
     since = "2026-01-01T00:00:00Z on"
-    assert mem.add(one).notes[-1] == f"It holds from {since}, and is found before only by what asks for that time"
+    assert mem.add(one).notes[-1] == f"It holds from {since}; until then only a question about that time finds it"
     assert (
         mem.add([now, two]).notes[-1]
-        == f"1 of 2 messages holds from {two['timestamp']} on, and is found before only by what asks for that time"
+        == f"1 of 2 messages holds from {two['timestamp']} on; until then only a question about that time finds it"
     )
     system = {"role": "system", "content": "Be brief."}
     told = mem.add([system, one, two]).notes[-1]
-    assert told == f"2 of 2 messages hold from {since}, or later, and are found before only by what asks for that time"
+    assert told == f"2 of 2 messages hold from {since}, or later; until then only a question about that time finds them"
     assert mem.add({"role": "user", "content": "zqthree"}, since="2026-03-01").notes
     assert contents(mem.recall("zqone zqtwo zqnow zqthree").hits) == ["ana: zqnow"]
 

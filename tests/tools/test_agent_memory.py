@@ -1482,9 +1482,9 @@ def test_a_known_text_is_not_written_again(mem: worlddb.Memory) -> None:
 def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: worlddb.Memory) -> None:
     car = mem.add("Ana's car is blue.", about="Ana", since="2025-01-01")
     assert mem.add("Ana will live in Faro.", since="2190-01-01").notes == (
-        "It holds from 2190-01-01T00:00:00Z on, and is found before only by what asks for that time",
+        "It holds from 2190-01-01T00:00:00Z on; until then only a question about that time finds it",
     )
-    assert "found before only" in mem.correct(car, "Ana's car is green.", since="2191-01-01").notes[0]
+    assert "until then only a question" in mem.correct(car, "Ana's car is green.", since="2191-01-01").notes[0]
     (scope,) = mem.db.view().find(name="user:ana")
     moved = mem.db.create("Fact", "", content="Ana's car is old.", valid_from="2024-06-01")
     mem.db.link(scope, "contains", moved, valid_from="2025-01-01")

@@ -98,7 +98,7 @@ def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]
 def test_a_plan_is_told_to_be_one_and_is_recognised_when_it_is_said_again(house: House, door: str) -> None:
     """Only the library saw plans; elsewhere each time that one was said it was a new memory."""
     plan = f"Ana moves to Porto on 1 October ({door})."
-    note = "It holds from 2126-10-01T00:00:00Z on, and is found before only by what asks for that time"
+    note = "It holds from 2126-10-01T00:00:00Z on; until then only a question about that time finds it"
     first = house.say(door, plan, "2126-10-01")
     assert (first.again, first.notes) == (False, [note])
     second = house.say(door, plan, "2126-10-01")
@@ -131,7 +131,7 @@ def test_marks_of_a_repeated_plan_are_reported(house: House) -> None:
         given: dict[str, Any] = {"text": "Ana flies to Rome.", "user_id": "ana", "about": ["Ana"]}
         told = call(Session(house.db), "memory_write", valid_from="2126-10-01", labels=labels, **given)
         assert note is None or any(note in each for each in told["notes"])
-    assert "found before only" in json.dumps(told["notes"])
+    assert "until then only a question" in json.dumps(told["notes"])
 
 
 @pytest.mark.parametrize("how", ["superseded", "corrected"])

@@ -104,7 +104,7 @@ def format_of(path: Path, name: str = AUTO) -> Format:
         raise input_files.malformed_error(input_files.Place(path), "it is empty", "Leave it out")
     problem = f"it has none of the known formats; it contains {_describe_content(head, is_whole)}"
     raise input_files.malformed_error(
-        input_files.Place(path), problem, f"Known formats are {_listed()}; give its format if it has one of them"
+        input_files.Place(path), problem, f"Known formats are {_listed()}; if it has one of them, name it with --format"
     )
 
 

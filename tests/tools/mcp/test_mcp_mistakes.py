@@ -245,7 +245,7 @@ def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
     desk = Session(db)
     coming = call(desk, "memory_write", text="The fair opens.", user_id="ada", valid_from="2999-01-01")
     assert coming["notes"] == [
-        "It holds from 2999-01-01T00:00:00Z on, and is found before only by what asks for that time"
+        "It holds from 2999-01-01T00:00:00Z on; until then only a question about that time finds it"
     ]
     assert call(desk, "memory_recall", query="fair")["memories"] == []
     assert texts(call(desk, "memory_as_of", query="fair", valid="2999-01-02")) == ["The fair opens."]

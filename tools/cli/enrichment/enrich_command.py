@@ -68,7 +68,7 @@ def _enrich(args: Namespace, out: Output) -> int:
             what = "would be enriched" if done.dry_run else "enriched"
             page.line(f"{wire.counted(len(done.segments), 'text')} {what}")
             if done.unsaid:
-                page.line((f"{done.unsaid:,} are clear by themselves", "dim"))
+                page.line((f"{wire.counted(done.unsaid, 'text')} clear without enrichment", "dim"))
 
         left = partial(wire.counted, what="text")
         return stores.report_run(db, out, done, enricher, write, failed="was not", counted=left)

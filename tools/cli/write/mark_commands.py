@@ -62,7 +62,8 @@ def _sweep(args: Namespace, out: Output) -> int:
             receipt.raise_if_refused()
 
         def write(page: Page) -> None:
-            page.line(f"{wire.counted(len(over), 'world')} retired after their deadline")
+            whose = "its deadline" if len(over) == 1 else "their deadlines"
+            page.line(f"{wire.counted(len(over), 'world')} retired after {whose}")
 
         out.answer({"swept": [world.ref for world in over], "seq": db.head().seq}, write)
     return DONE
