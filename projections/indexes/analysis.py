@@ -777,6 +777,239 @@ def query_stems(text: str) -> frozenset[str]:
     return frozenset(term.text for term in query_terms(text) if term.field == STEM and not term.instead)
 
 
+# -- what tells two texts in nearly the same words apart
+
+
+def say_otherwise(one: str, other: str) -> bool:
+    """True if two texts in nearly the same words may say different things: then neither repeats the other.
+
+    They differ in a letter ("vitamin C", "vitamin D"), a sign, a unit or a word such as "less", in voice or tense, or
+    in who does what to whom. It is a list of signs, by English words: false means that none of them was found.
+    """
+    before, after = (_Wording(_SHORT_FORM.sub("", text.lower())) for text in (one, other))
+    return (
+        before.letters != after.letters
+        or before.units_differ(after)
+        or before.markers() != after.markers()
+        or before.is_opposed(after)
+        or before.differs_in_tense(after)
+        or before.differs_in_voice(after)
+        or before.roles_differ(after)
+    )
+
+
+class _Wording:
+    """The words of a text in their order, and what of it is told by single characters."""
+
+    def __init__(self, text: str) -> None:
+        self.words: list[str] = _WORDING.findall(text)
+        self.known = frozenset(self.words)
+        self.letters = sorted(each.strip() for found in _LETTERS.finditer(text) for each in found.groups() if each)
+        # Of a number with its unit: the currency before it, and the word behind.
+        self.units = {
+            (found["number"], unit)
+            for found in _MEASURED.finditer(text)
+            for unit in (_unit_of(found["sign"] or ""), _unit_of(found["unit"] or ""))
+            if unit
+        }
+
+    def units_differ(self, other: _Wording) -> bool:
+        """True if one number has one unit here, and another there."""
+        mine, theirs = self.units - other.units, other.units - self.units
+        return any(number == same for number, _ in mine for same, _ in theirs)
+
+    def markers(self) -> list[str]:
+        return sorted(word for word in self.words if word in _MARKERS)
+
+    def is_opposed(self, other: _Wording) -> bool:
+        mine, theirs = self.known - other.known, other.known - self.known
+        for sides in _OPPOSITES:
+            told, heard = ([side for side in sides if side & said] for said in (mine, theirs))
+            if any(side != against for side in told for against in heard):
+                return True
+        return False
+
+    def differs_in_tense(self, other: _Wording) -> bool:
+        """True if one tells of the past what the other tells of now: has and had, works and worked."""
+        for now, then in ((self.known, other.known), (other.known, self.known)):
+            if not _HAS.isdisjoint(now) and "had" in then and "had" not in now and _HAS.isdisjoint(then):
+                return True
+            is_past = not _WAS.isdisjoint(then) and _BE.isdisjoint(then)
+            if is_past and not _BE.isdisjoint(now) and _WAS.isdisjoint(now):
+                # "Is written" says of now what "was written" says.
+                return not (self if then is self.known else other).passives()
+        past, present = self._pasts(), other._pasts()
+        return bool(
+            (past.keys() & (other._stems() - present.keys())) or (present.keys() & (self._stems() - past.keys()))
+        )
+
+    def _pasts(self) -> dict[str, str]:
+        places = enumerate(self.words)
+        return {
+            stem: word
+            for at, word in places
+            if word.endswith("ed") and not _AUXILIARY & set(self.words[max(at - 2, 0) : at])
+            for stem in analyze(word).stems
+        }
+
+    def _stems(self) -> frozenset[str]:
+        """The stems of the words that may be verbs of the present or the future."""
+        return frozenset(stem for word in self.words if not word.endswith("ed") for stem in analyze(word).stems)
+
+    def passives(self) -> set[tuple[str, str]]:
+        """What is done, each with the word for whom it is done to."""
+        found = set()
+        for at in range(1, len(self.words) - 1):
+            if self.words[at] in _WAS | _BE:
+                done = self.words[at + 2] if self.words[at + 1] in _PASSING and at + 2 < len(self.words) else ""
+                for word in (self.words[at + 1], done):
+                    if word.endswith("ed") or word in _DONE:
+                        found.add((self.words[at - 1], word))
+        return found
+
+    def differs_in_voice(self, other: _Wording) -> bool:
+        """True if one says of somebody that they did what was done to them by the other."""
+        for passive, active in ((self, other), (other, self)):
+            acts = set(pairwise(active.words))
+            for whom, done in passive.passives() - active.passives():
+                if any(who == whom and (did == done or did[:4] == done[:4] != "") for who, did in acts):
+                    return True
+        return False
+
+    def roles_differ(self, other: _Wording) -> bool:
+        """True if two words have changed places around another one, or stand behind "from" here and "to" there."""
+        mine, theirs = self._roles(), other._roles()
+        if any(mine[word] != theirs[word] for word in mine.keys() & theirs.keys()):
+            return True
+        one, two = self.words[:_MOST_ORDERED], other.words[:_MOST_ORDERED]
+        if one == two or not _EITHER_WAY.isdisjoint(self.known | other.known):
+            return False
+        common = [word for word in dict.fromkeys(one) if word in other.known and word not in STOP_WORDS]
+        place = {word: at for at, word in reversed(list(enumerate(two)))}
+        kept = _common_length(one, two)
+        if kept + 2 > min(len(one), len(two)):
+            return False
+        for at, first in enumerate(common):
+            for second in common[at + 1 :]:
+                if place.get(first, 0) <= place.get(second, 0) or _are_listed(one, first, second):
+                    continue
+                swapped = [second if word == first else first if word == second else word for word in one]
+                if _common_length(swapped, two) >= kept + 2:
+                    return True
+        return False
+
+    def _roles(self) -> dict[str, str]:
+        """The words right behind a preposition that gives them a role, articles aside, each with it."""
+        found: dict[str, str] = {}
+        role = ""
+        for word in self.words:
+            if word in _ROLES:
+                role = word
+            elif role and word not in _ARTICLES:
+                found[word], role = role, ""
+        return found
+
+
+def _are_listed(words: Sequence[str], first: str, second: str) -> bool:
+    """True if only "and" or "or" is between two words: their order says nothing."""
+    between = words[words.index(first) + 1 : words.index(second)]
+    return bool(_LISTING.intersection(between)) and len(between) <= 2
+
+
+def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the longest sequence of words that both have in order."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        before = 0
+        for at, each in enumerate(other, 1):
+            before, row[at] = row[at], before + 1 if word == each else max(row[at], row[at - 1])
+    return row[-1]
+
+
+def _unit_of(word: str) -> str:
+    return next((unit for unit, words in _UNITS.items() if word in words), "")
+
+
+_SHORT_FORM: Final = re.compile(r"n?['’](?:s|m|re|ve|ll|d|t)\b")
+_WORDING: Final = re.compile(r"[^\W\d_]\+\+|[^\W\d_]#|\d+(?:[.,:]\d+)*|[^\W\d_]+")
+_KINDS: Final = (
+    "team|group|block|type|class|vitamin|hepatitis|section|gate|terminal|hall|wing|row|seat|building|grade|version|option"
+    "|platform|zone|unit|series|appendix|exhibit|level|product|candidate|influenza"
+)
+_LETTERS: Final = re.compile(
+    rf"(?<=\d)([^\W\d_])(?![^\W_])|(?<![^\W_])([^\W\d_])(?=\d)|(?<![^\W_])(?:(?:{_KINDS}) ([ai]))(?![^\W_])"
+    r"|(?<![^\W_'’.])([^\W\d_][+-](?![\w+])|(?![ai]\b)[^\W\d_](?:\+\+|#)?|c\+\+|a(?=[^\w\s]|\s*$))(?![^\W_])"
+    r"|(?:(?<=\s)|^)([-−–])(?=[$€£]?\d)|\b(m)inus (?=\d)"
+)
+"""Letters by themselves or at a number, "C++", and the signs of numbers; "a" and "I" are words but for "team A"."""
+_MEASURED: Final = re.compile(
+    r"(?P<sign>[$€£¥]|\b(?:usd|eur|gbp|chf) )?(?P<number>\d+(?:[.,:]\d+)*) ?(?:degrees? )?(?P<unit>[^\W\d_]+|[$€£¥%])?"
+)
+_UNITS: Final = {
+    words.split()[0]: frozenset(words.split())
+    for words in (
+        "$ usd dollar dollars bucks", "€ eur euro euros", "£ gbp pound pounds quid", "¥ yen jpy", "chf franc francs",
+        "k thousand", "million mn mio", "billion bn", "% percent", "celsius", "fahrenheit", "kelvin",
+        "km kilometre kilometres kilometer kilometers", "mile miles mi", "metre metres meter meters",
+        "cm centimetre centimetres centimeter centimeters", "mm millimetre millimetres millimeter millimeters",
+        "inch inches", "foot feet ft", "kg kilo kilos kilogram kilograms", "gram grams", "mg milligram milligrams",
+        "lb lbs", "stone stones", "ounce ounces oz", "litre litres liter liters", "ml millilitre millilitres",
+        "second seconds", "minute minutes min mins", "hour hours hrs", "day days", "week weeks", "month months",
+        "year years", "am", "pm", "kb", "mb", "gb", "tb", "kw", "kwh", "mw", "mhz", "ghz",
+    )
+}  # fmt: skip
+_MARKERS: Final = _listed(
+    "more less fewer over under above below before after without former formerly ex almost nearly except unless"
+    " until least most may might should must would could hardly barely rarely seldom minus plus"
+)
+"""Words that change what the others say, wherever they are."""
+_OPPOSITES: Final = tuple(
+    tuple(frozenset(words.split()) for words in each.split("/"))
+    for each in (
+        "in/out", "on/off", "up/down", "left/right", "first/second/third/fourth/fifth", "first/last", "inside/outside",
+        "always/never/sometimes", "all/some/none", "from/to", "open opens opened/close closes closed",
+        "buy buys bought/sell sells sold", "lend lends lent/borrow borrows borrowed", "win wins won/lose loses lost",
+        "love loves like likes/hate hates dislike dislikes", "older oldest/younger youngest", "old/new", "old/young",
+        "long/short", "big large/small", "high/low", "good/bad", "strong/weak", "rich/poor", "full/empty", "light/dark",
+        "wet/dry", "fast/slow", "cheap/expensive", "thick/thin", "easy/hard difficult", "clean/dirty", "public/private",
+        "indoor/outdoor", "male/female", "warm hot/cold cool", "married/unmarried", "legal/illegal",
+        "taller/shorter", "longer/shorter", "bigger larger/smaller", "faster/slower", "cheaper/dearer pricier",
+        "better/worse", "best/worst", "higher/lower", "hotter warmer/colder cooler", "earlier/later", "early/late",
+        "allowed/forbidden banned", "accepted/rejected refused declined", "increased rose/decreased fell",
+        "start starts started begin begins began/stop stops stopped end ends ended quit quits", "passed/failed",
+        "north/south/east/west", "northern/southern/eastern/western", "give gives gave/take takes took get gets got",
+        "arrive arrives arrived/leave leaves left", "day/night", "morning/afternoon/evening",
+        "his/her", "he/she", "mother/father", "son/daughter", "husband/wife", "teaches taught/learns learnt learned",
+        "maximum/minimum", "single/married/divorced", "alive/dead", "true/false", "safe/unsafe dangerous",
+        "hired/fired",
+        "pay pays paid/earn earns earned", "send sends sent/receive receives received",
+        "hundred/thousand/million/billion",
+    )
+)  # fmt: skip
+"""Words of which one text has one and the other text another that is not beside it, so that they say the opposite."""
+_HAS: Final = frozenset({"has", "have", "owns"})
+_BE: Final = frozenset({"is", "are", "am"})
+_WAS: Final = frozenset({"was", "were"})
+_AUXILIARY: Final = _HAS | _BE | _WAS | {"be", "been", "being", "had", "get", "gets", "got"}
+_PASSING: Final = _listed("recently just already also still once often not never currently now soon")
+_DONE: Final = _listed(
+    "taken given sent paid sold bought taught told made seen beaten bitten chosen known written left lost won"
+    " built caught held shown thrown stolen driven hit hurt cut shot struck found fed led met lent brought fought"
+    " born"
+)
+_ROLES: Final = _listed("from to by than into onto toward towards against")
+_ARTICLES: Final = _listed("the a an his her their my our your its")
+_LISTING: Final = frozenset({"and", "or"})
+_EITHER_WAY: Final = _listed(
+    "married spouse spouses brother brothers sister sisters sibling siblings twin twins cousin cousins friend"
+    " friends neighbour neighbours neighbor neighbors colleague colleagues roommate roommates flatmate flatmates"
+    " partner partners met equals same"
+)
+"""What one is to the other the other is to the one."""
+_MOST_ORDERED: Final = 48
+"""Of so many words the order is compared."""
+
+
 def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
     _STEMS.clear()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
-from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
 from worlddb.query.claims import claim_frame as frames
 from worlddb.query.claims.claim_frame import Frame
 
@@ -944,6 +944,9 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return _comparison(0.3 + 0.4 * overlap, later, "they may be about different ones", "compatible")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
+        if say_otherwise(earlier.key, later.key) or (differ and len(earlier.content | later.content) >= _MANY_WORDS):
+            said = "nearly the same words, and what tells them apart"
+            return _comparison(0.3 + 0.4 * overlap, later, said, "compatible")
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
     if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
         return _comparison(0.3 + 0.4 * overlap, later, "they are about different times", "compatible")

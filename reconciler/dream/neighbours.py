@@ -8,6 +8,7 @@ neighbours. The sweep of a consolidation finds near-duplicates here too.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
@@ -39,6 +40,8 @@ _WORTH_A_LOOK: Final = 0.6
 """The share of words in common from which two texts are compared for the sweep."""
 _NEAR_IN_MEANING: Final = 0.8
 """The cosine from which they are."""
+_NEARLY_THE_SAME_WORDS: Final = 0.5
+"""The share of words in common from which a single word tells two texts apart."""
 _ROWS_AT_ONCE: Final = 512
 _COMPETING: Final = ("replacement", "contradiction")
 CONTRADICTS: Final = "contradicts"
@@ -139,7 +142,9 @@ class MemoryNeighbourhood:
         if TURN in (own.body.type, other.body.type):
             return ""
         one, two = own.body.content, other.body.content
-        if not differ(one, two) and (share >= ALIKE or one.casefold().split() == two.casefold().split()):
+        if one.casefold().split() == two.casefold().split():
+            return "same"
+        if share >= ALIKE and not differ(one, two) and not say_otherwise(one, two):
             return "same"
         if own.seen.validity.start <= other.seen.validity.start:
             return self._relate(one, two) or ""
@@ -272,9 +277,14 @@ class MemoryNeighbourhood:
         if one.casefold().split() == two.casefold().split():
             return True
         said = self._relate(one, two)
+        if said == "same":
+            return True
+        words, others = (self._words(at, shown) for at, shown in ((node, own), (earlier, other)))
+        if len(words & others) >= _NEARLY_THE_SAME_WORDS * len(words | others) and say_otherwise(one, two):
+            return False
         if lane == "words" and near >= ALIKE:
             return said not in _COMPETING
-        return said == "same" or (not said and lane == "meaning" and near >= MEANT)
+        return not said and lane == "meaning" and near >= MEANT
 
     def _are_about_others(self, one: int, other: int) -> bool:
         """True if two memories contradict each other, or refer to different worlds."""
@@ -341,6 +351,20 @@ def differ(one: str, other: str) -> bool:
     return _numbers_and_denials(one) != _numbers_and_denials(other) or bool(
         _names_not_shared(one, other) and _names_not_shared(other, one)
     )
+
+
+def say_otherwise(one: str, other: str) -> bool:
+    """True if two texts in nearly the same words may say different things, or each has a word of its own that counts.
+
+    Words that only stress what is said do not count.
+    """
+    said, heard = _words(one) - _stressing(), _words(other) - _stressing()
+    return bool(said - heard and heard - said) or analysis.say_otherwise(one, other)
+
+
+@cache
+def _stressing() -> frozenset[str]:
+    return _words("really apparently actually again also very quite just still simply clearly certainly indeed truly")
 
 
 def _names_not_shared(one: str, other: str) -> set[str]:

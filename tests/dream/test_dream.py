@@ -593,3 +593,22 @@ def test_what_is_tried_in_a_fork_is_not_judged_and_puts_nothing_out_of_sight(db:
     assert [hit.ref for hit in db.view().recall("where does Ana live?", k=1)] == [home]
     db.retire(home)
     assert db.dream().deprecated == () and db.view().get(fork) is not None
+
+
+LONG = "In May Ana told the club by the river that {} the course with the grey boats and the two teachers from Graz."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ivo owes Eva 50 euros.", "Eva owes Ivo 50 euros."),
+        (LONG.format("Ivo paid Eva for"), LONG.format("Eva paid Ivo for")),
+        (LONG.format("she won"), LONG.format("she left")),
+        (LONG.format("team A likes"), LONG.format("team B likes")),
+    ],
+)
+def test_what_says_the_opposite_in_the_same_words_is_kept_and_not_proposed(db: Database, one: str, other: str) -> None:
+    refs = facts(db, one, other)
+    assert db.consolidate(min_age=0).proposals == () and db.dream(max_deprecation_ratio=0.9).deprecated == ()
+    again = facts(db, other)
+    assert set(db.dream(max_deprecation_ratio=0.9).deprecated) <= {refs[1], *again}
