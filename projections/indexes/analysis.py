@@ -933,8 +933,8 @@ def _unit_of(word: str) -> str:
 _SHORT_FORM: Final = re.compile(r"n?['’](?:s|m|re|ve|ll|d|t)\b")
 _WORDING: Final = re.compile(r"[^\W\d_]\+\+|[^\W\d_]#|\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _KINDS: Final = (
-    "team|group|block|type|class|vitamin|hepatitis|section|gate|terminal|hall|wing|row|seat|building|grade|version|option"
-    "|platform|zone|unit|series|appendix|exhibit|level|product|candidate|influenza"
+    "team|group|block|type|class|vitamin|hepatitis|section|gate|terminal|hall|wing|row|seat|building|grade|version"
+    "|option|platform|zone|unit|series|appendix|exhibit|level|product|candidate|influenza"
 )
 _LETTERS: Final = re.compile(
     rf"(?<=\d)([^\W\d_])(?![^\W_])|(?<![^\W_])([^\W\d_])(?=\d)|(?<![^\W_])(?:(?:{_KINDS}) ([ai]))(?![^\W_])"
