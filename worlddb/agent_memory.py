@@ -48,6 +48,7 @@ from worlddb.memory_scopes import (
     find_end_change,
     find_near_at_start,
     find_repeats_at_start,
+    find_restated,
     find_successor,
     folded,
     future_start_notes,
@@ -850,15 +851,15 @@ class Memory:
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
         known = {ref for refs in ends.values() for ref in refs}
-        repeated = None if known else next((each.ref for each in near if each.is_repeated), None)
-        said = None if repeated is None else seeing[repeated].get(repeated, include_expired=True)
-        if said is not None and (said.type, said.name) == (type, name):
+        repeated = [each.ref for each in near if each.is_repeated and not known]
+        said = find_restated((seeing[ref].get(ref, include_expired=True) for ref in repeated), type, name)
+        if said is not None:
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
             whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # Shows edges between the user's worlds.
             links = unwritten_links(whole, said.ref, (link for link in asked if link[0]))
-            done = self._restate(look, keyed, said, links, (begins, until), self._source(source), why, marks)
-            return msgspec.structs.replace(done, near=tuple(others))
+            how = self._source(source), why, marks, type, key, mentioned
+            return self._restate(look, keyed, said, links, (begins, until), how, near)
         near += self._find_replaced(views, nearby, begins, on_near, near)
         for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in known):
             if kind:
@@ -912,20 +913,28 @@ class Memory:
         said: records.World,
         links: Iterable[Link],
         window: tuple[int | None, times.TimeLike | None],
-        source: dict[str, Any],
-        why: str,
-        marks: Mapping[str, Any],
+        how: tuple[dict[str, Any], str, Mapping[str, Any], str, Any, Iterable[str]],
+        near: Iterable[near_claims.Near],
     ) -> Added:
-        """Record that a memory was stated again, and link it to near ones on request."""
+        """Record that a memory was stated again, and link it to near ones on request.
+
+        ``how`` are the statement's source, reason, marks and type, the key of the user's world, and names for a memory
+        that is about nobody yet.
+        """
         (begins, until), end = window, find_end_change(look, said, *window)
-        with self.db.batch(**keyed) as tx:
-            restate_memory(tx, said, source, why, **marks, earlier=find_earlier_start(look, said, begins), end=end)
+        (source, why, marks, type, key, names), earlier = how, find_earlier_start(look, said, begins)
+        names = () if any(each.about for each in near if each.ref == said.ref) else names
+        with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
+            home = None if self._label is None or not names else self._scopes.write_scope(tx, cast(ScopeKey, key))
+            about = [self._entry(tx, key, home, name) for name in names]
+            restate_memory(tx, said, source, why, **marks, earlier=earlier, end=end, about=about)
             for kind, ref, reason in links:
                 tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
         done = self._result(tx.receipt, [said.ref])
-        how: dict[str, Any] = {"pinned": marks["pinned"], "until": until, "end": end}
-        notes = restatement_notes(self.db, tx.receipt, said, begins, marks["expires_at"], **how)
-        return msgspec.structs.replace(done, repeated=1, notes=(*done.notes, *notes))
+        changed: dict[str, Any] = {"type": type, "pinned": marks["pinned"], "until": until, "end": end}
+        notes = restatement_notes(self.db, tx.receipt, said, begins, marks["expires_at"], **changed)
+        others = tuple(each for each in near if each.ref != said.ref)
+        return msgspec.structs.replace(done, repeated=1, near=others, notes=(*done.notes, *notes))
 
     def _find_near(
         self, views: Sequence[View], nearby: _Nearby, begins: int | None, until: times.TimeLike | None

@@ -29,6 +29,8 @@ composed: Final = canonical.compose_name
 """A name with each accent composed with its letter, as names are compared."""
 _EXTRA_HITS: Final = 8
 """Hits to ask for beyond twice as many, if some hits only have a name."""
+DEFAULT_TYPE: Final = "Fact"
+"""The type of a statement for which none was given."""
 ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
@@ -634,6 +636,7 @@ def restatement_notes(
     begins: int | None,
     expires_at: TimeLike | None,
     *,
+    type: str = DEFAULT_TYPE,
     pinned: bool = False,
     until: TimeLike | None = None,
     end: EndChange | None = None,
@@ -644,6 +647,8 @@ def restatement_notes(
     """
     now = receipt.ingest_time
     changed = [*restatement_changes(db, receipt, said.ref), *left_out_notes(said, begins)]
+    if type not in (said.type, DEFAULT_TYPE):
+        changed.append(f"The type {one_line(type)} was left out: {said.ref} has the type {one_line(said.type)}")
     if end is not None and end.after == end.before:
         changed.append(f"{said.ref} was ended at {format_time(end.after)}, as this says: nothing was written")
     elif end is not None:
@@ -665,6 +670,16 @@ def left_out_notes(found: World, valid_from: int | None) -> list[str]:
     elif valid_from is not None and valid_from < found.valid.start:
         notes.append(f"{found.ref} holds from {format_time(valid_from)} on now, not only from {since} on")
     return notes
+
+
+def find_restated(said: Iterable[World | None], type: str, name: str) -> World | None:
+    """Return the first of some memories with a statement's words that is of its type and name.
+
+    Without one of its very type, a memory for which no type was given is the same, or any if the statement has none.
+    """
+    same = [each for each in said if each is not None and each.name == name]
+    same = [each for each in same if each.type == type or DEFAULT_TYPE in (each.type, type)]
+    return min(same, key=lambda each: each.type != type, default=None)
 
 
 class EarlierStart(NamedTuple):
@@ -707,11 +722,13 @@ def restate_memory(
     properties: Mapping[str, Any] | None = None,
     earlier: EarlierStart | None = None,
     end: EndChange | None = None,
+    about: Iterable[Any] = (),
 ) -> None:
     """Record in a batch that a memory was stated again, with the marks of the restatement.
 
     ``earlier`` (:func:`find_earlier_start`) is written as a late statement of the same memory. ``end``
     (:func:`find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
+    ``about`` are subjects for a memory that has none.
 
     The restatement sets the deadline; without one, the memory has no deadline any more. Properties replace those of the
     same names, by a version that begins where the previous one did and keeps its sources.
@@ -723,6 +740,9 @@ def restate_memory(
         tx.revise(said.ref, source=source, **span)
         for subject in earlier.about:
             tx.link(said.ref, "refers_to", subject, **span)
+    for subject in about:
+        since = said.valid.start if earlier is None else earlier.since
+        tx.link(said.ref, "refers_to", subject, valid_from=since, why=why)
     merged = {**said.properties, **(properties or {})}
     if {name: value for name, value in merged.items() if value is not None} != said.properties:
         tx.revise(said.ref, properties=merged, valid_from=said.valid.start, source=said.source, why=why)
@@ -799,7 +819,7 @@ def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:
 
 
 def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
-    """Return notes on other changes by a restatement: deadline, pin, labels, properties."""
+    """Return notes on other changes by a restatement: deadline, pin, labels, properties, subjects."""
     how: Any = {"include_expired": True, "include_deprecated": True}
     held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
     at = receipt.ingest_time if held is None else max(receipt.ingest_time, held.valid.start)
@@ -807,6 +827,11 @@ def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
     if before is None or after is None:
         return []
     notes = _deadline_change_notes(before, after, receipt.ingest_time)
+    about = [
+        {edge.target for edge in db.view(seq=seq, valid=at).edges(ref, type="refers_to", direction="out")}
+        for seq in (receipt.seq - 1, receipt.seq)
+    ]
+    notes += [f"{ref} named nobody that it is about, and does now"] if about[1] and not about[0] else []
     notes += [f"{ref} is pinned now"] if after.pinned and not before.pinned else []
     labels = [one_line(each) for each in after.labels if each not in before.labels]
     notes += [f"{ref} has new labels: {', '.join(labels)}"] if labels else []

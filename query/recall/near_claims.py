@@ -53,9 +53,9 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and somebody
     stated so, or the new one has an end.
-    ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in, holds when that begins or begins while that holds, and ends when that does or
-    begins when that does; a new one without a stated start begins when it is said.
+    ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, or one of both names none,
+    and it lies directly in the world that was looked in, holds when that begins or begins while that holds, and ends
+    when that does or begins when that does; a new one without a stated start begins when it is said.
     ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
     earlier one says nothing else, and the new one does not say that it begins later ("from March on").
     """
@@ -266,7 +266,8 @@ def _compare_claims(
     if not said.strip():
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    if subject.names and not is_linked and targets:
+    is_said = claim_frame.fold_blanks(said) == framed[1]
+    if subject.names and not is_linked and targets and not is_said:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
     if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
@@ -293,8 +294,8 @@ def _compare_claims(
         is_of_one=alike.is_single_valued,
         is_repeated=(not begins_later or start <= until)
         and (seen.validity.end == until or since in (None, start))
-        and claim_frame.fold_blanks(said) == framed[1]
-        and subject.is_that_of(targets)
+        and is_said
+        and (not subject.names or not targets or subject.is_that_of(targets))
         and any(place.source == inside for place in snapshot.placings(node)),
     )
 
@@ -304,7 +305,7 @@ def _likeness(
 ) -> ClaimComparison | None:
     given, folded = framed
     if claim_frame.fold_blanks(said) == folded:
-        return claim_relation.REPEATED if is_linked or not subject.nodes else None
+        return claim_relation.REPEATED
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
     words = subject.words | first if leads else subject.words

@@ -97,10 +97,28 @@ def test_a_statement_that_is_added_again_gets_another_source(mem: worlddb.Memory
     assert (again.ids, again.repeated, again.near) == (first.ids, 1, ())
     shown = mem.db.view().get(first.id)
     assert shown is not None and [(each.source["mail"], each.why) for each in shown.restated] == [(2, "said twice")]
-    others: list[dict[str, Any]] = [{"about": "Bob"}, {"about": "Ana", "type": "Event"}]
-    for given in (*others, {"about": "Ana", "derived_from": first.id}):
+    typed = mem.add("Ana lives in Lisbon.", about="Ana", type="Event")
+    assert typed.id == first.id and "type Event was left out" in typed.notes[0]
+    assert mem.add("Ana lives in Lisbon.").id == first.id
+    others: list[dict[str, Any]] = [{"about": "Bob"}, {"about": "Ana", "derived_from": first.id}]
+    for given in others:
         other = mem.add("Ana lives in Lisbon.", **given)
         assert other.id != first.id and other.repeated == 0
+        assert (first.id, "same") in [(near.ref, near.relation) for near in other.near]
+
+
+def test_the_same_words_with_more_or_less_said_of_them_are_one_memory(mem: worlddb.Memory) -> None:
+    first = mem.add("She likes tea.", since="2024-05-01")
+    again = mem.add("She likes tea.", about="Ana", type="Preference", since="2025-05-01")
+    assert again.id == first.id and "named nobody that it is about, and does now" in again.notes[0]
+    assert [hit.ref for hit in mem.recall("tea", about="Ana").hits] == [first.id]
+    assert mem.as_of("2024-06-01").recall("tea", about="Ana").hits
+    assert mem.add("She likes tea.").id == mem.add("She likes tea.", about="Ana").id == first.id
+    mem.correct(first, "She likes coffee.", since="2026-11-01")
+    assert texts(mem.recall("what does she like?")) == ["She likes coffee."]
+    for type in ("Preference", "Decision", "Preference"):
+        last = mem.add("Ana skis.", type=type)
+    assert last.repeated == 1 and [(near.relation, near.is_repeated) for near in last.near] == [("same", True)]
 
 
 CHAT = [

@@ -94,8 +94,10 @@ def test_what_is_said_again_word_for_word_is_one_statement_with_another_source(d
     shown = db.view().get(first["id"])
     assert shown is not None and [each.source for each in shown.restated] == [{"chat": 2}]
     assert shown.source == {"chat": 1} and len(recall(db, "Lisbon", world=world)) == 1
+    assert remember(db, "Ana lives in Lisbon.", world=world)["id"] == first["id"]
+    tea = remember(db, "She likes tea.", world=world)
+    assert remember(db, "She likes tea.", **given)["id"] == tea["id"] and recall(db, "tea", about="Ana", world=world)
     others = (
-        {"world": world},
         {"about": "Bob", "world": world},
         {"about": "Ana"},
         {**given, "since": "2998-01-01", "until": "2999-01-01"},

@@ -40,6 +40,7 @@ from worlddb.memory_scopes import (
     find_end_change,
     find_near_at_start,
     find_repeats_at_start,
+    find_restated,
     find_successor,
     folded,
     is_past,
@@ -225,9 +226,10 @@ def _write_statement(
 
     found, then = _find_near(db, db.view(world=world), begins, until, on_near, found_in)
     near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in named_refs]
-    repeated = [each.ref for each, _ in near if each.is_repeated and _has_type_and_name(then, each.ref, type, name)]
-    if repeated and named_refs == {None}:
-        return _record_restatement(db, look, then, repeated[0], near, (begins, until), source, why, expires_at)
+    repeated = [each.ref for each, _ in near if each.is_repeated and named_refs == {None}]
+    said = find_restated((then.get(ref, include_expired=True) for ref in repeated), type, name)
+    if said is not None:
+        return _restate(db, look, then, said, near, (begins, until), source, why, expires_at, type, names, home)
     if on_near == ON_NEAR[-1]:
         earlier = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
         near += [(each, each.edge_type(on_near, len(names))) for each in earlier if each.ref not in named_refs]
@@ -247,12 +249,11 @@ def _write_statement(
         if taker is not None:
             tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _embed_new(db)
-    near_records = [answer_notes.near_record(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
     notes = replacement_notes(others, on_near, taker, len(names))
     notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
     answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
-    answer |= {"near": near_records, "restated": False}
+    answer |= {"near": [answer_notes.near_record(*each) for each in near], "restated": False}
     return {**answer, "notes": notes} if notes else answer
 
 
@@ -296,35 +297,39 @@ def _subject_names(about: str | Sequence[str]) -> list[str]:
     return [*called.values()]
 
 
-def _record_restatement(
+def _restate(
     db: Database,
     look: View,
     view: View,
-    said: str,
+    said: World,
     near: list[tuple[Near, str]],
     window: tuple[int | None, str | None],
     source: dict[str, Any] | None,
     why: str,
     expires_at: str | None,
+    type: str,
+    names: list[str],
+    home: str | None,
 ) -> dict[str, Any]:
-    """Record that a statement was said again, with the requested links to near statements."""
-    found, others = (
-        view.get(said, include_expired=True),
-        [(other, edge_type) for other, edge_type in near if other.ref != said],
-    )
+    """Record that a statement was said again, with the requested links to near statements.
+
+    ``names`` are subjects for a statement that is about nobody yet, with their entries in ``home``.
+    """
+    names = [] if any(each.about for each, _ in near if each.ref == said.ref) else names
+    others = [(other, edge_type) for other, edge_type in near if other.ref != said.ref]
     requested = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
-    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said, requested)}
-    (since, until), end = window, None if found is None else find_end_change(look, found, *window)
+    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said.ref, requested)}
+    (since, until), end = window, find_end_change(look, said, *window)
     with db.batch(seen=look) as tx:
-        if found is not None:
-            earlier = find_earlier_start(look, found, since)
-            restate_memory(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier, end=end)
+        about = [_subject_world(db, tx, each, home, source) for each in names]
+        earlier = find_earlier_start(look, said, since)
+        restate_memory(tx, said, source or {}, why, expires_at=expires_at, earlier=earlier, end=end, about=about)
         for ref, (edge_type, reason) in links.items():
-            tx.link(said, edge_type, ref, valid_from=since, why=reason)
-    notes = [] if found is None else restatement_notes(db, tx.receipt, found, since, expires_at, until=until, end=end)
+            tx.link(said.ref, edge_type, ref, valid_from=since, why=reason)
+    notes = restatement_notes(db, tx.receipt, said, since, expires_at, type=type, until=until, end=end)
     near_records = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
-        "id": said,
+        "id": said.ref,
         "seq": tx.receipt.seq,
         "proposals": [],
         "near": near_records,
@@ -347,12 +352,6 @@ def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: 
 
 def _entry_key(about: str, home: str | None) -> str:
     return msgspec.json.encode([_KEY_PREFIX, about] if home is None else [_KEY_PREFIX, home, about]).decode()
-
-
-def _has_type_and_name(view: View, ref: str, type: str, name: str) -> bool:
-    """Return whether something is a statement of a type and a name."""
-    found = view.get(ref, include_expired=True)
-    return found is not None and (found.type, found.name) == (type, name)
 
 
 def _find_near(

@@ -241,11 +241,9 @@ def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[
 def _find_repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
     """Return the memory in the only scope of the write that says the same word for word, if any."""
     then = _view_at_start(session, view, given)
-    for each in near:
-        found = session.get(then, each.ref) if each.is_repeated else None
-        if found is not None and (found.type, found.name) == (given.type, given.name):
-            return each.ref
-    return None
+    said = (session.get(then, each.ref) for each in near if each.is_repeated)
+    found = memory_scopes.find_restated(said, given.type, given.name)
+    return None if found is None else found.ref
 
 
 def _restate(
@@ -317,7 +315,7 @@ def _describe_restatement(
     with suppress(UnknownReference):
         memory = session.get(view, ref)
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
-        marked |= {"until": given.valid_to, "end": end}
+        marked |= {"until": given.valid_to, "end": end, "type": given.type}
         answer.notes.extend(memory_scopes.restatement_notes(session.db, receipt, memory, begins, **marked))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(others, {}, links))
@@ -338,11 +336,26 @@ def _record_restatement(
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         earlier = memory_scopes.find_earlier_start(session.db.view(seq=then.seq, valid=then.valid), memory, since)
         end = _restated_end(session, then, memory, given)
-        restate_memory(tx, memory, call.source, given.why, **marks, earlier=earlier, end=end)
+        about = _new_subjects(session, tx, view, then, given, call, memory)
+        restate_memory(tx, memory, call.source, given.why, **marks, earlier=earlier, end=end, about=about)
         for edge_type, other, why in links:
             tx.link(memory.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
+
+
+def _new_subjects(
+    session: Session, tx: Any, view: View, then: View, given: tool_arguments.Write, call: Call, memory: World
+) -> list[Any]:
+    """Return the entries of the given subjects, in the only scope of the write, for a memory that is about nobody."""
+    begun = _view_at_start(session, then, given)
+    if not given.about or begun.edges(memory.ref, type=ABOUT, direction="out"):
+        return []
+    (label,) = session.labels(given, writes=True)
+    key = session.key_after(view, label, session.scopes(view, label, include_retired=True))
+    scope, names = session.write_scope(tx, key), (" ".join(name.split()) for name in given.about)
+    entries = session.entry_names(view, key, names).values()
+    return [session.write_entry(tx, key, scope, name, call.source) for name in entries]
 
 
 def _restated_end(

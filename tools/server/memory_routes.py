@@ -32,6 +32,7 @@ from worlddb.memory_scopes import (
     find_end_change,
     find_near_at_start,
     find_repeats_at_start,
+    find_restated,
     find_successor,
     has_statement,
     is_past,
@@ -140,14 +141,15 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     near = given.near(then)
     repeats, past_view = find_repeats_at_start(store.db, view, given.since, body.valid_to, given.near)
     then, near = (past_view, [*repeats, *(each for each in near if each not in repeats)]) if repeats else (then, near)
-    repeated = None if given.named else next(filter(None, (_find_repeated(then, each, body) for each in near)), None)
+    repeated = None if given.named or body.key is not None else _find_repeated(then, near, body)
     if repeated is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
             others = [each for each in near if each.ref != repeated.ref]
             end = find_end_change(look, repeated, given.since, body.valid_to)
-            receipt = _record_restatement(look, then, repeated, given, others, key, end)
+            is_new_about = not any(each.about for each in near if each.ref == repeated.ref)
+            receipt = _record_restatement(look, then, repeated, given, others, key, end, is_new_about)
             document = store.receipt(receipt) | {"refs": [repeated.ref]}
-            how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end}
+            how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end, "type": body.type}
             notes = restatement_notes(store.db, receipt, repeated, given.since, body.expires_at, **how)
             return Reply({"receipt": document, "near": store.to_wire(others), "restated": True, "notes": notes})
     others_near = [each for each in near if each.ref not in given.named]
@@ -164,10 +166,10 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     return Reply(answer, 201 if receipt.events else 200)
 
 
-def _find_repeated(view: View, near: Near, body: types.NewMemory) -> World | None:
-    """Return the near memory if the statement only repeats it."""
-    found = view.get(near.ref, include_expired=True) if near.is_repeated and body.key is None else None
-    return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
+def _find_repeated(view: View, near: Iterable[Near], body: types.NewMemory) -> World | None:
+    """Return the near memory that the statement only repeats, if there is one."""
+    said = (view.get(each.ref, include_expired=True) for each in near if each.is_repeated)
+    return find_restated(said, body.type, body.name)
 
 
 def _record_restatement(
@@ -178,11 +180,16 @@ def _record_restatement(
     others: list[Near],
     key: str | None,
     end: EndChange | None,
+    is_new_about: bool,
 ) -> Receipt:
-    body = given.body
+    """Record that a memory was stated again; with ``is_new_about`` it gets the statement's subjects."""
+    body, at = given.body, str(given.home)
     with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
         marks["earlier"] = find_earlier_start(view_for_write(given.store.db, key), memory, given.since)
+        if is_new_about:
+            names = (given.store.create_entry(tx, at, at, name, body.source) for name in given.new_names)
+            marks["about"] = [*given.about, *names]
         restate_memory(
             tx, memory, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end
         )

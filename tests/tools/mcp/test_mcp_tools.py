@@ -450,8 +450,15 @@ def test_a_memory_that_is_written_again_gets_another_source(db: worlddb.Database
     shown = db.view().get(first["id"])
     assert shown is not None and len(shown.restated) == 1 and shown.restated[0].source["channel"] == "mcp"
     assert len(texts(call(desk, "memory_list", user_id="ada"))) == 2  # Ana, and what is said of her.
-    for other in ({"user_id": "eve"}, {"user_id": "ada", "type": "Event"}, {"user_id": "ada", "about": []}):
+    for other in ({"user_id": "eve"}, {"user_id": "ada", "about": ["Bob"]}):
         assert call(desk, "memory_write", **(given | other))["id"] != first["id"]
+    for less in ({"type": "Event"}, {"about": list[str]()}):
+        assert call(desk, "memory_write", **(given | less))["id"] == first["id"]
+    tea = call(desk, "memory_write", text="She likes tea.", user_id="ada")
+    named = {"text": "She likes tea.", "user_id": "ada", "about": ["Ana"], "idempotency_key": "c"}
+    again = [call(desk, "memory_write", **named) for _ in range(2)]
+    assert again[0] == again[1] and again[0]["id"] == tea["id"]
+    assert "named nobody that it is about, and does now" in " ".join(again[0]["notes"])
 
 
 def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database) -> None:
