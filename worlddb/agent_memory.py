@@ -515,8 +515,18 @@ class Memory:
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *still_hidden_notes(found, now),
         )
-        notes += tuple(concurrent_change_notes(self.db, seen, receipt, found.ref))
+        notes += (*concurrent_change_notes(self.db, seen, receipt, found.ref), *self._same_words_notes(found))
         return msgspec.structs.replace(done, notes=notes)
+
+    def _same_words_notes(self, found: records.World) -> list[str]:
+        """Return a note that names the other memories which hold now and say what a memory said, word for word."""
+        if found.type == extraction.TURN or limits.is_blank(found.content):
+            return []
+        look_near = View._near_of_no_user if self._label is None else View.near
+        near = [each for view in self._views() for each in look_near(view, found.content)]
+        same = (each.ref for each in near if each.ref != found.ref and each.text.split() == found.content.split())
+        others = ", ".join(dict.fromkeys(same))
+        return [f"Word for word the same is said by {others}, which still holds: call correct or forget"] * bool(others)
 
     def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
@@ -586,7 +596,7 @@ class Memory:
                 raise
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
-        notes = concurrent_change_notes(self.db, seen, done, found.ref)
+        notes = [*concurrent_change_notes(self.db, seen, done, found.ref), *self._same_words_notes(found)]
         result = self._result(done, [found.ref])
         return msgspec.structs.replace(result, notes=(*result.notes, *notes)) if notes else result
 
