@@ -523,7 +523,8 @@ class Memory:
         if found.type == extraction.TURN or limits.is_blank(found.content):
             return []
         look_near = View._near_of_no_user if self._label is None else View.near
-        near = [each for view in self._views() for each in look_near(view, found.content)]
+        how: dict[str, Any] = {"about": None, "since": None, "until": None, "include_expired": False}
+        near = [each for view in self._views() for each in look_near(view, text=found.content, **how)]
         same = (each.ref for each in near if each.ref != found.ref and each.text.split() == found.content.split())
         others = ", ".join(dict.fromkeys(same))
         return [f"Word for word the same is said by {others}, which still holds: call correct or forget"] * bool(others)

@@ -855,3 +855,14 @@ def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: RestS
         ):
             assert told.status_code == 409 and word in told.json()["remedy"], told.text
             assert "idempotency_key" not in told.text
+
+
+def test_a_statement_that_named_nobody_gets_the_subject_of_its_repetition(ana: RestClient) -> None:
+    ana("PUT", "/v1/worlds/quay-notes")
+    at = "/v1/worlds/quay-notes/memories"
+    first = ana.send("POST", at, text="She rows at dawn.")["receipt"]["refs"]
+    again = ana.send("POST", at, text="She rows at dawn.", about=["Bea"], type="Habit")
+    assert again["receipt"]["refs"] == first and again["restated"]
+    assert "does now" in again["notes"][0] and "type Habit was left out" in again["notes"][1]
+    found = ana.send("POST", "/v1/worlds/quay-notes/recall", text="who rows?", about=["Bea"])["hits"]
+    assert [hit["ref"] for hit in found] == first

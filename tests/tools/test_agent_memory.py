@@ -122,8 +122,9 @@ def test_the_same_words_with_more_or_less_said_of_them_are_one_memory(mem: world
     (other,) = last.near
     assert f"the same is said by {other.ref}, which" in mem.correct(last, "Ana swims.").notes[-1]
     assert mem.forget(other.ref).notes == ()
-    first, second = (mem.add("She rows.", about=name) for name in ("Ana", "Bea"))
-    assert f"the same is said by {first.id}, which" in mem.forget(second).notes[-1]
+    for door in (mem, worlddb.memory(mem.db)):
+        first, second = (door.add("She rows.", about=name) for name in ("Ana", "Bea"))
+        assert f"the same is said by {first.id}, which" in door.forget(second).notes[-1]
 
 
 CHAT = [
