@@ -793,7 +793,7 @@ def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Dat
     )
     naps = call(desk, "memory_write", text="Ana naps.", user_id="ana")
     again = call(desk, "memory_write", text="Ana naps.", user_id="ana", ttl=60)
-    assert again["id"] == naps["id"] and "is hidden from" in str(again["notes"])
+    assert again["id"] == naps["id"] and "will be hidden from" in str(again["notes"])
     for wrong, told in (
         ({"ttl": 0}, "ttl is 0.0 seconds. Give seconds"),
         ({"ttl": 9, "expires_at": "2090-01-01"}, "Both expires_at"),
