@@ -589,6 +589,7 @@ class Memory:
         """
         self._check_present()
         _refuse_years(since=since, until=until)
+        limits.checked_text(reason, "reason", limits.MAX_REASON_BYTES, nul=False)
         seen, found = self.db.head().seq, self._find_text_memory(id)
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)

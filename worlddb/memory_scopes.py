@@ -867,7 +867,8 @@ def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tu
     if otherwise:
         return begins, (f"Its text says that it begins at {at}: {otherwise}",)
     return begins, (
-        f"Its text says that it begins at {at}, and it is found from now on: give since to have it hold then",
+        f"Its text says that it begins at {at}, and it is found from now on: give that as its start if it"
+        " holds only from then",
     )
 
 

@@ -87,6 +87,10 @@ def as_ref(ref: Any) -> bytes | str:
     if isinstance(ref, str) and len(ref) in _FULL_DIGITS and _HEX.fullmatch(ref):
         return bytes.fromhex(ref)
     if not isinstance(ref, _GIVEN):
+        if isinstance(getattr(ref, "ids", None), tuple):
+            raise InputError(
+                f"What was given is {type(ref).__name__}, not a reference", "Give its id, or one of its ids"
+            )
         raise InputError(
             f"{shown(ref)} is {type(ref).__name__}, not a reference",
             f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",

@@ -89,7 +89,11 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
         return _require_range((value - _EPOCH) // _MICROSECOND, value.isoformat(), what)
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day, tzinfo=UTC) - _EPOCH) // _MICROSECOND
-    raise InvalidTime(f"{what} is {type(value).__name__}, not a time", _REMEDY)
+    raise InvalidTime(f"{what} is {_described(value)}, not a time", _REMEDY)
+
+
+def _described(value: object) -> str:
+    return f"the float {value!r}" if isinstance(value, float) else type(value).__name__
 
 
 def parse_duration(value: timedelta | float, what: str = "ttl") -> int:

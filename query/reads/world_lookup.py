@@ -750,12 +750,12 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     found = own + list(_without_forks(snapshot, (world for world in typed if compose_name(world.name) == meant)))
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
-        there = [
-            *map(repr, near[:_MAX_LISTED]),
-            *(f"{ids.short(bytes.fromhex(world.ref))} ({world.type}) of the name" for world in others[:_MAX_LISTED]),
-        ]
+        users = ", ".join(map(repr, near[:_MAX_LISTED]))
+        no_users = ", ".join(f"{ids.short(bytes.fromhex(world.ref))} ({world.type})" for world in others[:_MAX_LISTED])
         raise errors.UnknownReference(
-            f"There is no user {name[:80]!r}" + (f"; there is {', '.join(there)}" if there else ""),
+            f"There is no user {name[:80]!r}"
+            + (f"; users are called {users}" if users else "")
+            + (f"; of that name, but no user: {no_users}" if no_users else ""),
             "Give the name as it was written, or the reference of the world that is theirs",
             near=near[:_MAX_LISTED],
         )

@@ -5,6 +5,7 @@ them. Beliefs and their entrenchment are read from :mod:`worlddb.projections.tab
 well as here.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Any, Final, NoReturn
@@ -331,7 +332,7 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
     events = ctx.draft.log.events(seq).events
     for event in events:
         if not isinstance(event, _REVERSIBLE) or (isinstance(event, ev.Closed | ev.Lost | ev.Ended) and event.by):
-            kind = type(event).__name__.lower()
+            kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(event).__name__).lower()
             ctx.refuse(
                 "not_taken_back",
                 f"Commit {seq} changed more than beliefs and marks: {kind}",

@@ -1552,6 +1552,9 @@ def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: 
         (lambda: mem.add([hello], on_near="propose", about="Ana"), "were given with messages: about, on_near. Leave"),
         (lambda: mem.add("x", since=2026), "since 2026 seems to be a year"),
         (lambda: mem.as_of(2026), "valid 2026 seems to be a year, and a number counts microseconds since 1970. Give"),
+        (lambda: mem.add("x", since=float("nan")), "since is the float nan, not a time"),  # type: ignore[arg-type]
+        (lambda: mem.forget("x", reason=5), "reason is int, not text"),  # type: ignore[arg-type]
+        (lambda: mem.db.erase(mem.add("x"), reason="r"), "What was given is Added, not a reference. Give its id"),
         (lambda: mem.add("x", abuot="Ana"), "add takes no argument 'abuot'. Did you mean about?"),  # type: ignore[call-arg]
         (lambda: worlddb.memory(mem.db, usr="ana"), "memory takes no argument 'usr'. Did you mean user?"),
         (lambda: worlddb.memory("nowhere", usr="ana"), "memory takes no argument 'usr'. Did you mean user?"),

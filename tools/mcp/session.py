@@ -77,6 +77,8 @@ def combine_passes(step: Step, passes: int) -> Step:
 
 SECRET_BYTES: Final = 32
 WORLD_BYTES: Final = 16
+_PRESENT_MICROS: Final = 60_000_000
+"""A view whose valid time is not older than this is of the present."""
 _SCOPE_BYTES: Final = 2
 PLACE_BYTES: Final = _SCOPE_BYTES + WORLD_BYTES
 """Length of a memory's place in a list: the number of its scope among those named, and the memory."""
@@ -655,7 +657,9 @@ class Session(Scopes):
         near, known = self._similar_scopes(view, label)
         suggestion = f"Did you mean {' or '.join(near)}? " if near else ""
         others = [each for each in known if each not in near]
-        hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories yet"
+        now = self.db.view()
+        when = "yet" if view.seq == now.seq and now.valid - view.valid < _PRESENT_MICROS else "there at that time"
+        hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories {when}"
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
     def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:

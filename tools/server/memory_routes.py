@@ -12,6 +12,7 @@ from worlddb import (
     Decay,
     IdempotencyConflict,
     InputError,
+    InvalidText,
     Near,
     Recall,
     Receipt,
@@ -73,6 +74,9 @@ def remember(store: ClientStore, request: Request) -> Reply:
     body: types.NewMemory = request.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
+    if "\0" in body.text:
+        place = body.text.index("\0")
+        raise InvalidText(f"text has a NUL at character {place}", "Remove it: no text may contain one")
     key = store.key(request.idempotency_key)
     return retry_while_changed(lambda: _remember_or_restate(store, request, body, key))
 

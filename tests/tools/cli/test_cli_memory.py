@@ -323,5 +323,11 @@ def test_a_user_whom_the_store_knew_of_only_later_is_not_called_misspelt(run: Lo
     run("remember", "Ana lives in Porto.", "--user", "ana", "--since", "2020-01-01")
     early = run("at", "2021-01-01", "recall", "Porto", "--user", "ana")
     assert early.code == 1 and "first knew of the user 'ana' at 20" in early.err and "--valid TIME" in early.err
+    assert run("recall", "").out.count("no words") == 1
+    run.json("create", "Entity", "Ana")
+    assert (
+        "There is no user 'Ana'; users are called 'ana'; of that name, but no user"
+        in run("export", "--user", "Ana", "x.jsonl").err
+    )
     assert "There is no user 'anna'" in run("at", "2021-01-01", "recall", "Porto", "--user", "anna").err
     assert "Porto" in run("recall", "Porto", "--user", "ana", "--valid", "2021-01-01").out

@@ -334,7 +334,7 @@ def resolve_place(view: worlddb.View, text: str) -> str:
     if not refs:
         raise worlddb.UnknownReference(
             f"The only world called {text!r:.80} lies inside another world: {describe(view, inside)}",
-            "Give its reference to mean it, or select a user's worlds with --user",
+            "Give its reference to mean it; --user, where a command has it, selects a user's worlds",
         )
     return ref if ref in refs else refs[0]
 

@@ -156,9 +156,9 @@ def _decision_function(decide: Callable[[Database, str, str], Receipt]) -> Calla
             except InputError as error:
                 if isinstance(error, AmbiguousReference):
                     raise
-                remedy = "List them with `worlddb proposals --status all`"
+                remedy = "`worlddb proposals --status all` lists the proposals"
                 if args.proposal.isdecimal():
-                    remedy += f", or take a commit back with `worlddb undo --commit {args.proposal}`"
+                    remedy += f"; `worlddb undo --commit {args.proposal}` takes back a commit"
                 raise UnknownReference(error.message, remedy) from None
             receipt.raise_if_refused()
             view = db.view()

@@ -180,7 +180,7 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     if found.pending:
         waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
         out.hint(f"note: {waiting} no vector yet, so only words find them: {stores.command_prefix(args)} embed")
-    if found.note:
+    if found.note and found.note != _NO_WORDS[0].lower() + _NO_WORDS[1:-1]:  # That is printed already.
         out.hint(f"note: {output.translate_remedy(found.note)}")
 
 
