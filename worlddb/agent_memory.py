@@ -468,8 +468,7 @@ class Memory:
         """
         self._check_present()
         _refuse_years(since=since, until=until)
-        given: Any = text
-        if not isinstance(given, str) or limits.is_blank(given):
+        if not isinstance(cast(Any, text), str) or limits.is_blank(text):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         seen, found = self.db.head().seq, self._find_text_memory(id)
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
