@@ -372,13 +372,13 @@ def _lives_with(one: Frame) -> bool:
 
 
 def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
-    """True if one names an employer and the other a town or a trade."""
+    """True if one names an employer and the other a town or a trade, which a word of change may replace."""
     ways = [_WORKS.search(one.key) for one in (earlier, later)]
-    told = [way[1] == "in" for way in ways if way is not None]
-    return len(told) == 2 and told[0] != told[1]
+    told = {"whom" if way[1] in ("at", "for") else way[1] for way in ways if way is not None}
+    return len(told) == 2 and "whom" in told and not ("as" in told and later.change)
 
 
-_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for)\b")
+_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for|as)\b")
 
 
 def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:

@@ -873,3 +873,9 @@ def test_nearly_the_same_words_that_say_something_else_are_not_the_same(one: str
 def test_a_repetition_in_other_words_stays_the_same(one: str, other: str) -> None:
     for earlier, later in ((one, other), (other, one)):
         assert claim_relation.relation_of(earlier, later) == "same" and not analysis.say_otherwise(earlier, later)
+
+
+def test_a_trade_and_an_employer_are_not_values_of_one_attribute() -> None:
+    trade, place = "Ivo works as a teacher.", "Ivo works at Lincoln High School."
+    assert claim_relation.relation_of(trade, place) == claim_relation.relation_of(place, trade) == "compatible"
+    assert claim_relation.relation_of(trade, "Ivo works as a nurse.") == "replacement"
