@@ -336,6 +336,8 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
+    if _is_birthplace_beside_birthday(earlier, later):
+        return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
     if earlier.past and later.past and (_are_of_other_times(earlier, later) or _are_of_other_rounds(earlier, later)):
@@ -378,6 +380,14 @@ def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
     return len(told) == 2 and "whom" in told and not ("as" in told and later.change)
 
 
+def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
+    """True if one says only where somebody was born, and the other only when."""
+    births = [_BORN.search(one.key) for one in (earlier, later)]
+    dated = [bool(_date_terms(one)) for one in (earlier, later)]
+    return all(birth is not None for birth in births) and dated[0] != dated[1]
+
+
+_BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$")
 _WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for|as)\b")
 
 

@@ -879,3 +879,10 @@ def test_a_trade_and_an_employer_are_not_values_of_one_attribute() -> None:
     trade, place = "Ivo works as a teacher.", "Ivo works at Lincoln High School."
     assert claim_relation.relation_of(trade, place) == claim_relation.relation_of(place, trade) == "compatible"
     assert claim_relation.relation_of(trade, "Ivo works as a nurse.") == "replacement"
+
+
+def test_where_and_when_somebody_was_born_do_not_compete() -> None:
+    place, year = "Ivo was born in Rome.", "Ivo was born in 1980."
+    assert claim_relation.relation_of(place, year) == claim_relation.relation_of(year, place) == "compatible"
+    assert claim_relation.relation_of(place, "Ivo was born in Oslo.") == "contradiction"
+    assert claim_relation.relation_of(year, "Ivo was born in 1981.") == "contradiction"
