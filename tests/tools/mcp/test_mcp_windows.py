@@ -74,7 +74,7 @@ def test_an_amendment_that_begins_after_the_end_is_refused(db: Database) -> None
     desk = Session(db)
     ref = write(desk, "Ada works here.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=ref, at="2022-01-01")
-    with pytest.raises(RefusedError, match="has ended"):
+    with pytest.raises(RefusedError, match="ended at 2022-01-01"):
         call(desk, "memory_amend", id=ref, text="x", valid_from="2023-01-01", valid_to="2024-01-01")
 
 
