@@ -705,7 +705,7 @@ class PackedTable(write_buffer.Table):
         asked = runs.reaching(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return _all_with_crc(asked, crc32(prefix))
+            return list(_runs_with_crc(asked, crc32(prefix)))
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -713,12 +713,12 @@ class PackedTable(write_buffer.Table):
             group = prefix[:shorter]
             known = self._groups.get(group)
             if known is None:
-                known = _all_with_crc(asked, crc32(group)) if asked else asked
+                known = list(_runs_with_crc(asked, crc32(group))) if asked else asked
                 if len(self._groups) < _MOST_KEPT:
                     self._groups[group] = known
             asked = known
         if size == self._whole and asked:
-            whole = _all_with_crc(asked, crc32(prefix))
+            whole = list(_runs_with_crc(asked, crc32(prefix)))
             asked = [each for each in asked if each in whole or not each[3]]
         return asked
 
@@ -1366,24 +1366,6 @@ def _runs_with_crc(asked: Iterable[_Asked], crc: int) -> Iterator[_Asked]:
                 if not bits[at >> 3] >> (at & 7) & 1:
                     continue
             yield each
-
-
-def _all_with_crc(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
-    """As :func:`_runs_with_crc`, all at once."""
-    found = []
-    for each in asked:
-        bits, many = each[0], each[1]
-        at = crc % many
-        if bits[at >> 3] >> (at & 7) & 1:
-            if each[2]:
-                at = (crc * _SECOND & 0xFFFFFFFF) % many
-                if not bits[at >> 3] >> (at & 7) & 1:
-                    continue
-                at = (crc * _THIRD & 0xFFFFFFFF) % many
-                if not bits[at >> 3] >> (at & 7) & 1:
-                    continue
-            found.append(each)
-    return found
 
 
 def _digest(stored: bytes) -> bytes:
