@@ -404,7 +404,6 @@ class Memory:
             RefusedError: a rule of the engine forbids it; nothing was written.
         """
         self._check_present()
-        _refuse_years(since=since, until=until, expires_at=expires_at)
         _check_statement(type, on_near)
         source = _checked_source(source)
         labels, compared = _checked_labels(labels), _checked_properties(properties)
@@ -467,7 +466,6 @@ class Memory:
         with a note if it has passed. An unchanged text is not written again, and a note says so.
         """
         self._check_present()
-        _refuse_years(since=since, until=until)
         if not isinstance(cast(Any, text), str) or limits.is_blank(text):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         seen, found = self.db.head().seq, self._find_text_memory(id)
@@ -587,7 +585,6 @@ class Memory:
         :meth:`forget_user` for all of the user's data.
         """
         self._check_present()
-        _refuse_years(since=since, until=until)
         limits.checked_text(reason, "reason", limits.MAX_REASON_BYTES, nul=False)
         seen, found = self.db.head().seq, self._find_text_memory(id)
         try:
@@ -610,7 +607,6 @@ class Memory:
         Entries of persons and things cannot be hidden; hide what is said of them.
         """
         self._check_present()
-        _refuse_years(expires_at=expires_at)
         self._find_text_memory(id)
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
         notes = deadline_notes(self.db.view(), done.id)
@@ -684,7 +680,6 @@ class Memory:
         """
         if valid is None and known is None:
             raise errors.InputError("The moment is missing", "Give valid, known, or both")
-        _refuse_years(valid=valid)
         then = Memory(self.db, self.user, self.agent, self.session, owns=False)
         then._valid, then._known = valid, known
         then._views()
@@ -1325,20 +1320,6 @@ def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
     count = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
     return [f"{count} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
-
-
-def _refuse_years(**times_given: object) -> None:
-    """Refuse a small number as a time: as microseconds it would be a moment of 1970.
-
-    Raises:
-        InputError: one is a year.
-    """
-    for name, value in times_given.items():
-        if type(value) is int and 1_000 <= value <= 9_999:
-            raise errors.InputError(
-                f"{name} {value} seems to be a year, and a number counts microseconds since 1970",
-                f'Give a date, such as "{value}-01-01"',
-            )
 
 
 def _refuse_with_messages(for_statements: Mapping[str, object]) -> None:

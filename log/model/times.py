@@ -75,7 +75,7 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
 
     Raises:
         InvalidTime: the value is naive, cannot be parsed, or lies outside the years 1 to 9999; or it is a number that
-            is likely to count seconds or milliseconds.
+            is likely to be a year, or to count seconds or milliseconds.
     """
     if isinstance(value, bool):
         raise InvalidTime(f"{what} is {value!r}, not a time", _REMEDY)
@@ -112,14 +112,26 @@ def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
     return micros
 
 
+def refuse_year(value: float, what: str, unit: str) -> None:
+    """Refuse a number that is a year: counted in ``unit`` since 1970 it would be a moment of that year.
+
+    Raises:
+        InvalidTime: it is a whole number from 1000 to 9999.
+    """
+    if 1_000 <= value <= 9_999 and value == int(value):
+        remedy = f'Give a date, such as "{int(value)}-01-01"'
+        raise InvalidTime(f"{what} {int(value)} seems to be a year, and a number counts {unit} since 1970", remedy)
+
+
 def _refuse_other_units(value: int, what: str) -> int:
-    """Refuse a number that seems to count seconds or milliseconds, as clocks do.
+    """Refuse a number that seems to be a year, or to count seconds or milliseconds, as clocks do.
 
     As microseconds it would be a moment of early 1970, as seconds or milliseconds it is after 2001. Whole minutes of
     1970 that would be milliseconds are let through.
     """
     if value * 1_000 >= _MOST:
         return value
+    refuse_year(value, what, "microseconds")
     for unit, scale in (("seconds", 1_000_000), ("milliseconds", 1_000)):
         if _LEAST <= value * scale < _MOST and value % 60_000_000:
             remedy = f"Give microseconds ({value} * {scale:_}), or a timezone-aware datetime"

@@ -380,6 +380,7 @@ def _time(given: Mapping[str, Any], place: str) -> times.TimeLike | None:
     if isinstance(value, str) and _SINCE_1970.fullmatch(value):
         value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        times.refuse_year(value, f"{place}.{name}", "seconds")
         unit = next((unit for below, unit in _BY_UNIT if abs(value) < below), 1)
         return times.parse_time(round(value * unit), f"{place}.{name}")
     return times.parse_time(value, f"{place}.{name}")

@@ -21,7 +21,8 @@ micros = st.integers(MIN_TIME, MAX_TIME)
 
 @given(time=micros)
 def test_what_is_shown_reads_back_as_the_same_microsecond(time: int) -> None:
-    assert parse_time(format_time(time)) == time == parse_time(time)
+    assert parse_time(format_time(time)) == time
+    assert parse_time(time) == time or 1_000 <= time <= 9_999
 
 
 @given(
@@ -118,6 +119,15 @@ def test_a_text_that_is_no_time_is_told_why_and_which_forms_are_taken(text: str,
         parse_time(text, "valid")
     assert told in error.value.message and remedy in (error.value.remedy or "")
     assert "isoformat" not in str(error.value)
+
+
+@pytest.mark.parametrize("year", [1000, 2024, 9999])
+def test_a_year_as_a_number_is_refused_and_no_moment_of_1970(year: int) -> None:
+    with pytest.raises(InvalidTime) as error:
+        parse_time(year, "valid_from")
+    told = f"valid_from {year} seems to be a year, and a number counts microseconds since 1970"
+    assert str(error.value) == f'{told}. Give a date, such as "{year}-01-01"'
+    assert (parse_time(999), parse_time(10_000)) == (999, 10_000)
 
 
 def test_a_date_may_be_written_without_dashes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
 from worlddb.statements import retries
+from worlddb.tools import agents
 from worlddb.tools.agents import remember
 from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
@@ -492,3 +494,26 @@ def test_a_retry_of_what_was_said_again_tells_that_it_was_erased(house: House) -
     house.db.erase(tea, reason="R-1")
     again = mem.add("Ana drinks tea.", about="Ana", idempotency_key="k")
     assert again.ids == (tea,) and "is gone" in again.notes[0]
+
+
+def test_a_year_as_a_number_is_no_moment_of_1970_by_any_door(house: House) -> None:
+    """`db.create(valid_from=2024)` held from 2 milliseconds after 1970 on; only the memory refused it."""
+    db, mem, year = house.db, worlddb.memory(house.db, user="ana"), 2024
+    wrong: dict[str, Callable[[], Any]] = {
+        "valid_from": lambda: db.create("Note", "n", valid_from=year),
+        "valid_to": lambda: db.revise(house.ana, content="x", valid_from="2020-01-01", valid_to=year),
+        "since": lambda: mem.add("Ana naps.", since=year),
+        "until": lambda: mem.recall("naps", until=year),
+        "messages[0].timestamp": lambda: mem.add([{"role": "user", "content": "hi", "timestamp": year}]),
+    }
+    for what, call_with_it in wrong.items():
+        with pytest.raises(worlddb.InvalidTime, match=re.escape(f"{what} 2024 seems to be a year, and a number")):
+            call_with_it()
+    told = agents.call(db, "remember", {"text": "Ana naps.", "since": year})
+    assert "since '2024' is not a time: it names a year" in told
+    given = tool_arguments.Write.parse({"text": "Ana naps.", "user_id": "ana", "valid_from": year})
+    with pytest.raises(worlddb.InvalidTime, match="valid_from '2024' is not a time: it names a year"):
+        write_tools.write(Session(db), given, Call("a client", "memory_write"))
+    answer = house.caller("POST", "/v1/worlds", json={"type": "Note", "name": "n", "valid_from": year})
+    assert answer.status_code == 422 and "valid_from" in answer.json()["detail"]
+    assert db.view().find(name="n") == [] and len(mem.recall("naps")) == 0

@@ -163,6 +163,8 @@ def remember(
             "replace_later was given " + ("without replaces" if replaces is None else "with until"),
             "Give it with replaces and without until: it rewrites everything later",
         )
+    for what, moment in (("since", since), ("until", until), ("expires_at", expires_at)):
+        _micros(moment, what)
     # A retry reads them again, so iterators become lists.
     named, contradicted = _as_list(about, "about"), _as_list(contradicts, "contradicts")
     sources = _as_list(derived_from, "derived_from")
@@ -217,7 +219,7 @@ def _write_statement(
         replaced, since, until = _require_replaceable(db, replaces, world, since)
     marks, mark_notes = _inherited_marks(db, replaced, since, expires_at, world)
     named_refs = {replaced, *(ref for refs in ends.values() for ref in refs)}
-    begins = None if since is None else parse_time(since, "since")
+    begins = _micros(since, "since")
     is_hidden = is_past(expires_at, look.valid)
 
     def found_in(view: View) -> list[Near]:
@@ -280,6 +282,10 @@ def _rewrite_span(
     empty: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
     notes = [*_explain_notes(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
     return {"id": found.ref, "seq": receipt.seq, **empty, "lost": _lost_spans(receipt, found.ref), "notes": notes}
+
+
+def _micros(given: str | None, what: str) -> int | None:
+    return None if given is None else parse_time(given, what)
 
 
 def _as_list(given: Any, what: str) -> list[str]:
@@ -399,7 +405,7 @@ def recall(
     wanted: Any = limit
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 <= wanted <= _MAX_RECALLED:
         raise InputError(f"limit is {shown(wanted)}", f"Give 0 to {_MAX_RECALLED:,}")
-    view = db.view(valid=at, world=world)
+    view = db.view(valid=_micros(at, "at"), world=world)
     filters: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
     filters["min_confidence"] = min_confidence or None
     found, _ = recall_statements(lambda k: view.recall(query, k=k, **filters), limit, _MAX_RECALLED)
@@ -426,7 +432,7 @@ def forget(
         RefusedError: a rule of the engine forbids it; nothing was written.
     """
     seen, ref = db.head().seq, _require_statement(db, id, world).ref
-    receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
+    receipt = db.retire(ref, valid_from=_micros(since, "since"), valid_to=_micros(until, "until"), why=why)
     receipt.raise_if_refused()
     notes = [*_explain_notes(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
     notes += [] if receipt.events else answer_notes.continuation_notes(db.view(world=world), ref)

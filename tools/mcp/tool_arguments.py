@@ -42,6 +42,7 @@ MinTrust = Annotated[
     Meta(description="Only what the operator trusts so far."),
 ]
 
+_TIMES: Final = frozenset(("valid_from", "valid_to", "valid", "since", "until", "at", "expires_at", "ended"))
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
 _NUMBER: Final = re.compile(r"[0-9]{0,9}\.[0-9]{1,9}\Z|[0-9]{1,9}\Z")
 _FLAGS: Final = {"true": True, "false": False}
@@ -82,7 +83,7 @@ def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any
     """Convert arguments of a model whose meaning is unambiguous in spite of a wrong type.
 
     These are numbers and booleans written as texts, numbers given as ids, a single name for a list, and lists and
-    objects written as texts.
+    objects written as texts. A year given as a number becomes a text too, which the reader of times explains.
     """
     fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
     texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
@@ -91,6 +92,7 @@ def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any
         name: _parse_container(value, _container_types(fields[name])) for name, value in given.items() if name in fields
     }
     meant |= {name: str(value) for name, value in given.items() if name.endswith("_id") and type(value) is int}
+    meant |= {name: str(value) for name, value in given.items() if name in _TIMES and type(value) is int}
     meant |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
     meant |= {name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)}
     flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
