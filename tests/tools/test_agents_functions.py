@@ -503,7 +503,7 @@ def test_only_statements_are_forgotten_and_replaced(db: Database) -> None:
         for call_of in (
             lambda ref=ref: forget(db, ref, world=tenant),
             lambda ref=ref: remember(db, "Nothing.", replaces=ref, world=tenant),
-            lambda ref=ref: remember(db, "Nothing.", replaces=ref, since="2020-01-01", until="2021-01-01", world=tenant),
+            lambda ref=ref: remember(db, "Nothing.", replaces=ref, since="20200101", until="20210101", world=tenant),
         ):
             with pytest.raises(InputError, match="is not a statement"):
                 call_of()
