@@ -182,7 +182,8 @@ def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
     held = earlier.attributes & {"job", "residence"}
     if not held or earlier.negated or earlier.mood or earlier.former or earlier.past or earlier.head:
         return None
-    told = None if later.negated or later.mood else _DEPARTING.fullmatch(later.key)
+    # What ends is not denied by that; a denial of it is no departure by its words.
+    told = None if later.mood else _DEPARTING.fullmatch(later.key)
     if told is None or not frames.words_of(told["who"]) <= later.subject | {"she", "he", "they"}:
         return None
     if told["whom"]:
@@ -190,15 +191,30 @@ def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return _comparison(0.6, later, "joined another one", "replacement") if is_elsewhere else None
     if told["onwards"] and not _is_named(told["onwards"], later):
         return None  # For lunch, for the weekend.
-    place = told["left"] or told["source"] or ""
+    if earlier.verb_preposition in ("on", "with"):
+        return _comparison(0.3, later, "work on or with something may go on", "compatible") if "job" in held else None
+    place = told["left"] or told["quit"] or told["source"] or ""
     if not place and later.key.endswith(" left"):
         return None
-    is_single = earlier.attributes - {"job"} <= _OF_PLACES
-    if "job" in held and (not place or _is_at(earlier, place, _EMPLOYS)) and not _STUDIES.search(earlier.key):
+    # Who quit, and no more is said, may have quit something else.
+    is_single = earlier.attributes - {"job"} <= _OF_PLACES and told["alone"] is None
+    is_held = "job" in held and not _STUDIES.search(earlier.key)
+    if is_held and not _is_job(earlier, told["trade"]):
+        # Who works at a hotel may be its cook, and a nurse is none.
+        if not earlier.verb or " as " in earlier.key:
+            return _comparison(0.6, later, "another job", "compatible")
+        return _comparison(0.6, later, "that work may have ended", "replacement")
+    if is_held and (not place or _is_at(earlier, place, _EMPLOYS) or (told["source"] and _is_job(earlier, place))):
         return _comparison(0.7, later, "that work has ended", "replacement")._replace(is_single_valued=is_single)
-    if "residence" in held and told["left"] and _is_at(earlier, place, _HOUSES):
+    if "residence" in held and told["moved"] and _is_at(earlier, place, _HOUSES):
         return _comparison(0.7, later, "left that place", "replacement")
     return None
+
+
+def _is_job(earlier: Frame, trade: str | None) -> bool:
+    """True if a statement of somebody's work names that trade, or no trade is given."""
+    stems = frames.stems(frames.words_of(trade or ""))
+    return all(any(_share_root_word(each, other) for other in earlier.content) for each in stems)
 
 
 def _is_at(one: Frame, place: str, prepositions: str) -> bool:
@@ -213,28 +229,40 @@ def _is_named(words: str, one: Frame) -> bool:
 
 _EMPLOYS: Final = "at|for|by"
 _HOUSES: Final = "in|at|on|near"
-_STUDIES: Final = re.compile(r"\b(?:student|phd|candidate|pupil)\b")
-"""Who studies has no work to lose."""
+_STUDIES: Final = re.compile(r"\b(?:student|phd|candidate|pupil)\b|\bwork(?:s|ing)? out\b")
+"""Who studies, or works out, has no work to lose by that."""
 _SINCE_WHEN: Final = (
     r"(?: (?:for good|early|recently|already|now|since|(?:in|since) (?:(?:early|late|mid) )?[a-z]{3,9}(?: \d{4})?"
     r"|(?:in|since) \d{4}|last (?:week|month|year|spring|summer|autumn|winter)|a (?:week|month|year) ago"
     r"|\d+ (?:weeks|months|years) ago))?"
 )
+_SINCE_DAYS: Final = (
+    r"(?: (?:yesterday|today|this (?:morning|week|month|year|spring|summer|autumn|winter)|(?:on|last) [a-z]{3,6}day"
+    r"|(?:a|an|two|three|four|five|six|a few|several) (?:days?|weeks?|months?|years?) ago))?"
+)
+"""When somebody quit; who left today may be back tomorrow."""
 _LATELY: Final = r"(?:(?:has|have|just|recently|finally|now) )*"
+_JOB: Final = (
+    r"(?:her|his|my|their|the) (?:old |full[ -]time |part[ -]time )?(?:job|position|post|work)"
+    r"(?: as an? (?P<{}>[\w-]+(?: [\w-]+){{0,2}}?))?"
+)
 _NO_WORK: Final = (
     r"(?:(?:am|is|are|now|currently|has been|have been) )*"
     r"(?:retired|unemployed|jobless|out of (?:work|a job)|between jobs)"
-    rf"|{_LATELY}(?:retired|resigned)"
+    rf"|{_LATELY}(?:retired|resigned|(?P<alone>quit)|stopped working)"
     r"|(?:(?:has been|have been|was|were|got|just|recently) )+"
     r"(?:fired|sacked|dismissed|laid off|made redundant|let go)"
 )
 _PLACE: Final = r"(?!for\b)[\w&'’.-]+(?: (?!for\b)[\w&'’.-]+){0,3}?"
 _DEPARTING: Final = re.compile(
     r"(?P<who>[\w'’.-]+?(?: [\w'’.-]+?){0,2}?)(?:['’](?:s|m|ve|re))? (?:"
-    rf"{_LATELY}left(?: (?:her|his|my|their|the) (?:job|position|post|company|firm)(?: at)?)?(?: (?P<left>{_PLACE}))?"
+    rf"{_LATELY}(?P<moved>left)(?: (?:her|his|my|their|the) (?:job|position|post|company|firm)(?: at)?)?"
+    rf"(?: (?P<left>{_PLACE}))?"
     r"(?: for (?!good\b)(?P<onwards>[\w&'’ .-]+?))?"
     rf"|{_LATELY}joined (?P<whom>{_PLACE})"
-    rf"|(?:{_NO_WORK})(?: (?:from|by|at) (?P<source>{_PLACE}))?"
+    rf"|(?:{_NO_WORK}|{_LATELY}(?:quit|lost|gave up|given up|(?:resigned|retired|stepped down) from) "
+    rf"{_JOB.format('trade')})(?: (?:from|by|at|with) (?P<source>{_PLACE}))?{_SINCE_DAYS}"
+    rf"|{_LATELY}quit (?P<quit>{_PLACE}){_SINCE_DAYS}"
     rf"){_SINCE_WHEN}"
 )
 

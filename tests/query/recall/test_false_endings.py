@@ -318,8 +318,18 @@ DEPARTED = (
     ("Ana is a nurse.", "Ana has retired."),
     ("Ana works at Globex.", "Ana is unemployed."),
     ("Ana works at Globex.", "Ana resigned."),
+    ("Ana works at Globex.", "Ana has quit her job at Globex."),
+    ("Ana works at Globex.", "Ana quit Globex two weeks ago."),
+    ("Ana works at Globex.", "Ana lost her job."),
+    ("Ana works at Globex.", "Ana resigned from Globex."),
+    ("Ana works for Globex as a cook.", "Ana gave up her job as a cook."),
+    ("Ana is a teacher.", "Ana retired from teaching."),
+    ("I work at Globex.", "I just quit my job."),
 )
 MAY_BE_GONE = (
+    ("Ana works at Globex.", "Ana quit."),
+    ("I work at Globex.", "I quit yesterday."),
+    ("Ana works at Globex.", "Ana gave up her job as a cook."),
     ("Ana works at Globex.", "Ana joined Initech."),
     ("Ana lives in Lisbon.", "Ana left Lisbon."),
     ("Ana lives in Lisbon.", "Ana left Lisbon for Porto."),
@@ -336,6 +346,16 @@ STILL_THERE = (
     ("Ana works at Globex.", "Ana retired to bed."),
     ("Ana works at Globex.", "Ana's brother left Globex."),
     ("Ana works with Tom.", "Ana left Tom."),
+    ("Ana works with Tom.", "Ana quit her job."),
+    ("Ana works on a novel.", "Ana quit her job."),
+    ("Ana works out at the gym.", "Ana quit."),
+    ("Ana works at Globex.", "Ana quit her job at Initech."),
+    ("Ana works as a nurse.", "Ana gave up her job as a cook."),
+    ("Ana works at Globex.", "Ana lost."),
+    ("Ana works at Globex.", "Ana quit for a week."),
+    ("Ana works at Globex.", "Ana retired from tennis."),
+    ("Ana works at Globex.", "Ana resigned from the board of the choir."),
+    ("Ana plays in a band.", "Ana quit."),
     ("Ana is a student.", "Ana is unemployed."),
     ("Ana lives in Lisbon.", "Ana left Lisbon this morning."),
     ("Ana lives in Lisbon.", "Ana left for Lisbon."),
@@ -348,5 +368,6 @@ def test_who_left_or_joined_one_place_works_and_lives_there_no_more(earlier: str
     found = related(earlier, later)
     is_gone = found is not None and found.relation == "replacement"
     assert is_gone == ((earlier, later) not in STILL_THERE)
-    # A town may be left for a day, and what is joined need be no work: nothing is ended by that alone.
+    # A town may be left for a day, what is joined need be no work, and what somebody quit may be smoking: nothing is
+    # ended by that alone.
     assert found is None or found.is_single_valued == ((earlier, later) in DEPARTED)
