@@ -1392,9 +1392,11 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
                 found.add("schedule")
             elif not _DETERMINERS & set(behind[:1]) and _NO_HOMES.isdisjoint(tokens[place + 1 : place + 6]):
                 found |= {"residence", "place"}
-    if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in _PREPOSITIONS and not _TIMES & set(rest):
-        found.add("schedule" if any(_HOUR.fullmatch(word) for word in rest[2:3]) else "place")
-    if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
+    where = [word for word in rest[1:3] if word not in _IN_BETWEEN][:1] if rest and rest[0] in _COPULA else []
+    if where and where[0] in _PREPOSITIONS and not _TIMES & set(rest):
+        hour = rest[rest.index(where[0]) + 1 :][:1]
+        found.add("schedule" if any(_HOUR.fullmatch(word) for word in hour) else "place")
+    if where and where[0] in ("on", "in", "at") and _TIMES & set(rest):
         found.add("schedule")
     if "die" in tokens and _is_article(tokens):
         found.discard("death")
@@ -1425,6 +1427,10 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if "residence" in found and _is_at_a_home(tokens, verb):
         found.discard("residence")
     return frozenset(found)
+
+
+_IN_BETWEEN: Final = _words("now still currently already just")
+"""What may stand between "is" and where something is."""
 
 
 def _is_an_age(word: str) -> bool:

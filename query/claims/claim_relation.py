@@ -402,10 +402,21 @@ def _lives_with(one: Frame) -> bool:
 
 
 def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
-    """True if one names an employer and the other a town or a trade, which a word of change may replace."""
-    ways = [_WORKS.search(one.key) for one in (earlier, later)]
-    told = {"whom" if way[1] in ("at", "for") else way[1] for way in ways if way is not None}
-    return len(told) == 2 and "whom" in told and not ("as" in told and later.change)
+    """True if one names an employer and the other a town, a desk or a trade, which a word of change may replace."""
+    told = {way for one in (earlier, later) if (way := _way_of_work(one))}
+    return len(told) == 2 and (("whom" in told and not ("as" in told and later.change)) or told == {"in", "department"})
+
+
+def _way_of_work(one: Frame) -> str:
+    """What a statement says of work behind the verb: ``whom`` for, ``as`` what, or ``in`` which place or department."""
+    said = _WORKS.search(one.key)
+    if said is None or said[1] == "as":
+        return "" if said is None else "as"
+    if _PART_OF_FIRM.match(one.key, said.end()):
+        return "in"
+    if said[1] != "in":
+        return "whom"
+    return "in" if one.content.isdisjoint(_department_stems()) else "department"
 
 
 def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
@@ -416,7 +427,13 @@ def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
 
 
 _BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$")
-_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for|as)\b")
+_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for|as|out of)\b")
+_PART_OF_FIRM: Final = re.compile(
+    r" (?:(?:the|an?|our|my|her|his|their) )?(?:(?!post\b|tax\b|patent\b|box\b)[\w'’-]+ ){0,3}?"
+    r"(?:offices?|branch|site|headquarters|hq|desk|counter|till|checkout|reception|floor|basement|location)\b"
+    r"| (?:home|nights?|weekends?|times)\b"
+)
+"""Where or when somebody works, for whomever it is: at the Berlin office, at the front desk, at night."""
 
 
 def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:
@@ -703,6 +720,8 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
     is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
     if is_somebodys and earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
         return True
+    if _is_beside_membership(earlier, later):
+        return True
     one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
     return one is not None and other is not None and one.lastgroup == other.lastgroup
 
@@ -856,19 +875,37 @@ def _are_other_roles(earlier: Frame, later: Frame) -> bool:
 
 
 def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
-    """True if the subject can be in only one place: a thing, or a person in a town; not one in debt or on a diet."""
+    """True if the subject is a thing, which can be in only one place.
+
+    Who is in Berlin may be in Hamburg now, and who is in Mensa may be in Rotary: no word tells a town from a club.
+    """
     if earlier.hours != later.hours:
         return False
     ways = [_WHERE.search(one.key) for one in (earlier, later)]
     if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
         return False
-    if earlier.numbers or later.numbers or earlier.head or earlier.thing.noun:
-        return True
-    own, other = earlier.content - later.content, later.content - earlier.content
-    is_on = any(way is not None and way[1] == "on" for way in ways)
-    named = own & earlier.names, other & later.names
-    # Who is in Sales has a job there, and may be in Porto.
-    return not is_on and all(named) and (named[0] | named[1]).isdisjoint(_department_stems())
+    return bool(earlier.numbers or later.numbers or earlier.head or earlier.thing.noun)
+
+
+def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
+    """True if each says what somebody is in or on, and no place: in a choir, in Mensa, on a diet, on antibiotics."""
+    if later.change or earlier.negated or later.negated or earlier.head or earlier.thing.noun:
+        return False
+    ways = [_WHERE.search(one.key) for one in (earlier, later)]
+    if any(way is None for way in ways) or earlier.numbers or later.numbers:
+        return False
+    told = [_IN_GROUP.search(one.key) for one in (earlier, later)]
+    return any(told) or all(_ON_NO_PLACE.search(one.key) for one in (earlier, later))
+
+
+_IN_GROUP: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:\w+ )?in (?:(?:an?|the|our|my|her|his|their) )?(?:[\w'’-]+ ){0,3}?"
+    r"(?:choir|band|club|orchestra|union|league|society|party|association|guild|scouts|cast|jury|committee|council"
+    r"|group)\b"
+)
+_ON_NO_PLACE: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:\w+ )?on (?!the\b|top\b|board\b|floor\b|platform\b|page\b|level\b)"
+)
 
 
 @cache
