@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import itertools
 import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -109,8 +108,6 @@ _NOT_CHANGED: Final = "was left out, since the message came in a bundle; call co
 """Why a message with a known id and another text is left out."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
-_OTHER_LIMIT_NAMES: Final = ("limit", "top_k", "n", "max_results")
-"""Other libraries' names for the number of hits."""
 _CONTEXT_HITS: Final = 64
 """Hits to make a context from."""
 _BYTES_A_TOKEN: Final = 3
@@ -223,36 +220,14 @@ def memory(
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
     user, agent, session = (None if value is None else compose_name(value) for value in (user, agent, session))
-    _check_names("memory", options, ("user", "agent", "session", *(open_store.__kwdefaults__ or {})))
+    known = ("user", "agent", "session", *(open_store.__kwdefaults__ or {}))
+    limits.check_argument_names("memory", options, known)
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
         return Memory(place if agent is None else place.signed(agent), user, agent, session, owns=False)
     options = options if agent is None else {"author": agent, **options}
     return Memory(open_store(place, **options), user, agent, session, owns=True)
-
-
-_OTHER_NAMES: Final = {"why": "reason", "reason": "why", "valid_from": "since", "valid_to": "until"}
-"""What an argument is called by other calls."""
-
-
-def _check_names(call: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Check the names of a call's arguments.
-
-    Raises:
-        InputError: one is unknown; the remedy has the nearest of the known ones.
-    """
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is not None:
-        raise errors.InputError(f"{call} takes no argument {errors.shown(unknown)}", _known_names(unknown, known))
-
-
-def _known_names(unknown: str, known: Collection[str]) -> str:
-    """Return a remedy with the nearest of the known names, or with all if none is near."""
-    from difflib import get_close_matches
-
-    near = [name for name in (_OTHER_NAMES.get(unknown),) if name in known] or get_close_matches(unknown, known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"It takes {', '.join(known)}"
 
 
 def _async_version(
@@ -300,12 +275,13 @@ def _translate_wording(text: str) -> str:
 
 def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
     """Wrap a call so that its errors name the arguments and calls of this class, also for an argument unknown to it."""
-
-    known = tuple(inspect.signature(method).parameters)[1:]
+    known = limits.argument_names(method)
+    if known[-1:] == ("**asked",):
+        known = (*known[:-1], *(name for name in View.recall.__kwdefaults__ or {} if name not in ("k", *known)))
 
     @functools.wraps(method)
     def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        _check_names(method.__name__, named, known)
+        limits.check_argument_names(method.__name__, named, known)
         try:
             return method(self, *given, **named)
         except errors.WorldDBError as error:
@@ -329,6 +305,7 @@ class Memory:
         kind, name = ("user", user) if user is not None else ("agent", agent)
         self._label = None if name is None else Label(kind, name)
 
+    @_translate_errors
     def close(self) -> None:
         """Close the store, if it was opened here."""
         if self._owns:
@@ -612,40 +589,47 @@ class Memory:
         notes = deadline_notes(self.db.view(), done.id)
         return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
+    @_translate_errors
     def unexpire(self, id: Any, *, why: str = "") -> Added:
         """Lift the deadline of a memory, also one that has passed: it is found again."""
         return self._mark(id, lambda ref: self.db.unexpire(ref, why=why))
 
+    @_translate_errors
     def label(self, id: Any, *labels: str, why: str = "") -> Added:
         """Add labels to a memory, by which ``recall`` can filter."""
         return self._mark(id, lambda ref: self.db.label(ref, *labels, why=why))
 
+    @_translate_errors
     def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
         """Take labels off a memory."""
         return self._mark(id, lambda ref: self.db.unlabel(ref, *labels, why=why))
 
+    @_translate_errors
     def tag(self, id: Any, tag: str, *, version: int | None = None, why: str = "") -> Added:
         """Set a tag on a version of a memory, by default the one that holds now; see :meth:`Database.tag`."""
         return self._mark(id, lambda ref: self.db.tag(ref, tag, version=version, why=why))
 
+    @_translate_errors
     def untag(self, id: Any, tag: str, *, why: str = "") -> Added:
         """Remove a tag of a memory."""
         return self._mark(id, lambda ref: self.db.untag(ref, tag, why=why))
 
+    @_translate_errors
     def pin(self, id: Any, *, why: str = "") -> Added:
         """Pin a memory: it is always in ``context`` and ``profile``, first, and no deadline hides it."""
         return self._mark(id, lambda ref: self.db.pin(ref, why=why))
 
+    @_translate_errors
     def unpin(self, id: Any, *, why: str = "") -> Added:
         """Take the pin off a memory."""
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
 
-    @_translate_errors
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()
         ref = self._find_world(id).ref
         return self._result(mark(ref), [ref])
 
+    @_translate_errors
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
         """Erase all of the user's data from every file, for good; see :meth:`Database.forget_user`.
 
@@ -685,17 +669,13 @@ class Memory:
         then._views()
         return then
 
-    def recall(self, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
+    @_translate_errors
+    def recall(self, /, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
         ``about``, ``speaker``, ``type``, ``label``, ``tag``, ``source``, ``properties``, ``since`` and ``until`` are
         among these filters. Mere names of people, things, sessions and scopes are left out.
         """
-        known = View.recall.__kwdefaults__ or {}
-        unknown = [name for name in asked if name not in known]
-        if unknown:
-            meant = "Give k for how many" if unknown[0] in _OTHER_LIMIT_NAMES else _known_names(unknown[0], known)
-            raise errors.InputError(f"A recall takes no {errors.shown(unknown[0])}", meant)
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:
@@ -716,7 +696,10 @@ class Memory:
             notes.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
         return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 
-    def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> PromptText:
+    @_translate_errors
+    def context(
+        self, /, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any
+    ) -> PromptText:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
@@ -728,15 +711,13 @@ class Memory:
         is empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates
         for common models. Empty, also in its ``note``, if nothing was found.
         """
-        number = next((name for name in ("k", *_OTHER_LIMIT_NAMES) if name in asked), None)
-        if number is not None:
-            raise errors.InputError(f"A context takes no {number!r}", "Give max_tokens for how much")
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
         found = self.recall(question, k=_CONTEXT_HITS, **asked)
         return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view(), question)
 
+    @_translate_errors
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and valid, by type, without a question and without a model.
 
@@ -785,6 +766,7 @@ class Memory:
             note="" if views else self._empty_note(),
         )
 
+    @_translate_errors
     def pinned(self) -> list[records.World]:
         """Return the pinned memories, oldest first."""
         return self._pinned()
@@ -822,8 +804,8 @@ class Memory:
     aunpin = _async_version(unpin)
     apinned = _async_version(pinned)
     aforget_user = _async_version(forget_user)
-    arecall = _async_version(cast(Callable[..., records.Recall], recall))
-    acontext = _async_version(cast(Callable[..., "PromptText"], context))
+    arecall = _async_version(recall)
+    acontext = _async_version(context)
     aprofile = _async_version(profile)
     ahistory = _async_version(history)
 

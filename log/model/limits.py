@@ -5,12 +5,14 @@ provenance, properties or evidence. Records are kept as msgpack and given back a
 that have one form there and in JSON.
 """
 
+import functools
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar
+from types import CodeType
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -104,6 +106,7 @@ def checked_amount(value: object, what: str) -> float:
 
 
 Value = TypeVar("Value")
+Given = ParamSpec("Given")
 
 
 def checked_callable(value: Value, what: str, method: str = "") -> Value:
@@ -298,3 +301,55 @@ def _check_size(what: str, record: dict[str, Any]) -> None:
         raise LimitExceeded(
             f"{what} has {size:,} bytes, above the limit of {MAX_RECORD_BYTES:,}", "Put long text into content"
         )
+
+
+_CO_VARARGS: Final = 0x04
+_CO_VARKEYWORDS: Final = 0x08
+"""Flags of code objects, as ``inspect`` has them: that module takes long to import."""
+_MEANT: Final[Mapping[str, Sequence[str]]] = {
+    "why": ("reason",),
+    "reason": ("why",),
+    "valid_from": ("since",),
+    "valid_to": ("until",),
+    "k": ("max_tokens", "limit"),
+    **dict.fromkeys(("limit", "top_k", "n", "max_results"), ("k", "max_tokens", "limit")),
+}
+"""What an argument of other calls, or of other libraries, is called here."""
+
+
+def argument_names(method: Any) -> tuple[str, ...]:
+    """Return the names of a method's arguments; a star is before one that takes many, two before one that takes any."""
+    code: CodeType = method.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    rest, stars = iter(code.co_varnames[count:]), (("*", _CO_VARARGS), ("**", _CO_VARKEYWORDS))
+    return (*code.co_varnames[1:count], *(f"{star}{next(rest)}" for star, flag in stars if code.co_flags & flag))
+
+
+def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Check the names of a call's arguments.
+
+    Raises:
+        InputError: one is unknown; the remedy has the nearest of the known ones, or all if none is near.
+    """
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is None:
+        return
+    from difflib import get_close_matches
+
+    near = [name for name in _MEANT.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(known) or 'none'}"
+    if f"*{unknown}" in known:
+        remedy = f"Give {unknown} one after the other and without that name"
+    raise InputError(f"{call} takes no argument {shown(unknown)}", remedy)
+
+
+def typed_arguments(method: Callable[Concatenate[Any, Given], Value]) -> Callable[Concatenate[Any, Given], Value]:
+    """Wrap a method so that an argument unknown to it is an :class:`InputError`, as any other wrong argument is."""
+    known, name = argument_names(method), method.__name__
+
+    @functools.wraps(method)
+    def checked(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Value:
+        check_argument_names(name, named, known)
+        return method(self, *given, **named)
+
+    return checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -70,6 +71,31 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     assert remote.log(ref=made.ref).entries[0].event == "created"
     assert f'"store":"{remote.head().store_id}"' in remote.prove(made).proof
     assert remote.timeline(made).steps and not remote.conflicts().conflicts and not remote.proposals().proposals
+
+
+def test_an_argument_that_no_call_takes_is_named_in_a_typed_error_by_all_calls(remote: Client, server: Server) -> None:
+    """`claim`, `job`, `wait` and others, which take no further fields, ended in a plain TypeError."""
+    needed: dict[str, Any] = {"seq": 1, "bundle": b"", "statements": [("<urn:a>", "<urn:b>", "<urn:c>")]}
+    told, ends = {}, {"type": "refers_to", "target": "x", "source": "x"}
+    awaiting = client.connect_async(server.url, server.key)
+    for each in (remote, awaiting):
+        for name, call in inspect.getmembers(each, inspect.ismethod):
+            if name.startswith("_") or (each is awaiting and name not in ("wait", "follow", "close")):
+                continue
+            taken = inspect.signature(call).parameters.values()
+            given = [needed.get(one.name, "x") for one in taken if one.default is one.empty and one.kind <= 1]
+            more: Any = {"link": ends, "sparql_update": {"world": "x"}, "alias": {"aliases": ["y"]}}.get(name, {})
+            with pytest.raises(worlddb.InputError) as raised:
+                call(*given, **more, zzz=1)
+            told[name] = str(raised.value)
+    assert all("zzz" in each for each in told.values()) and len(told) > 45, told
+    assert told["claim"] == "claim takes no argument 'zzz'. It takes name"
+    for connect in (client.connect, client.connect_async):
+        with pytest.raises(worlddb.InputError, match="connect takes no argument 'kye'"):
+            connect(server.url, kye="x")
+        with pytest.raises(worlddb.InputError, match="connect takes no argument 'headers'"):
+            connect(server.url, headers={})
+    anyio.run(awaiting.close)
 
 
 def test_marks_and_what_recalls_choose_by_have_the_librarys_names(remote: Client) -> None:

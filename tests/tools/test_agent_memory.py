@@ -1,6 +1,7 @@
 """The front door for an agent: what it writes, finds, repeats, keeps apart and refuses."""
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -1542,13 +1543,15 @@ def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: 
     loose: Any = mem  # Its arguments are wrong on purpose.
     hello = {"role": "user", "content": "hello"}
     for call, told in (
-        (lambda: mem.recall("x", limit=5), "A recall takes no 'limit'. Give k for how many"),
-        (lambda: mem.context("x", top_k=5), "A context takes no 'top_k'. Give max_tokens for how much"),
-        (lambda: mem.context("x", k=3), "A context takes no 'k'. Give max_tokens for how much"),
-        (lambda: mem.recall("x", labels=["a"]), "A recall takes no 'labels'. Did you mean label?"),
-        (lambda: mem.recall("x", zzz=1), "A recall takes no 'zzz'. It takes world, k, "),
+        (lambda: mem.recall("x", limit=5), "recall takes no argument 'limit'. Did you mean k?"),
+        (lambda: mem.context("x", top_k=5), "context takes no argument 'top_k'. Did you mean max_tokens?"),
+        (lambda: mem.context("x", k=3), "context takes no argument 'k'. Did you mean max_tokens?"),
+        (lambda: mem.recall("x", labels=["a"]), "recall takes no argument 'labels'. Did you mean label?"),
+        (lambda: mem.recall("x", zzz=1), "recall takes no argument 'zzz'. It takes question, k, world, "),
         (lambda: loose.forget("x", why="w"), "forget takes no argument 'why'. Did you mean reason?"),
         (lambda: loose.correct("x", "y", reason="w"), "correct takes no argument 'reason'. Did you mean why?"),
+        (lambda: loose.profile(k=5), "profile takes no argument 'k'. Did you mean limit?"),
+        (lambda: loose.label("x", labels=["a"]), "label takes no argument 'labels'. Give labels one after the other"),
         (lambda: mem.add([hello], on_near="zzz"), "on_near is 'zzz'. Give one of: note, "),
         (lambda: mem.add([hello], on_near="propose", about="Ana"), "were given with messages: about, on_near. Leave"),
         (lambda: mem.add("x", since=2026), "since 2026 seems to be a year"),
@@ -1563,6 +1566,25 @@ def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: 
         with pytest.raises(worlddb.InputError) as raised:
             call()
         assert told in str(raised.value)
+
+
+def test_every_call_names_an_argument_that_it_does_not_take(mem: worlddb.Memory) -> None:
+    """`label`, `tag`, `pin`, `profile`, `forget_user` and the working memory ended in a plain TypeError."""
+
+    async def awaited(call: Callable[..., Any], given: list[str]) -> Any:
+        return await call(*given, zzz=1)
+
+    tried = set()
+    for owner in (mem, mem.working):
+        for name, call in inspect.getmembers(owner, inspect.ismethod):
+            if name.startswith("_"):
+                continue
+            taken = inspect.signature(call).parameters.values()
+            given = ["x" for each in taken if each.default is each.empty and each.kind <= 1]
+            with pytest.raises(worlddb.InputError, match="takes no argument 'zzz'"):
+                asyncio.run(awaited(call, given)) if inspect.iscoroutinefunction(call) else call(*given, zzz=1)
+            tried.add(name)
+    assert {"label", "atag", "apin", "forget_user", "profile", "arecall", "as_of", "clear"} <= tried and len(tried) > 38
 
 
 def test_a_deadline_that_hides_at_once_or_nothing_says_so(mem: worlddb.Memory) -> None:

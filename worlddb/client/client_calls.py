@@ -302,6 +302,7 @@ class Calls(ABC):
         """Make a world; returns a receipt."""
         return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **fields})
 
+    @limits.typed_arguments
     def claim(self, name: str) -> Any:
         """The world of a name, created if it is missing."""
         return self._send(Request("PUT", _world(name), wire.World))
@@ -437,6 +438,7 @@ class Calls(ABC):
         headers |= {"Accept": check_header("format", format)} if format else {}
         return self._send(Request("POST", path, SparqlBytes, _params(options), _encoded("query", query), headers))
 
+    @limits.typed_arguments
     def sparql_update(
         self,
         update: str,
@@ -500,6 +502,7 @@ class Calls(ABC):
         """A proof that a world or an edge existed, with its text as ``proof``."""
         return self._read("/v1/proofs", wire.Proof, {"ref": ref, **options})
 
+    @limits.typed_arguments
     def erasure_receipt(self, seq: int) -> Any:
         """The receipt of the erasure by a commit."""
         number = limits.checked_number(seq, "seq", 0, limits.HIGHEST_SEQ)
@@ -529,10 +532,12 @@ class Calls(ABC):
             raise errors.InputError(f"bundle is {type(bundle).__name__}, not bytes", "Give the bytes of its file")
         return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(options), bundle))
 
+    @limits.typed_arguments
     def job(self, job: Any) -> Any:
         """The state of a job."""
         return self._read(_place("jobs", getattr(job, "id", job)), wire.Job, {})
 
+    @limits.typed_arguments
     def file(self, job: Any) -> Any:
         """The bytes of a job's file."""
         return self._read(f"{_place('jobs', getattr(job, 'id', job))}/file", bytes, {})

@@ -26,6 +26,8 @@ except ModuleNotFoundError as error:
 
 TIMEOUT_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.1
+_OWN_OPTIONS: Final = frozenset(("base_url", "headers", "timeout"))
+"""Options of httpx that a client sets itself."""
 
 
 def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any) -> "Client":
@@ -36,18 +38,20 @@ def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOU
     Raises:
         InputError: the URL is none of HTTP, no header can carry the key, or the time is no number.
     """
-    return Client(httpx.Client(**_client_options(url, key, timeout_seconds), **options))
+    return Client(httpx.Client(**_client_options(url, key, timeout_seconds, options), **options))
 
 
 def connect_async(
     url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
 ) -> "AsyncClient":
     """Return an asynchronous client; ``options`` go to ``httpx.AsyncClient``."""
-    return AsyncClient(httpx.AsyncClient(**_client_options(url, key, timeout_seconds), **options))
+    return AsyncClient(httpx.AsyncClient(**_client_options(url, key, timeout_seconds, options), **options))
 
 
-def _client_options(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
-    """Return the checked arguments of an httpx client."""
+def _client_options(url: Any, key: Any, timeout_seconds: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checked arguments of an httpx client besides its other ``options``."""
+    others = (name for name in limits.argument_names(httpx.Client.__init__) if name not in _OWN_OPTIONS)
+    limits.check_argument_names("connect", options, ("url", "key", "timeout_seconds", *others))
     why = ""
     try:
         parsed = httpx.URL(url)
@@ -177,6 +181,7 @@ class Client(Calls):
             raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
+    @limits.typed_arguments
     def wait(self, job: wire.Job) -> wire.Job:
         """Wait until a job has ended.
 
@@ -191,6 +196,7 @@ class Client(Calls):
             raise problem_error(job.problem)
         return job
 
+    @limits.typed_arguments
     def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
@@ -207,6 +213,7 @@ class Client(Calls):
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _connection_error(self._http, request, error) from None
 
+    @limits.typed_arguments
     def close(self) -> None:
         """Close its connections."""
         self._http.close()
@@ -231,6 +238,7 @@ class AsyncClient(Calls):
             raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
+    @limits.typed_arguments
     async def wait(self, job: wire.Job) -> wire.Job:
         """Wait until a job has ended; raises as :meth:`Client.wait`."""
         while job.status == "running":
@@ -240,6 +248,7 @@ class AsyncClient(Calls):
             raise problem_error(job.problem)
         return job
 
+    @limits.typed_arguments
     async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
@@ -256,6 +265,7 @@ class AsyncClient(Calls):
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _connection_error(self._http, request, error) from None
 
+    @limits.typed_arguments
     async def close(self) -> None:
         """Close its connections."""
         await self._http.aclose()

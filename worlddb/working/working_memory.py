@@ -136,14 +136,17 @@ class SessionMemory:
     def __init__(self, working: WorkingMemory, scope: buffers.Scope, world: Callable[[], Any]) -> None:
         self._working, self._scope, self._world = working, scope._asdict(), world
 
+    @limits.typed_arguments
     def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = MOST_MESSAGES) -> int:
         """Add a message; returns the number of messages. See :meth:`WorkingMemory.add`."""
         return self._working.add(content, role=role, ttl=ttl, most=most, world=self._world(), **self._scope)
 
+    @limits.typed_arguments
     def get(self, *, last: int | None = None) -> tuple[Message, ...]:
         """The unexpired messages, oldest first."""
         return self._working.get(last=last, **self._scope)
 
+    @limits.typed_arguments
     def clear(self) -> int:
         """Remove all messages of the session from every file; returns their number."""
         return self._working.clear(**self._scope)
