@@ -126,11 +126,13 @@ class Export(msgspec.Struct, frozen=True):
         read = conversation.reread(self.name, path, partial(self._parts, name, left_out), turns_read)
         return msgspec.structs.replace(read, left_out=dict(left_out))
 
-    def _parts(self, name: str, left_out: Counter[str], path: Path, data: bytearray) -> Iterator[conversation.Part]:
+    def _parts(
+        self, name: str, left_out: Counter[str], path: Path, data: json_pieces.Data
+    ) -> Iterator[conversation.Part]:
         yield conversation.Part(name, [], self._portions(name, left_out, path, data))
 
     def _portions(
-        self, name: str, left_out: Counter[str], path: Path, data: bytearray
+        self, name: str, left_out: Counter[str], path: Path, data: json_pieces.Data
     ) -> Iterator[conversation.Portion]:
         fields, seen = _Fields(self.messages), set[str]()
         records = _records(path, data)
@@ -189,9 +191,9 @@ def _first_keys(head: bytes) -> set[str]:
     return keys
 
 
-def _records(path: Path, data: bytearray) -> Iterator[tuple[input_files.Place, json_pieces.Data]]:
+def _records(path: Path, data: json_pieces.Data) -> Iterator[tuple[input_files.Place, json_pieces.Data]]:
     """Yield the records of lists, or of values one after another, whichever stands there."""
-    cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
+    cursor = json_pieces.Cursor.of_file(data)
     count = 0
 
     def taken() -> tuple[input_files.Place, json_pieces.Data]:
@@ -207,8 +209,10 @@ def _records(path: Path, data: bytearray) -> Iterator[tuple[input_files.Place, j
             if begins == ord("["):
                 for _ in cursor.elements():
                     yield taken()
+                    cursor.give_back()
             else:
                 yield taken()
+                cursor.give_back()
     except json_pieces.BrokenJson as error:
         line, column = json_pieces.line_and_column(data, error.position)
         raise input_files.malformed_error(

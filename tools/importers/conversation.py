@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from worlddb import Turn
-from worlddb.tools.importers import input_files
+from worlddb.tools.importers import input_files, json_pieces
 
 MAX_LABEL_BYTES: Final = 1024
 """Largest name of a conversation, session or speaker; names are parts of records' keys."""
@@ -117,16 +117,17 @@ def portions_of(
 
 
 class RereadableSource(msgspec.Struct, frozen=True):
-    """A source that is read again for its turns: its bytes are held meanwhile, its turns never all at once.
+    """A source that is read again for its turns: never are all of them held at once, and of its bytes those to come.
 
-    ``parts`` reads conversations from the decompressed bytes, whose SHA-256 is ``digest``.
+    ``parts`` reads conversations from the decompressed bytes, of which there are ``size``; ``digest`` is their SHA-256.
     """
 
     format: str
     path: Path
-    parts: Callable[[Path, bytearray], Iterator[Part]]
+    parts: Callable[[Path, json_pieces.Data], Iterator[Part]]
     conversations: list[str]
     turns: int
+    size: int
     digest: bytes
     left_out: dict[str, int] = {}
     """Counts of skipped messages, by reason."""
@@ -141,20 +142,13 @@ class RereadableSource(msgspec.Struct, frozen=True):
         return [_collect_names(self.format, part) for part in self._read_again()]
 
     def _read_again(self) -> Iterator[Part]:
-        data = input_files.read_whole(self.path)
-        if sha256(data).digest() != self.digest:
-            raise input_files.malformed_error(
-                input_files.Place(self.path),
-                "it was replaced after the check",
-                "Import it again when nobody writes to it: nothing is written twice",
-            )
-        yield from self.parts(self.path, data)
+        yield from self.parts(self.path, input_files.read_again(self.path, self.size, self.digest))
 
 
 def reread(
     format: str,
     path: Path,
-    parts: Callable[[Path, bytearray], Iterator[Part]],
+    parts: Callable[[Path, json_pieces.Data], Iterator[Part]],
     turns_read: TurnsRead | None,
     check: Callable[[Path, bytearray], None] | None = None,
 ) -> RereadableSource:
@@ -171,7 +165,7 @@ def reread(
         turns += sum(len(portion.turns) for portion in part.portions)
         if turns_read is not None:
             turns_read(turns)
-    return RereadableSource(format, path, parts, names, turns, sha256(data).digest())
+    return RereadableSource(format, path, parts, names, turns, len(data), sha256(data).digest())
 
 
 def _collect_names(format: str, part: Part) -> Conversation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import mmap
 import os
 import re
 import stat
@@ -18,6 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
@@ -317,6 +319,28 @@ def read_whole(path: Path) -> bytearray:
             data += piece
             if len(data) > MAX_WHOLE_BYTES:
                 raise too_large_error(path, f"more than {MAX_WHOLE_BYTES:,} bytes after decompression")
+    return data
+
+
+def read_again(path: Path, size: int, digest: bytes) -> mmap.mmap | bytearray:
+    """Read a whole file again that was checked, decompressed, into a map: its pages can be given back one by one.
+
+    Raises:
+        MalformedFile: its size or its SHA-256 is another one; and as :func:`open_decompressed`.
+    """
+    data = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) if size else bytearray()
+    length = 0
+    with open_decompressed(path) as stream:
+        while piece := stream.read(min(_GROWTH_BYTES, size - length)):
+            data[length : length + len(piece)] = piece
+            length += len(piece)
+        is_same = length == size and not stream.read(1) and sha256(data).digest() == digest
+    if not is_same:
+        raise malformed_error(
+            Place(path),
+            "it was replaced after the check",
+            "Import it again when nobody writes to it: nothing is written twice",
+        )
     return data
 
 

@@ -5,13 +5,17 @@ its size. A cursor walks over the bytes instead and hands out values as slices o
 one. It checks the syntax between the values; the decoder of a slice checks the inside.
 """
 
+from __future__ import annotations
+
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from mmap import MADV_DONTNEED, PAGESIZE, mmap
+from typing import Final, Self, TypeAlias
 
 import msgspec
 
-Data: TypeAlias = bytes | bytearray | memoryview
+Data: TypeAlias = bytes | bytearray | memoryview | mmap
 
 MAX_DEPTH: Final = 128
 """Lists and objects inside one another."""
@@ -25,6 +29,7 @@ _SCALAR: Final = re.compile(rb'[^ \t\r\n,:\[\]{}"]++')
 _MARK: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
 _NAME: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:[ \t\r\n]*+(:))?', re.DOTALL)
 """A text; if a colon follows, the key of a member."""
+_GIVEN_BACK_BYTES: Final = 1 << 20
 _MOST_KEPT: Final = 1_000
 """Different keys that are held in order to see whether any comes again."""
 _ANY: Final = msgspec.json.Decoder(msgspec.Raw)
@@ -46,6 +51,24 @@ class Cursor:
     def __init__(self, data: Data, position: int = 0) -> None:
         self.data = data
         self.position = position
+        self._begin = position
+
+    @classmethod
+    def of_file(cls, data: Data) -> Self:
+        """Return a cursor at the beginning of a file, behind its byte order mark."""
+        return cls(data, len(BOM_UTF8) if data[: len(BOM_UTF8)] == BOM_UTF8 else 0)
+
+    def inside(self) -> Cursor:
+        """Return another cursor, at the value that begins here."""
+        self.peek()
+        return Cursor(self.data, self.position)
+
+    def give_back(self) -> None:
+        """Give back the memory of what this cursor has passed over, if the data is a map; it reads as zeros then."""
+        if isinstance(self.data, mmap) and self.position - self._begin >= _GIVEN_BACK_BYTES:
+            begin, end = -(-self._begin // PAGESIZE) * PAGESIZE, self.position // PAGESIZE * PAGESIZE
+            self.data.madvise(MADV_DONTNEED, begin, end - begin)
+            self._begin = end
 
     def peek(self) -> int:
         """Return the next byte that is not white space, -1 at the end."""

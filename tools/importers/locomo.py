@@ -113,64 +113,68 @@ def _check(path: Path, data: bytearray) -> None:
         raise input_files.malformed_error(input_files.Place(path, "record", current, where), problem) from None
 
 
-def _begin(place: input_files.Place, data: bytearray) -> tuple[json_pieces.Cursor, bool]:
+def _begin(place: input_files.Place, data: json_pieces.Data) -> tuple[json_pieces.Cursor, bool]:
     """Return a cursor at the first record or the list of them, and whether it is a list."""
-    cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
+    cursor = json_pieces.Cursor.of_file(data)
     first = cursor.peek()
     if first not in (ord("["), ord("{")):
         raise input_files.malformed_error(place, "it is neither a JSON list of conversations nor one conversation")
     return cursor, first == ord("[")
 
 
-def _parts(path: Path, data: bytearray) -> Iterator[Part]:
+def _parts(path: Path, data: json_pieces.Data) -> Iterator[Part]:
     cursor, listed = _begin(input_files.Place(path), data)
     seen: dict[str, int] = {}
     for index in cursor.elements() if listed else (0,):
         at_record = input_files.Place(path, "record", index, f"$[{index}]" if listed else "$")
-        part = _conversation(at_record, cursor.value())
+        inside = cursor.inside()
+        part = _conversation(at_record, cursor.value(), inside)
         yield part
+        cursor.give_back()
         if part.name in seen:
             problem = f"the conversation {part.name!r} is already record {seen[part.name]}"
             raise input_files.malformed_error(at_record.at(f"{at_record.path}.sample_id"), problem)
         seen[part.name] = index
 
 
-def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
+def _conversation(place: input_files.Place, raw: json_pieces.Data, cursor: json_pieces.Cursor) -> Part:
     record = input_files.decode_at(place, _RECORD.decode, raw)
     name = _label(place.at(f"{place.path}.sample_id"), record.sample_id)
     inside = place.at(f"{place.path}.conversation")
-    data = memoryview(record.conversation)
-    if data[0] != ord("{"):
-        input_files.decode_at(inside, _OBJECT.decode, data)
-    cursor = json_pieces.Cursor(data)
-    parts: dict[str, json_pieces.Data] = {}
-    for key in cursor.members():
-        value = cursor.value()
-        if key in ("speaker_a", "speaker_b") or _OF_SESSION.fullmatch(key):
-            parts[key] = value
+    if memoryview(record.conversation)[0] != ord("{"):
+        input_files.decode_at(inside, _OBJECT.decode, record.conversation)
+    parts: dict[str, json_pieces.Cursor] = {}
+    for field in cursor.members():
+        if field != "conversation":
+            cursor.value()
+            continue
+        for key in cursor.members():
+            if key in ("speaker_a", "speaker_b") or _OF_SESSION.fullmatch(key):
+                parts[key] = cursor.inside()
+            cursor.value()
     speakers = dict.fromkeys(
-        input_files.decode_at(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
+        input_files.decode_at(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key].value()).strip()
         for key in ("speaker_a", "speaker_b")
         if key in parts
     )
     return Part(name, list(speakers), _portions(inside, name, parts))
 
 
-def _portions(inside: input_files.Place, name: str, parts: dict[str, json_pieces.Data]) -> Iterator[Portion]:
+def _portions(inside: input_files.Place, name: str, parts: dict[str, json_pieces.Cursor]) -> Iterator[Portion]:
     for _, key in sorted((int(found[1]), key) for key in parts if (found := _SESSION.fullmatch(key))):
         at = _session_time(inside, parts, f"{key}_date_time")
         session = inside.at(f"{inside.path}.{key}")
         yield from portions_of(name, key, at, _turns(session, parts[key]))
 
 
-def _turns(session: input_files.Place, said: json_pieces.Data) -> Iterator[Turn]:
-    if said[0] != ord("["):
-        input_files.decode_at(session, _TURNS.decode, said)
-    cursor = json_pieces.Cursor(said)
+def _turns(session: input_files.Place, cursor: json_pieces.Cursor) -> Iterator[Turn]:
+    if cursor.peek() != ord("["):
+        input_files.decode_at(session, _TURNS.decode, cursor.value())
     for position in cursor.elements():
         place = session.at(f"{session.path}[{position}]")
         turn = input_files.decode_at(place, _TURN.decode, input_files.check_turn_size(place, cursor.value()))
         yield _turn(session, position, turn)
+        cursor.give_back()
 
 
 def _label(place: input_files.Place, text: str) -> str:
@@ -199,11 +203,11 @@ def _turn(session: input_files.Place, position: int, turn: _Turn) -> Turn:
     return input_files.with_place(place, check)
 
 
-def _session_time(inside: input_files.Place, parts: dict[str, json_pieces.Data], key: str) -> int | None:
+def _session_time(inside: input_files.Place, parts: dict[str, json_pieces.Cursor], key: str) -> int | None:
     if key not in parts:
         return None
     place = inside.at(f"{inside.path}.{key}")
-    text = input_files.decode_at(place, _TEXT.decode, parts[key])
+    text = input_files.decode_at(place, _TEXT.decode, parts[key].value())
     return input_files.with_place(place, lambda: parse_date_time(text))
 
 

@@ -73,8 +73,8 @@ def load(path: Path, turns_read: TurnsRead | None = None) -> RereadableSource:
     return reread(NAME, path, _parts, turns_read)
 
 
-def _parts(path: Path, data: bytearray) -> Iterator[Part]:
-    cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
+def _parts(path: Path, data: json_pieces.Data) -> Iterator[Part]:
+    cursor = json_pieces.Cursor.of_file(data)
     if cursor.peek() != ord("["):
         raise input_files.malformed_error(input_files.Place(path), "it is not a JSON list of questions")
     seen: set[str] = set()
@@ -82,11 +82,13 @@ def _parts(path: Path, data: bytearray) -> Iterator[Part]:
     try:
         for index in cursor.elements():
             current = index
-            inside = input_files.Place(path, "record", index, f"$[{index}]")
-            part = _conversation(inside, cursor.value())
+            place = input_files.Place(path, "record", index, f"$[{index}]")
+            inside = cursor.inside()
+            part = _conversation(place, cursor.value(), inside)
             yield part
+            cursor.give_back()
             if part.name in seen:
-                raise input_files.malformed_error(inside, f"the question {part.name[:80]!r} occurs twice")
+                raise input_files.malformed_error(place, f"the question {part.name[:80]!r} occurs twice")
             seen.add(part.name)
             current = index + 1
         cursor.end()
@@ -120,24 +122,24 @@ def parse_date(text: str) -> int:
     return parse_time(moment)
 
 
-def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
+def _conversation(place: input_files.Place, raw: json_pieces.Data, cursor: json_pieces.Cursor) -> Part:
     record = input_files.decode_at(place, _RECORD.decode, raw)
     seen: set[str] = set()
-    cursor = json_pieces.Cursor(raw)
+    sessions = cursor
     for key in cursor.members():
         input_files.refuse_repeated(place, key if key in seen else None)
         seen.add(key)
+        sessions = cursor.inside() if key == "haystack_sessions" else sessions
         cursor.value()
     name = input_files.with_place(
         place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False)
     )
     names = _listed(place.at(f"{place.path}.haystack_session_ids"), _IDS, record.haystack_session_ids)
     said = place.at(f"{place.path}.haystack_sessions")
-    data = memoryview(record.haystack_sessions)
-    if data[0] != ord("["):
-        input_files.decode_at(said, _LIST.decode, data)
+    if sessions.peek() != ord("["):
+        input_files.decode_at(said, _LIST.decode, record.haystack_sessions)
     count = 0
-    cursor = json_pieces.Cursor(data)
+    cursor = sessions.inside()
     for _ in cursor.elements():
         cursor.value()
         count += 1
@@ -149,7 +151,7 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
             place,
             f"there are {count} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
-    return Part(name, [], _portions(place, name, names, dates, data))
+    return Part(name, [], _portions(place, name, names, dates, sessions))
 
 
 T = TypeVar("T")
@@ -163,16 +165,16 @@ def _listed(place: input_files.Place, decoder: msgspec.json.Decoder[T], raw: msg
 
 
 def _portions(
-    place: input_files.Place, name: str, names: list[str], dates: list[str | None], held: json_pieces.Data
+    place: input_files.Place, name: str, names: list[str], dates: list[str | None], cursor: json_pieces.Cursor
 ) -> Iterator[Portion]:
     """Yield the sessions in order, each once; of those that are listed again only that they are the same."""
     contents: dict[str, bytes] = {}
-    cursor = json_pieces.Cursor(held)
     for position in cursor.elements():
         session, date = names[position], dates[position]
         inside = place.at(f"{place.path}.haystack_sessions[{position}]")
         label = input_files.with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
-        turns = _Turns(inside, label, cursor.value())
+        turns = _Turns(inside, label, cursor.inside())
+        cursor.value()
         if session in contents:
             for _ in turns:
                 pass
@@ -193,16 +195,16 @@ def _portions(
 class _Turns:
     """The turns of a session, one by one; after the last ``digest`` stands for all of them."""
 
-    def __init__(self, session: input_files.Place, label: str, said: json_pieces.Data) -> None:
+    def __init__(self, session: input_files.Place, label: str, cursor: json_pieces.Cursor) -> None:
         self._session = session
         self._label = label
-        self._said = said
+        self._cursor = cursor
         self.digest = sha256()
 
     def __iter__(self) -> Iterator[Turn]:
-        if self._said[0] != ord("["):
-            input_files.decode_at(self._session, _LIST.decode, self._said)
-        cursor = json_pieces.Cursor(self._said)
+        cursor = self._cursor
+        if cursor.peek() != ord("["):
+            input_files.decode_at(self._session, _LIST.decode, cursor.value())
         for position in cursor.elements():
             place = self._session.at(f"{self._session.path}[{position}]")
             written = input_files.check_turn_size(place, cursor.value())
@@ -210,6 +212,7 @@ class _Turns:
             input_files.refuse_repeated(place, json_pieces.repeated_key(written))
             self.digest.update(msgspec.msgpack.encode(turn))
             yield _turn(self._session, self._label, position, turn)
+            cursor.give_back()
 
 
 def _turn(session: input_files.Place, label: str, position: int, turn: _Turn) -> Turn:
