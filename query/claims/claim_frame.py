@@ -76,6 +76,7 @@ _ATTRIBUTES: Final = {
         "origin": "found bought adopted rescued",
         "thesis": "thesis dissertation",
         "sex": "male female",
+        "blood type": "blood-type",
         "measure": "deep depth tall high height",
         "nationality": "french belgian german italian spanish portuguese english british scottish irish welsh dutch"
         " swedish norwegian danish finnish polish czech russian ukrainian greek turkish american canadian mexican"
@@ -209,15 +210,41 @@ _NUMBER_WORDS: Final = {
 _MEASURES: Final[dict[str, Mapping[str, float]]] = {
     "minutes": {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "hour": 60, "hours": 60, "hrs": 60},
     "days": {"week": 7, "weeks": 7, "fortnight": 14, "fortnights": 14},
-    "g": {"gram": 1, "grams": 1, "gramme": 1, "grammes": 1}
-    | dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), 1_000),
+    "mg": dict.fromkeys(("microgram", "micrograms", "mcg", "µg", "μg"), 0.001)
+    | {"milligram": 1, "milligrams": 1}
+    | dict.fromkeys(("g", "gram", "grams", "gramme", "grammes"), 1_000)
+    | dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), 1_000_000)
+    | {"oz": 28_349.5, "ounce": 28_349.5, "ounces": 28_349.5, "lb": 453_592, "lbs": 453_592},
     "cm": {"mm": 0.1, "centimetre": 1, "centimetres": 1, "centimeter": 1, "centimeters": 1}
     | dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 100)
-    | dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 100_000),
+    | dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 100_000)
+    | {"inch": 2.54, "inches": 2.54, "foot": 30.48, "feet": 30.48, "ft": 30.48, "mile": 160_934, "miles": 160_934},
+    "sqm": dict.fromkeys(("square metre", "square metres", "square meter", "square meters", "m2"), 1)
+    | dict.fromkeys(("square foot", "square feet", "sq ft"), 0.0929),
     "ml": {"dl": 100, "cl": 10} | dict.fromkeys(("l", "litre", "litres", "liter", "liters"), 1_000),
 }
 """By the unit that quantities are compared in, how much of it the others are."""
 _OF_UNIT: Final = {unit: (base, much) for base, units in _MEASURES.items() for unit, much in units.items()}
+KINDS_OF_UNITS: Final = tuple(
+    frozenset(units.split())
+    for units in (
+        "second minute day month year years-old",
+        "euro eur dollar usd pound gbp franc chf yen",
+        "mg ml tablet pill drop puff",
+        "ml glass cup bottle can pint gallon",
+        "celsius fahrenheit",
+        "mb gb tb mbit gbit",
+    )
+)
+"""Units, in the singular, in which one thing may be told that is not converted: another one is another amount."""
+_IMPERIAL: Final = re.compile(r"\d ?(?:miles?|feet|foot|ft|inch(?:es)?|lbs?|ounces?|oz|sq(?:uare)? f)\b")
+
+
+def is_imperial(one: "Frame") -> bool:
+    """True if a statement measures in feet, miles or pounds: what is converted from them is rounded."""
+    return _IMPERIAL.search(one.key) is not None
+
+
 OFTEN: Final = "per-year"
 """The unit of how often something is so."""
 _A_YEAR: Final = {"day": 365, "week": 52, "month": 12, "year": 1}
@@ -287,6 +314,8 @@ _OLDEST: Final = 120
 
 _PHRASES: Final = {
     "as well": "as-well",
+    "blood type": "blood-type",
+    "blood group": "blood-type",
     "as a child": "as-a-child",
     "as a kid": "as-a-child",
     "as a boy": "as-a-child",
@@ -379,6 +408,14 @@ _NOT: Final = re.compile(r"n't\b")
 _CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
 _LETTER_SIZE: Final = lazy(r"\b(is|are|size|in) (x*[sml])\b(?!')")
 """Sizes that are letters, some of which are also what is left of "is" and "am"."""
+_LETTERED: Final = lazy(
+    r"\b(?P<kind>type|group|grade|block|building|class|team|platform|gate|section|hall|terminal|row|wing|zone"
+    r"|option|plan)(?P<is> is| are)? (?P<letter>[a-z])(?P<sign>[+-]?)(?=[.,;!?]|$| (?:at|in|on|of|for|to)\b)"
+)
+"""Values that are letters, some of which are also words: blood type A."""
+_SIGN_OF_MONEY: Final = re.compile(r"(?P<sign>[$€£])(?P<count>\d+(?:\.\d+)?)(?!\w)")
+_MONEY: Final = {"$": "dollars", "€": "euros", "£": "pounds"}
+_STUCK: Final = re.compile(r"(?<![^\W\d])(\d)(kg|km|cm|mm|mg|ml|lbs?|oz|ft|gb|mb|tb)\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
@@ -542,7 +579,10 @@ def fold_blanks(text: str) -> str:
 _COUNT: Final = rf"(?:\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
 _MEASURED: Final = rf"(?P<unit>{'|'.join(sorted(_OF_UNIT, key=len, reverse=True))})\b"
 _CLOCK_WORDS: Final = lazy(rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b")
-_HALF_DAY: Final = lazy(r"(?<=\b(?:at|by) )(?P<hour>1[0-2]|[1-9])(?P<minute>\.\d\d)? ?(?P<half>am|pm)\b")
+_HALF_DAY: Final = lazy(
+    r"(?<=\b(?:at|by) )(?P<hour>1[0-2]|[1-9])(?P<minute>\.\d\d)? ?"
+    r"(?:(?P<half>am|pm)|(?:o'clock )?in the (?P<part>morning|afternoon|evening))\b"
+)
 _DOZENS: Final = lazy(rf"\b(?:(?P<half>half a)|an?|(?P<count>{_COUNT})) dozen\b")
 _OFTEN: Final = lazy(
     rf"\b(?:(?P<word>once|twice)|(?P<count>{_COUNT}) times) (?:an?|per|each|every) (?P<unit>{'|'.join(_A_YEAR)})\b"
@@ -562,10 +602,12 @@ _AMOUNT: Final = lazy(
     rf"|(?P<count>{_COUNT})(?P<half> and a half)?)[ -]{_MEASURED}(?P<more> and a half\b)?"
 )
 _QUANTIFYING: Final = lazy(
-    rf"\d ?[ap]m\b|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\byear\b|\bquarter|\b{_MEASURED}"
+    rf"\d ?[ap]m\b|\d (?:o'clock )?in the|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\b(?:year|day)\b|\bquarter"
+    rf"|\b{_MEASURED}"
 )
-_YEARLY: Final = lazy(
-    r"\b(?P<count>\d+(?:\.\d+)?) (?P<money>euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf) (?:a|per|each|every) year\b"
+_RATE: Final = lazy(
+    r"\b(?P<count>\d+(?:\.\d+)?) (?P<money>euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf) (?:a|per|each|every)"
+    r" (?P<per>day|week|year)\b"
 )
 _PARTS_OF_ONE: Final = {"h": 0.5, "a": 0.25, "t": 0.75}
 
@@ -627,20 +669,22 @@ def _normalise_quantities(plain: str) -> str:
     """
     if _QUANTIFYING.search(plain) is None:
         return plain
-    plain = _YEARLY.sub(_as_monthly_amount, plain)
+    plain = _RATE.sub(_as_monthly_amount, plain)
     plain = _DOZENS.sub(_replace_dozens, _CLOCK_WORDS.sub(_clock_time, _HALF_DAY.sub(_as_24_hour_time, plain)))
     return _AMOUNT.sub(_replace_amount, _OFTEN.sub(_replace_frequency, plain).replace("twice", "2 times"))
 
 
 def _as_monthly_amount(match: re.Match[str]) -> str:
-    """What is paid in a year by the month: 14,400 euros a year are 1,200 a month."""
-    return f"{_format_number(float(match['count']) / _A_YEAR['month'])} {match['money']} a month"
+    """What is paid in a day, a week or a year by the month: 14,400 euros a year are 1,200 a month."""
+    amount = float(match["count"]) * _A_YEAR[match["per"]] / _A_YEAR["month"]
+    return f"{_format_number(amount)} {match['money']} a month"
 
 
 def _as_24_hour_time(match: re.Match[str]) -> str:
     """A time of the day by 24 hours: 7 pm is 19.00."""
     hour, minute = int(match["hour"]) % _NOON, match["minute"] or ".00"
-    return f"{hour + _NOON * (match['half'] == 'pm')}{minute}"
+    is_later = match["half"] == "pm" or match["part"] in ("afternoon", "evening")
+    return f"{hour + _NOON * is_later}{minute}"
 
 
 _NOON: Final = 12
@@ -656,8 +700,20 @@ def _normalise_text(text: str) -> str:
         plain = _CLOCK.sub(r"\1.\2", plain)
     if "size" in plain:
         plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
+    plain = _LETTERED.sub(_as_one_word, _SIGN_OF_MONEY.sub(_as_money, _STUCK.sub(r"\1 \2", plain)))
+    if "degrees " in plain:
+        plain = plain.replace("degrees celsius", "celsius").replace("degrees fahrenheit", "fahrenheit")
     plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
     return _HALTED.sub("paused ", plain) if "stop" in plain else plain
+
+
+def _as_one_word(match: re.Match[str]) -> str:
+    sign = {"+": "plus", "-": "minus"}.get(match["sign"], "")
+    return f"{match['kind']}{match['is'] or ''} {match['letter']}{sign}-lettered"
+
+
+def _as_money(match: re.Match[str]) -> str:
+    return f"{match['count']} {_MONEY[match['sign']]}"
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -1408,6 +1464,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if (verb and not is_done) or not _LANGUAGES.isdisjoint(tokens):
         # Who speaks or is learning Dutch, or drives a German car, is of any nationality.
         found.discard("nationality")
+    if any("nationality" in known.get(word, ()) for word in owned):
+        # So is whose German lesson is on Monday.
+        found.discard("nationality")
     if rest and rest[0] in _LIKING:
         # Who likes to cook is no cook.
         found -= {"job", "residence"}
@@ -1496,6 +1555,8 @@ def _join_number_words(tokens: list[str]) -> list[str]:
 
 def _singular_unit(unit: str) -> str:
     """The singular of a unit: one hour, two hours."""
+    if unit.endswith("sses"):
+        return unit[:-2]
     return unit[:-1] if len(unit) > 3 and unit[-1] == "s" and unit[-2] != "s" else unit
 
 

@@ -383,6 +383,7 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         or _measure_different_things(earlier, later)
         or _may_be_other_event(earlier, later)
         or _at_other_hours(earlier, later)
+        or _at_other_half_of_day(earlier, later)
         or (_are_other_parts_of_day(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
 
@@ -514,16 +515,24 @@ def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
 def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     """True if their numbers measure different things: GB of memory and of storage, prices at two shops."""
     unit = _changed_numbers(earlier, later)
+    of_units = {of for of, _ in earlier.measured} & {of for of, _ in later.measured}
+    before, after = (frozenset(what for of, what in each.measured if of in of_units) for each in (earlier, later))
+    if before and after and before.isdisjoint(after):
+        return True
     if not unit:
         return False
-    before, after = (frozenset(what for of, what in each.measured if of == unit) for each in (earlier, later))
-    if before and after and before.isdisjoint(after):
+    ways = [{_HIGH.get(way, way) for way in _MEASURED_WAY.findall(each.key)} for each in (earlier, later)]
+    if all(ways) and ways[0].isdisjoint(ways[1]):
         return True
     is_counted = earlier.verb.isdecimal() and later.verb.isdecimal()
     if (earlier.verb != later.verb and not is_counted) or not later.verb:
         return False
     named, some = (earlier.names - later.names, later.names - earlier.names), (earlier.indefinite, later.indefinite)
     return all(named) or (all(some) and some[0].isdisjoint(some[1]))
+
+
+_MEASURED_WAY: Final = re.compile(r"\d ?(?:[^\W\d]+ ){1,2}(long|wide|broad|high|tall|deep|thick|heavy|old)\b")
+_HIGH: Final = {"tall": "high", "broad": "wide"}
 
 
 def _may_be_other_event(earlier: Frame, later: Frame) -> bool:
@@ -545,6 +554,28 @@ def _at_other_hours(earlier: Frame, later: Frame) -> bool:
         return True
     is_on_its_days = later.recurs and not earlier.times
     return is_on_its_days or (earlier.recurs and later.recurs and _are_of_other_times(earlier, later))
+
+
+def _at_other_half_of_day(earlier: Frame, later: Frame) -> bool:
+    """True if what may be done twice a day is done in the morning, and in the afternoon: a pill at 8 am and 8 pm."""
+    if earlier.verb != later.verb or earlier.verb not in _daily_stems():
+        return False
+    halves = [{found[1] for found in _HALF_OF_DAY.finditer(one.key)} for one in (earlier, later)]
+    return all(halves) and halves[0].isdisjoint(halves[1])
+
+
+_HALF_OF_DAY: Final = re.compile(r"\d ?(am|pm)\b")
+
+
+@cache
+def _daily_stems() -> frozenset[str]:
+    """The stems of verbs for what is done several times a day, or there and back."""
+    return frames.stems(
+        (
+            *("takes", "catches", "rides", "feeds", "walks", "eats", "drinks", "has", "brushes", "checks", "measures"),
+            *("practises", "prays", "showers", "runs", "swims", "calls", "meditates", "injects", "uses"),
+        )
+    )
 
 
 @cache
@@ -660,6 +691,8 @@ def _have_same_sort(earlier: Frame, later: Frame) -> bool:
         return True
     if not earlier.owned.isdisjoint(frames.OF_ONE_VALUE | frames.SORTING):
         return True
+    if not (earlier.content & later.content).isdisjoint(_single_value_stems()):
+        return True
     if "place" in later.attributes - earlier.attributes:
         # Where her boss is at the moment is not who that is.
         return False
@@ -670,6 +703,11 @@ def _have_same_sort(earlier: Frame, later: Frame) -> bool:
     is_told = bool(frames.attributes_of(own) & frames.attributes_of(other))
     is_valued = bool(other or later.light - earlier.light)
     return is_told or not (earlier.head and own and is_valued) or bool(other & later.names)
+
+
+@cache
+def _single_value_stems() -> frozenset[str]:
+    return frames.stems(frames.OF_ONE_VALUE)
 
 
 def _is_address(word: str) -> bool:
@@ -792,7 +830,7 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     Nor is anything by what is said in another mood, of times that come again, of what belongs to the subject under
     another name, or by a value of another sort.
     """
-    own, other = earlier.content - later.content, later.content - earlier.content
+    own, other = _without_units(earlier) - later.content, _without_units(later) - earlier.content
     if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _have_same_mood(earlier, later):
         return False
     if later.recurs and not earlier.recurs and not earlier.times_a_year:
@@ -826,7 +864,7 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     if earlier.head or later.head:
         return bool(earlier.head & later.head)
     is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
-    return earlier.content == later.content and is_one_verb
+    return _without_units(earlier) == _without_units(later) and is_one_verb
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
@@ -1017,6 +1055,8 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return _comparison(0.3 + 0.4 * overlap, later, "two of several; both may hold", "compatible")
     if _name_other_things(earlier, later) and earlier.names != later.names and not is_denied:
         return _comparison(0.3 + 0.4 * overlap, later, "they may be about different ones", "compatible")
+    if not is_denied and not later.change and _is_same_in_other_unit(earlier, later):
+        return ClaimComparison(_clamp_likeness(overlap), "same", "the same in another unit")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
         if say_otherwise(earlier.key, later.key) or (differ and len(earlier.content | later.content) >= _MANY_WORDS):
@@ -1294,7 +1334,42 @@ def _changed_units(earlier: Frame, later: Frame) -> list[str]:
         for value, unit in sorted(later.numbers)
         if unit in before and value not in before[unit] and not _is_hour_alone(value, before[unit], later, earlier)
     )
-    return list(dict.fromkeys(changed))
+    return list(dict.fromkeys((*changed, *_other_unit(earlier, later))))
+
+
+def _other_unit(earlier: Frame, later: Frame) -> tuple[str, ...]:
+    """The unit of the later statement's number, if the earlier one gives that of the same thing in another unit."""
+    if len(earlier.numbers) != 1 or len(later.numbers) != 1 or earlier.hours or later.hours:
+        return ()
+    ((_, before),), ((_, after),) = earlier.numbers, later.numbers
+    if before == after or not any({before, after} <= units for units in frames.KINDS_OF_UNITS):
+        return ()
+    is_of_one = earlier.verb == later.verb and earlier.head == later.head
+    return (after,) if is_of_one and _without_units(earlier) == _without_units(later) else ()
+
+
+def _without_units(one: Frame) -> frozenset[str]:
+    """The content of a statement without the units of its numbers."""
+    return one.content - frames.stems(unit for _, unit in one.numbers if unit)
+
+
+def _is_rounded(value: str, other: str, earlier: Frame, later: Frame) -> bool:
+    """True if two numbers of one unit are about the same, and one of them is converted: 60 kg and 132 pounds."""
+    is_close = abs(float(value) - float(other)) <= _ROUNDING * max(float(value), float(other))
+    return is_close and frames.is_imperial(earlier) != frames.is_imperial(later)
+
+
+_ROUNDING: Final = 0.015
+
+
+def _is_same_in_other_unit(earlier: Frame, later: Frame) -> bool:
+    if len(earlier.numbers) != 1 or len(later.numbers) != 1:
+        return False
+    ((value, before),), ((other, after),) = earlier.numbers, later.numbers
+    is_of_one = earlier.verb == later.verb and earlier.head == later.head and earlier.times == later.times
+    is_of_one = is_of_one and earlier.content == later.content and before == after
+    is_decimal = value.count(".") == other.count(".") == 1
+    return is_of_one and is_decimal and value != other and _is_rounded(value, other, earlier, later)
 
 
 def _have_other_frequency(earlier: Frame, later: Frame) -> bool:

@@ -441,6 +441,53 @@ def test_what_may_be_so_beside_the_earlier_competes_with_nothing(earlier: str, l
     assert not earlier.startswith((*OWN, "Ana ")) or not competes(earlier, later, ANA)
 
 
+UNITS = (
+    ("replacement", "Ana's commute is 50 km.", "Ana's commute is 50 miles."),
+    ("replacement", "Ana's alarm is at 5 am.", "Ana's alarm is at 5 pm."),
+    ("replacement", "Ana's shirt size is XL.", "Ana's shirt size is XS."),
+    ("replacement", "Ana gets up at 5 am.", "Ana gets up at 5 pm."),
+    ("replacement", "Ana runs 5 km every morning.", "Ana runs 5 miles every morning."),
+    ("replacement", "Ana's room is 20 square metres.", "Ana's room is 20 square feet."),
+    ("replacement", "Ana earns 3000 euros a month.", "Ana earns 3000 dollars a month."),
+    ("replacement", "Ana's jeans are size M.", "Ana's jeans are size L."),
+    ("compatible", "Ana has 2 cats.", "Ana has 2 dogs."),
+    ("compatible", "Ana has a shirt in size M.", "Ana has a dress in size L."),
+    ("replacement", "The meeting is at 5 am.", "The meeting is at 17:00."),
+    ("same", "Ana weighs 60 kg.", "Ana weighs 132 lbs."),
+    ("compatible", "Ana takes the 5 am bus.", "Ana takes the 5 pm bus."),
+    ("contradiction", "Ana's blood type is A.", "Ana's blood type is B."),
+    ("compatible", "Ana's level in German is A2.", "Ana's level in French is B1."),
+    ("replacement", "The trip takes 2 hours.", "The trip takes 2 days."),
+    ("replacement", "Ana's class starts at 7 in the morning.", "Ana's class starts at 7 in the evening."),
+    ("replacement", "Ana's screen is 55 inches.", "Ana's screen is 55 cm."),
+    ("replacement", "Ana's battery is at 40 percent.", "Ana's battery is at 60 percent."),
+    ("replacement", "Ana drinks 2 litres of water a day.", "Ana drinks 2 glasses of water a day."),
+    ("compatible", "The A1 is closed.", "The A3 is closed."),
+    ("replacement", "Ana's German group is B2.", "Ana's German group is C1."),
+    ("replacement", "Ana's passport is valid for 5 years.", "Ana's passport is valid for 5 months."),
+    ("replacement", "Ana's appointment is at noon.", "Ana's appointment is at midnight."),
+    ("compatible", "Ana takes 500 mg of paracetamol.", "Ana takes 500 mg of ibuprofen."),
+    ("replacement", "Ana pays 10 euros a month for Spotify.", "Ana pays 10 euros a week for Spotify."),
+    ("compatible", "Ana keeps 5 kg of rice in the cellar.", "Ana keeps 5 litres of oil in the cellar."),
+    ("replacement", "Our yoga class is at 7 am on Mondays.", "Our yoga class is at 7 pm on Mondays."),
+    ("replacement", "Ana's dose is 20 mg.", "Ana's dose is 20 micrograms."),
+    ("compatible", "Ana ran 5 km on Monday.", "Ana ran 5 miles on Tuesday."),
+)
+"""What a careful person says of two amounts, times or codes, written down before it was run."""
+
+
+@pytest.mark.parametrize(("expected", "earlier", "later"), UNITS)
+def test_another_unit_half_of_the_day_or_letter_is_another_value(expected: str, earlier: str, later: str) -> None:
+    before, after = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
+    one, other = (claim_frame.frame(text, before | after) for text in (earlier, later))
+    assert one is not None and other is not None
+    found = claim_relation.relate(one, other) if claim_frame.names_agree(before, after) else None
+    relation = "" if found is None else found.relation
+    assert (relation in claim_relation.COMPETING) == (expected in claim_relation.COMPETING)
+    assert (relation == "same") == (expected == "same")
+    assert found is None or not found.is_single_valued or expected == "replacement"
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock(worlddb.parse_time("2025-06-01T12:00:00Z"))
