@@ -376,6 +376,9 @@ _PHRASES: Final = {
     "can not stand": "hates",
     "year old": "years-old",
     "years old": "years-old",
+    "is staying at": "is at",
+    "are staying at": "are at",
+    "am staying at": "am at",
     "take place": "is",
     "takes place": "is",
     "took place": "was",
@@ -413,6 +416,8 @@ _LETTERED: Final = lazy(
     r"|option|plan)(?P<is> is| are)? (?P<letter>[a-z])(?P<sign>[+-]?)(?=[.,;!?]|$| (?:at|in|on|of|for|to)\b)"
 )
 """Values that are letters, some of which are also words: blood type A."""
+_SCORE: Final = lazy(r"\b((?:score|result|won|lost|drew|leads?|led|beat)\b[^.]*? )(\d{1,3})-(\d{1,3})(?![\w-])")
+"""A score is one value, and no two numbers."""
 _SIGN_OF_MONEY: Final = re.compile(r"(?P<sign>[$€£])(?P<count>\d+(?:\.\d+)?)(?!\w)")
 _MONEY: Final = {"$": "dollars", "€": "euros", "£": "pounds"}
 _STUCK: Final = re.compile(r"(?<![^\W\d])(\d)(kg|km|cm|mm|mg|ml|lbs?|oz|ft|gb|mb|tb)\b")
@@ -523,6 +528,11 @@ class Frame(NamedTuple):
 def _stem(word: str) -> str:
     found = analysis.analyze(word).stems
     return found[0] if len(found) == 1 else word
+
+
+def stem(word: str) -> str:
+    """The stem of a word, as a frame has it for its verb."""
+    return _stem(_SAME_WORD.get(word, word))
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:
@@ -700,6 +710,8 @@ def _normalise_text(text: str) -> str:
         plain = _CLOCK.sub(r"\1.\2", plain)
     if "size" in plain:
         plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
+    if "-" in plain:
+        plain = _SCORE.sub(r"\1s\2-\3", plain)
     plain = _LETTERED.sub(_as_one_word, _SIGN_OF_MONEY.sub(_as_money, _STUCK.sub(r"\1 \2", plain)))
     if "degrees " in plain:
         plain = plain.replace("degrees celsius", "celsius").replace("degrees fahrenheit", "fahrenheit")

@@ -8,6 +8,7 @@ relation rests on, since rules this simple are sometimes wrong; only a person or
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
@@ -153,11 +154,17 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     A cancellation that names less than the plan ("cancelled his flight", for one to Oslo) may be about another one, and
     ends nothing.
     """
-    if not later.cancelled:
+    if not later.cancelled and _CANCELLED.search(later.key) is None:
         return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
-    is_planned = is_planned and not earlier.negated
-    if not is_planned or later.mood or _are_of_other_times(earlier, later):
+    if earlier.negated or later.mood or _are_of_other_times(earlier, later):
+        return None
+    if _is_set(earlier) and earlier.thing.noun == later.thing.noun and earlier.thing.which == later.thing.which:
+        is_one = earlier.thing == later.thing and not earlier.recurs
+        is_less = later.thing.behind <= earlier.thing.behind
+        told = _comparison(0.9 if is_one else 0.6, later, "it was cancelled", "replacement")
+        return told._replace(is_single_valued=is_one) if is_less else None
+    if not is_planned or not later.cancelled:
         return None
     planned = earlier.content | earlier.light | earlier.head
     if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
@@ -167,6 +174,13 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     return told._replace(is_single_valued=is_named and earlier.numbers <= later.numbers)
 
 
+def _is_set(one: Frame) -> bool:
+    """True if a statement says when a thing is, or that it is booked."""
+    return bool(one.thing.noun) and (one.sort == "time" or _BOOKED.search(one.key) is not None)
+
+
+_CANCELLED: Final = re.compile(r"\b(?:is|are|was|were|been|got) (?:cancell?ed|called off)\b")
+_BOOKED: Final = re.compile(r"\b(?:is|are) (?:booked|reserved|confirmed|planned|scheduled)\b")
 _PLANNED: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
 )
@@ -376,8 +390,11 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change:
         return False
-    if "residence" in earlier.attributes & later.attributes and earlier.verb == later.verb == "has":
-        return True  # Of two houses in two towns, each is owned.
+    if "residence" in earlier.attributes & later.attributes:
+        is_owned = [_OWNS.search(one.key) is not None for one in (earlier, later)]
+        is_lived_in = not {earlier.verb, later.verb}.isdisjoint(_moving_stems() | frames.stems(("lives", "resides")))
+        if all(is_owned) or (any(is_owned) and is_lived_in):
+            return True  # Of two houses in two towns, each is owned, and somebody may live in neither.
     return (
         (not earlier.denied and not later.denied and _have_compatible_sorts(earlier, later))
         or _measure_different_things(earlier, later)
@@ -386,6 +403,9 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         or _at_other_half_of_day(earlier, later)
         or (_are_other_parts_of_day(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
+
+
+_OWNS: Final = re.compile(r"\b(?:has|have|owns?|buys?|bought|inherited) (?:an?|the|another|her|his|my|our|their) ")
 
 
 def _are_of_other_rounds(earlier: Frame, later: Frame) -> bool:
@@ -894,7 +914,8 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
     if not is_dated and _WITHIN.search(later.key) is not None:
         return True
     if earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
-        return True
+        is_of_one = _both_time_one_thing(earlier, later) and earlier.hours == later.hours
+        return not (is_of_one and len(earlier.times) == len(later.times) == 1 and not later.adds)
     if "residence" in common and (_names_country(earlier) != _names_country(later)):
         return True
     if earlier.negated or later.negated:
@@ -1539,6 +1560,17 @@ def _eating_stems() -> frozenset[str]:
     return frames.stems(("eat", "eats"))
 
 
+def _has_object(one: Frame) -> bool:
+    """False if a preposition follows the verb: who drives a Fiat may drive to work."""
+    words = one.key.split()
+    after = next((other for word, other in pairwise(words) if frames.stem(word) == one.verb), "")
+    return after not in _BEHIND_VERBS
+
+
+_BEHIND_VERB: Final = "to in on at for from with by near behind under over into through past"
+_BEHIND_VERBS: Final = frozenset(_BEHIND_VERB.split())
+
+
 def _states_only_frequency(one: Frame) -> bool:
     """True if a statement only gives the frequency of its verb."""
     return one.content <= {one.verb} and bool(one.numbers) and {unit for _, unit in one.numbers} == {frames.OFTEN}
@@ -1565,7 +1597,10 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
     is_single = (
-        is_single and (earlier.verb not in _making_stems() or earlier.passive) and not _states_only_frequency(earlier)
+        is_single
+        and _has_object(earlier) == _has_object(later)
+        and (earlier.verb not in _making_stems() or earlier.passive)
+        and not _states_only_frequency(earlier)
     )
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}

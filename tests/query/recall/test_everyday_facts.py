@@ -476,16 +476,101 @@ UNITS = (
 """What a careful person says of two amounts, times or codes, written down before it was run."""
 
 
-@pytest.mark.parametrize(("expected", "earlier", "later"), UNITS)
-def test_another_unit_half_of_the_day_or_letter_is_another_value(expected: str, earlier: str, later: str) -> None:
+LIVED = (
+    ("replacement", "Ana rents a flat in Belém.", "Ana owns a house in Cascais now."),
+    ("replacement", "Ana's heating is set to 19 degrees.", "Ana's heating is set to 21 degrees."),
+    ("replacement", "Ana is a trainee at Globex.", "Ana is a team lead at Globex."),
+    ("replacement", "Ana is looking for a job.", "Ana found a job."),
+    ("replacement", "Ana takes 10 mg of ramipril.", "Ana takes 5 mg of ramipril."),
+    ("replacement", "Ana takes her tablet in the morning.", "Ana takes her tablet in the evening now."),
+    ("replacement", "Ana's dentist appointment is on Tuesday.", "Ana's dentist appointment was cancelled."),
+    ("replacement", "Ana's gym membership costs 30 euros a month.", "Ana's gym membership costs 35 euros a month."),
+    ("replacement", "Ana likes coffee.", "Ana does not like coffee any more."),
+    ("replacement", "Ana wants replies in English.", "Ana wants replies in German."),
+    ("replacement", "Ana is engaged to Bruno.", "Ana is married to Bruno."),
+    ("replacement", "Ana's laptop is a ThinkPad.", "Ana's laptop is a MacBook."),
+    ("replacement", "Ana's printer is broken.", "Ana's printer is working again."),
+    ("replacement", "Ana is staying at the Ibis.", "Ana is staying at the Hilton."),
+    ("replacement", "Ana goes to bed at 11 pm.", "Ana goes to bed at 10 pm."),
+    ("replacement", "Ana swims twice a week.", "Ana swims three times a week."),
+    ("replacement", "Ana's pottery class is on Mondays.", "Ana's pottery class is on Thursdays."),
+    ("replacement", "The score is 3-2.", "The score is 4-2."),
+    ("compatible", "Ana works at Globex.", "Ana works at the Berlin office."),
+    ("compatible", "Ana works at Globex.", "Ana works at weekends."),
+    ("compatible", "Ana is in the choir.", "Ana is in the chess club."),
+    ("compatible", "Ana takes ramipril.", "Ana takes metformin."),
+    ("compatible", "Ana's dentist appointment is on Tuesday.", "Ana's eye appointment is on Friday."),
+    ("compatible", "The gym costs 30 euros a month.", "The gym has a sauna."),
+    ("compatible", "Ana likes hiking.", "Ana likes swimming."),
+    ("compatible", "Ana's sister is called Eva.", "Ana's other sister is called Ida."),
+    ("compatible", "Ana's laptop is a ThinkPad.", "Ana's laptop is slow."),
+    ("compatible", "Ana flies to Oslo on 3 May.", "Ana flies to Rome on 9 June."),
+    ("compatible", "Ana goes to yoga on Mondays.", "Ana goes to pilates on Thursdays."),
+    ("compatible", "Ana drinks coffee in the morning.", "Ana drinks tea in the evening."),
+    ("compatible", "Ana is vegetarian.", "Ana is allergic to nuts."),
+    ("compatible", "Ana lives in Lisbon.", "Ana has a holiday home in Faro."),
+    ("compatible", "Ana drives a Fiat.", "Ana drives to work."),
+    ("compatible", "Ana lives in Lisbon.", "Ana is in Rome this week."),
+    ("compatible", "Ana's mother lives in Faro.", "Ana's father lives in Porto."),
+    ("compatible", "Ana owes Tom 20 euros.", "Ana owes Eva 30 euros."),
+    ("compatible", "Ana is on antibiotics.", "Ana is on a diet."),
+    ("replacement", "Ana's physio is on Mondays at 9.", "Ana's physio is on Mondays at 10."),
+    ("replacement", "My daughter is in year 3.", "My daughter is in year 4."),
+    ("replacement", "Ana's mortgage rate is 3.1 percent.", "Ana's mortgage rate is 2.8 percent."),
+    ("replacement", "Ana keeps the spare key at Tom's.", "Ana keeps the spare key at Eva's."),
+    ("replacement", "Ana's hotel in Rome is booked.", "Ana's hotel in Rome is cancelled."),
+    ("replacement", "Ana is allergic to nuts.", "Ana is not allergic to nuts."),
+    ("replacement", "Ana's dog sleeps in the kitchen.", "Ana's dog sleeps in the hall."),
+    ("replacement", "Ana goes to the gym in the morning.", "Ana no longer goes to the gym."),
+    ("replacement", "Ana has a subscription to Netflix.", "Ana cancelled her subscription to Netflix."),
+    ("replacement", "The cake needs 30 minutes in the oven.", "The cake needs 40 minutes in the oven."),
+    ("replacement", "Ana is on holiday.", "Ana is back from holiday."),
+    ("replacement", "The meeting with Tom is on Friday.", "The meeting was cancelled."),
+    ("compatible", "The meeting with Tom is on Friday.", "The meeting with Eva was cancelled."),
+    ("compatible", "The meeting with Tom is on Friday.", "The meeting on Monday was cancelled."),
+    ("compatible", "The meeting is on Friday.", "The meeting is not cancelled."),
+    ("compatible", "Ana has a house in Faro.", "Ana lives in Lisbon."),
+)
+"""The same of home, work, pets, medicines, appointments, prices, tastes, people, devices, trips and habits."""
+ENDED = (
+    ("Ana's pottery class is on Mondays.", "Ana's pottery class is on Thursdays."),
+    ("Ana's dentist appointment is on Tuesday.", "Ana's dentist appointment was cancelled."),
+    ("Ana's hotel in Rome is booked.", "Ana's hotel in Rome is cancelled."),
+    ("The meeting is on Friday.", "The meeting was cancelled last week."),
+    ("Ana weighs 60 kg.", "Ana weighs 62 kilos."),
+    ("Ana weighs 60 kg.", "Ana weighs 60 lbs."),
+    ("The rent is $900.", "The rent is €900."),
+)
+NOT_ENDED = (
+    ("My yoga class is on Mondays.", "My yoga class was cancelled."),
+    ("My yoga class is on Mondays at 7:00.", "My yoga class is on Thursdays at 8:00."),
+    ("The meeting with Tom is on Friday.", "The meeting was cancelled."),
+    ("Ana is 6 feet tall.", "Ana is 183 cm tall."),
+    ("Ana's garden is 20 m long.", "Ana's garden is 20 feet wide."),
+    ("Ana feeds the cat at 7 am.", "Ana feeds the cat at 7 pm."),
+)
+
+
+def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
     before, after = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
     one, other = (claim_frame.frame(text, before | after) for text in (earlier, later))
     assert one is not None and other is not None
-    found = claim_relation.relate(one, other) if claim_frame.names_agree(before, after) else None
+    return claim_relation.relate(one, other) if claim_frame.names_agree(before, after) else None
+
+
+@pytest.mark.parametrize(("expected", "earlier", "later"), [*UNITS, *LIVED])
+def test_what_is_told_of_another_value_is_what_a_careful_person_says(expected: str, earlier: str, later: str) -> None:
+    found = related(earlier, later)
     relation = "" if found is None else found.relation
     assert (relation in claim_relation.COMPETING) == (expected in claim_relation.COMPETING)
     assert (relation == "same") == (expected == "same")
     assert found is None or not found.is_single_valued or expected == "replacement"
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*ENDED, *NOT_ENDED])
+def test_a_cancelled_or_moved_appointment_ends_what_was_set_and_another_one_nothing(earlier: str, later: str) -> None:
+    found = related(earlier, later)
+    assert found is not None and found.is_single_valued == ((earlier, later) in ENDED)
 
 
 @pytest.fixture
