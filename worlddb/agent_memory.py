@@ -67,6 +67,7 @@ from worlddb.memory_scopes import (
     restate_memory,
     restatement_notes,
     retry_while_changed,
+    same_words_notes,
     still_hidden_notes,
     unwritten_links,
     unwritten_note,
@@ -494,14 +495,7 @@ class Memory:
 
     def _same_words_notes(self, found: records.World) -> list[str]:
         """Return a note that names the other memories which hold now and say what a memory said, word for word."""
-        if found.type == extraction.TURN or limits.is_blank(found.content):
-            return []
-        look_near = View._near_of_no_user if self._label is None else View.near
-        how: dict[str, Any] = {"about": None, "since": None, "until": None, "include_expired": False}
-        near = [each for view in self._views() for each in look_near(view, text=found.content, **how)]
-        same = (each.ref for each in near if each.ref != found.ref and each.text.split() == found.content.split())
-        others = ", ".join(dict.fromkeys(same))
-        return [f"Word for word the same is said by {others}, which still holds: call correct or forget"] * bool(others)
+        return same_words_notes(self._views(), found, "call correct or forget", nobodys=self._label is None)
 
     def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""

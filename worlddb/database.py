@@ -378,6 +378,7 @@ class Database(WriteCalls):
             commands = resolve_names(commands, self._resolve_name, idempotency_key)
         is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
         gone = self._texts_to_erase(commands) if is_erasure else None
+        same_words = self._same_words(commands) if is_erasure else {}
         receipt = self._wake_background(execute(self._writer, commands, idempotency_key, progress, look))
         if gone is not None and receipt:
             self.working.forget(*gone)
@@ -386,6 +387,24 @@ class Database(WriteCalls):
                 keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.apply_erasures()
+        return self._note_same_words(receipt, same_words) if same_words and receipt else receipt
+
+    def _same_words(self, commands: Sequence[cmd.Command]) -> dict[int, list[int]]:
+        """The worlds that say the same as those that will be erased, by these."""
+        from worlddb.reconciler.erasure.erasure_preview import same_words_before
+
+        erasures = [each for each in commands if isinstance(each, cmd.Erase) and not each.everywhere]
+        with suppress(errors.InputError), self._reader.snapshot() as snapshot:
+            return same_words_before(snapshot.log, snapshot.tables, erasures)
+        return {}
+
+    def _note_same_words(self, receipt: outcome.Receipt, before: dict[int, list[int]]) -> outcome.Receipt:
+        """Add notes to the receipt of an erasure that name what still says the same."""
+        from worlddb.reconciler.erasure.erasure_preview import same_words_notes
+
+        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:  # The erasure is done.
+            notes = same_words_notes(snapshot.log, snapshot.tables, before)
+            return replace(receipt, notes=(*receipt.notes, *notes)) if notes else receipt
         return receipt
 
     def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:

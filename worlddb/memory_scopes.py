@@ -782,6 +782,35 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
     return [f"{ref} was changed between your look at it and this: it said {said}"]
 
 
+def same_words_notes(views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False) -> list[str]:
+    """Return a note that names the other memories which hold in some views and say what a memory said, word for word.
+
+    With ``nobodys`` none in a user's world.
+    """
+    if found.type == blocks.TURN or limits.is_blank(found.content):
+        return []
+    look_near = View._near_of_no_user if nobodys else View.near
+    how: dict[str, Any] = {"about": None, "since": None, "until": None, "include_expired": False}
+    near = [each for view in views for each in look_near(view, text=found.content, **how)]
+    same = (each.ref for each in near if each.ref != found.ref and each.text.split() == found.content.split())
+    others = ", ".join(dict.fromkeys(same))
+    return [f"Word for word the same is said by {others}, which still holds: {remedy}"] * bool(others)
+
+
+def same_words_beside(db: Database, view: View, ref: str, remedy: str) -> list[str]:
+    """Return a note as :func:`same_words_notes` does, for what lies in the worlds that contain a memory directly."""
+    try:
+        found = view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    except UnknownReference:  # It is an edge.
+        return []
+    if found is None or not has_statement(found):
+        return []
+    root, around = str(next(db.log(1, 1)).data["root"]), view.containers(found.ref)
+    inside = [view.confined(each) for each in around if each != root]
+    notes = same_words_notes(inside, found, remedy)
+    return notes or (same_words_notes([view], found, remedy, nobodys=True) if root in around else [])
+
+
 def other_text_notes(
     db: Database, ref: str, text: str, window: tuple[int, TimeLike | None], receipt: Receipt, remedy: str
 ) -> list[str]:
@@ -959,6 +988,7 @@ _SUBJECT_FIRST: Final = frozenset(
         "members_ended",
         "now_stale",
         "conflict_left",
+        "same_words_stay",
     )
 )
 

@@ -816,6 +816,9 @@ class WriteCalls(ABC):
         referred to from outside: that stays, and the receipt says so. By default so for scopes, users and tenants; of
         any other world that contains something, say whether it goes.
 
+        What others say in the same words stays; the note ``same_words_stay`` names up to 20 of them. It is in this
+        receipt alone, and neither in the log nor in that of a retry.
+
         Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
 
         Raises:

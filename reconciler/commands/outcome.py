@@ -94,6 +94,10 @@ NOTES = {
         "{first} was erased, and the texts of its members stay: {others}; erase these too, or with members=True, "
         "if they have to go"
     ),
+    "same_words_stay": (
+        "{first} was erased, and the same words stay in {others}; erase these too, or with everywhere=True, if they "
+        "have to go"
+    ),
     "copies_remain": (
         "earlier copies of the store still have the texts: {}. Write these copies again, or delete them; "
         "db.erasure_receipt lists all of them under not_reached"

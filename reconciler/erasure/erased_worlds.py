@@ -188,6 +188,20 @@ def worlds_sharing_texts(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> 
     return [node for node in everyone if not texts.isdisjoint(recorded_texts.texts_of_world(log, tables, node))]
 
 
+def worlds_saying_the_same(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> dict[int, list[int]]:
+    """For each of some worlds, the others with a version, past ones included, that has one of its contents."""
+    saying: dict[str, list[int]] = {}
+    for node in nodes:
+        for content in {body.content for body in recorded_texts.bodies_of(log, tables, node)} - {""}:
+            saying.setdefault(content, []).append(node)
+    found: dict[int, list[int]] = {}
+    for other in range(1, tables.progress().next_node) if saying else ():
+        contents = {body.content for body in recorded_texts.bodies_of(log, tables, other)}
+        for node in {node for content in contents for node in saying.get(content, ())} - {other}:
+            found.setdefault(node, []).append(other)
+    return found
+
+
 # -- interiors
 OWNERS: Final = frozenset({"scope", "user", "tenant"})
 """The types, in any case, of worlds that own their contents: erasing one erases what it contains."""

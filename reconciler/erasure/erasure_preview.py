@@ -3,7 +3,7 @@
 It shows what the erasure would reach, and where a name would still occur.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -14,8 +14,15 @@ from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.commands import Erase, EraseLiteral
+from worlddb.reconciler.commands.outcome import Note
 from worlddb.reconciler.erasure import erased_worlds
-from worlddb.reconciler.erasure.erasure_plan import find_naming_settings, forbidden_bodies, names_pattern, plan
+from worlddb.reconciler.erasure.erasure_plan import (
+    MOST_TOLD,
+    find_naming_settings,
+    forbidden_bodies,
+    names_pattern,
+    plan,
+)
 from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
 from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_of_details
 
@@ -44,6 +51,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     or reasons hold a name or an alias: they lose both if the erasure reaches everywhere, and stay otherwise. ``trusts``
     are the authors and sources of which trust was said, likewise; the levels go on to hold. ``members`` are those
     ``worlds`` that lie inside of one that was named, and ``kept`` what stays although it lies there, or is mentioned.
+    ``same_words`` are other worlds that say, or ever said, word for word what one that was named does: they would stay.
     """
 
     worlds: tuple[str, ...]
@@ -56,6 +64,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     trusts: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     kept: tuple[KeptWorld, ...] = ()
+    same_words: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -75,6 +84,8 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
     ]
     naming = list(find_naming_settings(log, tables, _worlds_to_search_names_of(planned, commands)))
     mentioned = _mentioning_worlds(log, tables, set(planned.named), set(reached))
+    alike = erased_worlds.worlds_saying_the_same(log, tables, set(planned.named))
+    same_words = sorted({node for others in alike.values() for node in others} - reached.keys())
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
         texts=sum(map(len, (*planned.blobs.values(), *planned.marks.values()))),
@@ -93,6 +104,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
             )
             for each in (*(each for own in planned.kept for each in own), *_referred_outside(log, tables, planned))
         ),
+        same_words=tuple(tables.node(node).lineage.hex() for node in same_words),
     )
 
 
@@ -158,6 +170,26 @@ def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Te
     beside = (text for place in places for text in texts_of_details(details_at(log, *place)))
     texts = (text_of(body) for body in bodies if body is not None)
     return TextsReached(*(list(dict.fromkeys(each)) for each in (texts, names, beside)))
+
+
+def same_words_before(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> dict[int, list[int]]:
+    """What has to be read before an erasure: for each named world the others that say the same word for word."""
+    named = {find_node(tables, each.ref, log.head().seq) for each in commands if not isinstance(each.ref, int)}
+    return erased_worlds.worlds_saying_the_same(log, tables, named)
+
+
+def same_words_notes(log: LmdbLog, tables: Tables, before: Mapping[int, Sequence[int]]) -> list[Note]:
+    """After an erasure, name the worlds that said the same as an erased one and still have a text.
+
+    The log has no such note: with it, whoever reads one of these texts would know the erased one.
+    """
+    found = []
+    for node, others in before.items():
+        left = [each for each in others if erased_worlds.has_any_text(log, tables, each)]
+        if left and not erased_worlds.has_any_text(log, tables, node):
+            refs = (tables.node(each).lineage.hex() for each in (node, *left[:MOST_TOLD]))
+            found.append(Note("same_words_stay", tuple(refs)))
+    return found
 
 
 def _worlds_to_search_names_of(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:

@@ -41,6 +41,7 @@ class House:
     """A store, and each door to it."""
 
     def __init__(self, running: rest.RestServer, run: LocalRunner) -> None:
+        self.running = running
         self.db: Database = running.db
         self.run, self.caller = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")
@@ -517,3 +518,45 @@ def test_a_year_as_a_number_is_no_moment_of_1970_by_any_door(house: House) -> No
     answer = house.caller("POST", "/v1/worlds", json={"type": "Note", "name": "n", "valid_from": year})
     assert answer.status_code == 422 and "valid_from" in answer.json()["detail"]
     assert db.view().find(name="n") == [] and len(mem.recall("naps")) == 0
+
+
+def test_who_forgets_or_erases_is_told_what_says_the_same_by_every_door(house: House) -> None:
+    """Only the library's `forget` said so; what stayed was found again, and an erased text was still in the files."""
+    db, text = house.db, "Ana eats fish."
+    mem = worlddb.memory(db, user="ana")
+    # They are memories of their own, since each is about somebody else.
+    told = [mem.add(text, about=name).id for name in ("Ana", "Ben", "Eve", "Kim", "Liv", "Mia", "Noa")]
+    mcp = call(Session(db), "memory_retire", id=told[0])
+    assert f"the same is said by {told[1]}, {told[2]}" in mcp["notes"][-1] and "retire that too" in mcp["notes"][-1]
+    by_functions = agents.forget(db, told[1], world=mem.db.view().containers(told[1])[0])
+    assert f"the same is said by {told[2]}, " in by_functions["notes"][-1]
+    retired = house.run.json("retire", told[2])
+    assert f"the same is said by {told[3]}, " in retired["notes"][-1]["text"]
+    deleted = house.caller("DELETE", f"/v1/worlds/{told[3]}").json()
+    assert f"the same is said by {told[4]}, " in deleted["notes"][-1]["text"]
+    assert not [note for note in mem.forget(mem.add("Ana cooks.")).notes if "the same is said" in note]
+
+    left = set(told)
+    assert set(db.erasure_plan(told[0]).same_words) == left - {told[0]}
+    refs = {note.code: note.refs for note in db.erase(told[0], reason="r", idempotency_key="e").notes}[
+        "same_words_stay"
+    ]
+    left.remove(told[0])
+    assert refs[0] == told[0] and set(refs[1:]) == left
+    repeated = db.erase(told[0], reason="r", idempotency_key="e")
+    assert "same_words_stay" not in [note.code for note in repeated.notes], "no log keeps what an erased text was"
+    shown = house.run("erase", told[1], "--dry-run").out
+    assert "the same words stay in 5 other worlds, which only --everywhere erases" in shown
+    erased = house.run.json("erase", told[1], "--reason", "r", "--yes")
+    left.remove(told[1])
+    (by_command,) = [each["refs"] for each in erased["notes"] if each["code"] == "same_words_stay"]
+    assert set(erased["same_words"]) == left == {*by_command} - {told[1]}
+    client = house.running.caller("operator")
+    job = client.send("POST", f"/v1/worlds/{told[2]}/erase", reason="r")
+    while job["status"] == "running":
+        job = client.get(f"/v1/jobs/{job['id']}")
+    left.remove(told[2])
+    (by_rest,) = [each for each in job["result"]["receipt"]["notes"] if each["code"] == "same_words_stay"]
+    assert {*by_rest["refs"][1:]} == left and '{"everywhere": true}' in by_rest["text"]
+    last = db.erase(told[3], reason="r", everywhere=True)
+    assert "same_words_stay" not in [note.code for note in last.notes] and len(mem.recall("fish")) == 0

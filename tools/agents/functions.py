@@ -51,6 +51,7 @@ from worlddb.memory_scopes import (
     restate_memory,
     restatement_notes,
     retry_while_changed,
+    same_words_beside,
     still_hidden_notes,
     unwritten_links,
     written_notes,
@@ -436,6 +437,7 @@ def forget(
     receipt.raise_if_refused()
     notes = [*_explain_notes(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
     notes += [] if receipt.events else answer_notes.continuation_notes(db.view(world=world), ref)
+    notes += same_words_beside(db, db.view(world=world), ref, "forget that too, or replace it")
     return {"id": ref, "seq": receipt.seq, "lost": _lost_spans(receipt, ref), "notes": notes}
 
 

@@ -859,6 +859,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     now = session.view()
     answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
     answer.notes.extend([] if receipt.events else answer_notes.continuation_notes(now, memory.ref))
+    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, memory.ref, "retire that too, or amend it"))
     answer.notes.extend(session.notes_on_other_user(now, memory.ref))
     return answer
 

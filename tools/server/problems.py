@@ -102,6 +102,8 @@ _NOTES: Final = {
     "members_remain": "{first} ends, and its members stay valid: {others}; DELETE these too, or it with ?members=true",
     "members_left": "{first} was erased, and the texts of its members stay: {others}; erase these too, or send"
     ' {{"members": true}}, if necessary',
+    "same_words_stay": "{first} was erased, and the same words stay in {others}; erase these too, or send"
+    ' {{"everywhere": true}}, if they have to go',
     "copies_remain": "earlier copies of the store still have the texts: {}. Make new ones, or delete them; the"
     " receipt at /v1/erasures lists all of them under not_reached",
     "not_restored": '{} was erased and its text was left out; send {{"revive": true}} if it may come back',

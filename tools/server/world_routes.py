@@ -6,7 +6,7 @@ from typing import Any
 
 from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import with_revision_notes
+from worlddb.memory_scopes import same_words_beside, with_revision_notes, with_sentences
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
@@ -191,7 +191,9 @@ def retire_world(store: ClientStore, request: Request) -> Reply:
         return target.retire(ref, why=query.why, **ends, **key)
 
     rests_on = precondition(store, request, view, ref)
-    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
+    receipt = store.commit_write(write, key=request.idempotency_key, rests_on=rests_on)
+    alike = same_words_beside(store.db, store.session.view(), ref, "DELETE that too, or PATCH it")
+    return receipt_reply(store, with_sentences(receipt, alike))
 
 
 def reassert_world(store: ClientStore, request: Request) -> Reply:

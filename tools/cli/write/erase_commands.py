@@ -224,7 +224,9 @@ class _ErasureAnswer:
             out.hint("Any later opening or write does the same; verify says when it is done.")
 
 
-_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain", "copies_remain")
+_PRINTED_BELOW: Final = (
+    *("name_forbidden", "shared_kept", "members_left", "same_words_stay", "bytes_remain", "copies_remain"),
+)
 """Notes that say what the plan lists with names, and what is said at the end."""
 
 
@@ -401,6 +403,7 @@ def _plan_document(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "trusts": list(plan.trusts),
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
+        "same_words": list(plan.same_words),
         "identities": others,
         "members": list(plan.members),
         "kept": [{"ref": each.ref, "why": each.why, "by": list(each.by)} for each in plan.kept],
@@ -479,11 +482,15 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
 
 
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
-    """List the bookmarks, settings and worlds that still mention the name; they are erased only if asked for."""
+    """List what still mentions the name or says the same words; it is erased only if asked for."""
     for what, named in (("bookmarks", plan.bookmarks), ("levels of trust", plan.trusts)):
         if named:
             names = ", ".join(wire.one_line(name, 60) for name in named[:_SHOWN])
             page.line((f"the name also occurs in {what}, which only --everywhere erases: ", "warn"), names)
+    if plan.same_words:
+        alike = wire.counted(len(plan.same_words), "other world")
+        page.line(("the same words stay in ", "warn"), f"{alike}, which only --everywhere erases:")
+        _write_list(page, db.view(), plan.same_words)
     if not plan.mentions:
         return
     page.line(

@@ -4,7 +4,7 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import Database, Receipt
-from worlddb.memory_scopes import with_revision_notes
+from worlddb.memory_scopes import same_words_beside, with_revision_notes, with_sentences
 from worlddb.plain_text import is_blank
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
@@ -168,7 +168,8 @@ def _retire(args: Namespace, out: Output) -> int:
             why=args.why,
             idempotency_key=args.idempotency_key,
         )
-        return answer_receipt(args, db, out, receipt)
+        alike = same_words_beside(db, db.view(), ref, "retire that too, or revise it") if receipt.events else []
+        return answer_receipt(args, db, out, with_sentences(receipt, alike))
 
 
 def _reassert_arguments(parser: Parser) -> None:
