@@ -177,6 +177,14 @@ def depth_for(k: int) -> int:
     return max(DEPTH, 2 * k)
 
 
+def texts_for(depth: int) -> int:
+    """The number of texts that are fetched at once, of which as many as ``depth`` are wanted that are shown.
+
+    Where one in ten was superseded 70 are needed for 64, and a second search would take as long as the first.
+    """
+    return depth + depth // 2
+
+
 def _leaders_for(k: int) -> int:
     """The number of hits of each lane whose following turns are candidates, for ``k`` hits."""
     return candidates.MAX_LEADERS if k <= STEADY else k
@@ -248,13 +256,15 @@ def _propose_candidates(
     """The vector lane as weighted for the question, the best candidates of each lane, up to a depth, and all of them
     by node."""
     text, vector, through, compared = lanes.text, lanes.vector, gate.snapshot.place.moment.seq, request.compared_text
+    # Where a world is searched, each that is fetched is looked for in it.
+    first_texts = texts_for(depth) if gate.is_open else depth
     proposed: dict[str, list[candidates.Passed]] = {
         lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
     }
     # By meaning first, and beside it what is searched by words.
     if vector is not None:
         if text is not None:
-            text.begin(compared, limit=depth, through=through, nodes=gate.members)
+            text.begin(compared, limit=first_texts, through=through, nodes=gate.members)
 
         def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
             near = partial(search_vectors, lane, wide=1 if gate.is_open else WIDE)
@@ -266,7 +276,7 @@ def _propose_candidates(
             proposed[VECTOR] = propose(vector)
     if text is not None:
         worded = partial(search_words, text, compared, through)
-        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
+        proposed[TEXT] = list(islice(gate.passing(worded, depth, first_texts), depth))
     return vector, proposed, {passed.node: passed for found in proposed.values() for passed in found}
 
 

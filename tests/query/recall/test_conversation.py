@@ -74,6 +74,27 @@ def test_twice_as_many_candidates_are_compared_for_a_state_only_if_one_is_a_stat
     assert depths[0] == ranking.depth_for(10) < depths[1]
 
 
+def test_texts_that_are_not_shown_cost_no_second_search(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the nearest 64 texts a few were superseded in nearly every large store."""
+    with db.batch() as made:
+        for n in range(90):
+            made.create("Note", f"vase {n}", content="The vase " + "is blue " * n)
+    with db.batch() as tx:
+        for ref in made.receipt.refs[74::2]:
+            tx.revise(ref, content="Something else")
+    asked, fetched = "blue vase", list[int]()
+    search = ranking.search_words
+
+    def counted(lane: Any, text: str, through: int, limit: int, nodes: Any) -> Any:
+        fetched.extend([limit] if text == asked else ())
+        return search(lane, text, through, limit, nodes)
+
+    monkeypatch.setattr(ranking, "search_words", counted)
+    hits = db.view().recall(asked).hits
+    assert {hit.name for hit in hits}.isdisjoint(f"vase {n}" for n in range(74, 90, 2))
+    assert fetched == [ranking.texts_for(ranking.depth_for(10))]
+
+
 @pytest.mark.parametrize(
     ("asker", "asked", "share"),
     [("Ana", "Which vase did you buy?", 0.9), ("Ana", "I saw your vase.", 0.7), ("user", "Which vase is it?", 0.7)],
