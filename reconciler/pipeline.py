@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, Protocol
 import lmdb
 from msgspec.structs import replace
 
-from worlddb.log.model import errors, times
+from worlddb.log.model import codec, errors, times
+from worlddb.log.model.blobs import Vector
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
 from worlddb.log.model.events import NONE, Created, Erased, StoreCreated, Struck
 from worlddb.log.redaction import credentials
@@ -534,8 +535,9 @@ def _chunks(draft: Draft) -> Iterator[bytes]:
     """The texts that a draft would write, in chunks of about :data:`CHUNK_BYTES`."""
     chunk, size = [draft.author.encode()], 0
     for stored in (*draft.blobs.stored, *draft.blobs.fills.values()):
-        if stored is not None:
-            # Random nonces hold every mark sooner or later, and would have all texts searched for nothing.
+        # Vectors are no texts. Random nonces hold every mark sooner or later, as vectors do, and would have all texts
+        # searched for nothing.
+        if stored is not None and not stored.startswith(_VECTOR_TAG, 1):
             chunk.append(stored[_nonce_end(stored) :])
             size += len(stored)
             if size >= CHUNK_BYTES:
@@ -546,6 +548,8 @@ def _chunks(draft: Draft) -> Iterator[bytes]:
 
 _NONCE_HEAD: Final = b"\xc4\x10"
 """The msgpack head of a 16-byte string."""
+_VECTOR_TAG: Final = codec.encode(str(Vector.__struct_config__.tag))
+"""What is behind the first byte of the stored vectors of a text."""
 
 
 def _nonce_end(stored: bytes) -> int:

@@ -404,6 +404,7 @@ def _bounded_search(search: text_snapshot.TextSearch, head: int) -> tuple[text_s
 
 _BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked, Stated))
 """Events that bring texts, or say which are missing. A load has several times as many events of other types."""
+_EMBEDDING: Final[frozenset[type[Event]]] = frozenset((Embedded,))
 
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
@@ -450,11 +451,14 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
     Erased ones are left out.
     """
     for seq in range(after + 1, through + 1):
-        for event in log.events(seq).events:
-            if isinstance(event, Embedded) and event.space == space:
+        events = [event for event in log.some_events(seq, _EMBEDDING) if isinstance(event, Embedded)]
+        for begin in range(0, len(events), _NUMBERED_TOGETHER):
+            some = [event for event in events[begin : begin + _NUMBERED_TOGETHER] if event.space == space]
+            numbers = tables.numbers_of([event.lineage for event in some])
+            for event in some:
                 stored = log.blob(seq, event.vector)
                 blob = None if stored is None else codec.decode_blob(stored, seq)
-                node = tables.node_of(event.lineage)
+                node = numbers.get(event.lineage)
                 if isinstance(blob, blobs.Vector) and node is not None:
                     yield VectorRow(node, event.version, seq, blob.values, blob.statements, blob.stated)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,11 +41,13 @@ class VectorTail:
         self._numbers = np.zeros((0, 3), dtype=np.int64)
         self._matrix = np.zeros((0, vector_rows.width(dimension)), dtype=np.float32)
 
-    def extend(self, feed: Feed, head: int) -> None:
-        """Add the vectors of the commits up to ``head``."""
+    def extend(self, feed: Feed, head: int, most: int | None = None) -> bool:
+        """Add the vectors of the commits up to ``head``; false, and none added, if ``most`` versions or more came."""
         if head <= self.head:
-            return
-        fresh = list(feed(self.head, head))
+            return True
+        fresh = list(islice(feed(self.head, head), most))
+        if len(fresh) == most:
+            return False
         if fresh:
             numbers, rows = vector_rows.expand_rows(fresh, self._dimension)
             self._make_room(self._count + len(rows))
@@ -53,6 +55,7 @@ class VectorTail:
             self._matrix[self._count : self._count + len(rows)] = rows
             self._count += len(rows)
         self.head = head
+        return True
 
     def _make_room(self, count: int) -> None:
         """Grow the arrays at least twofold, so that the cost of a commit stays in proportion to its vectors."""
@@ -251,17 +254,17 @@ class VectorFollower:
         False if another process is at it, or the folder cannot be written. Searches go on meanwhile, in the base that
         there is and the tail.
         """
-        base, tail = self._base_and_tail(head)
-        count, start = (0, 0) if base is None else (base.count, base.marker.seq)
-        is_long = len(tail) >= max(SHORT_TAIL, count // 10) or head - start > LONG_STRETCH
-        if not len(tail) or not is_long:
-            return True
-        chain = self._chain_at(head)
-        if chain is None:
-            return False
-        return self._write_base(
-            fields.Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds
-        )
+        with self._guard:
+            base = self._current_base()
+            count, start = (0, 0) if base is None else (base.count, base.marker.seq)
+            long, tail = max(SHORT_TAIL, count // 10), self._tail_from(start)
+            # A long one is read for the base alone: it may be of millions.
+            if tail.extend(self._feed, head, long):
+                waiting = len(tail.seen())
+                if not waiting or (waiting < long and head - start <= LONG_STRETCH):
+                    return True
+        known = self._chain_at(head)
+        return known is not None and self._write_base(fields.Marker(self._store_id, head, known), wait_seconds)
 
     def rebuild(self, head: int) -> None:
         """Throw the base away and make it again from the log.
@@ -293,7 +296,7 @@ class VectorFollower:
         with self._guard:
             self._base = self._stamp = self._tail = None
 
-    def _write_base(self, marker: fields.Marker, graph: bool, wait_seconds: float) -> bool:
+    def _write_base(self, marker: fields.Marker, wait_seconds: float) -> bool:
         from filelock import FileLock, Timeout
 
         try:
@@ -307,7 +310,15 @@ class VectorFollower:
                 start = 0 if base is None else base.marker.seq
                 if start < marker.seq:
                     parts, width = self._parts(start, marker.seq), vector_rows.width(self._dimension)
-                    vector_base.write(self._folder, marker, width, parts, graph=graph, after=base, secret=self._secret)
+                    count = 0 if base is None else base.count
+                    first: list[tuple[Numbers, Matrix]] = []
+                    while count <= EXACT_VECTORS and (part := next(parts, None)) is not None:
+                        first.append(part)
+                        count += len(part[0])
+                    graph, all_parts = count > EXACT_VECTORS, chain(first, parts)
+                    vector_base.write(
+                        self._folder, marker, width, all_parts, graph=graph, after=base, secret=self._secret
+                    )
         except (OSError, Timeout):
             return False
         return True
@@ -322,11 +333,14 @@ class VectorFollower:
         """The base, and the tail from there to ``head``."""
         with self._guard:
             base = self._current_base()
-            start = 0 if base is None else base.marker.seq
-            if self._tail is None or self._tail.base != start:
-                self._tail = VectorTail(start, self._dimension)
-            self._tail.extend(self._feed, head)
-            return base, self._tail.seen()
+            tail = self._tail_from(0 if base is None else base.marker.seq)
+            tail.extend(self._feed, head)
+            return base, tail.seen()
+
+    def _tail_from(self, base: int) -> VectorTail:
+        if self._tail is None or self._tail.base != base:
+            self._tail = VectorTail(base, self._dimension)
+        return self._tail
 
     def _current_base(self) -> vector_base.VectorBase | None:
         """The base in force, if it is one of this store's history."""

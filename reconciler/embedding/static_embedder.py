@@ -64,7 +64,10 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        rows = self._model()[1].stored
+        model = self._model()[1]
+        if model.mean is not None:
+            return model.mean.copy()
+        rows = model.stored
         places = np.arange(len(rows), dtype=np.float64) - _FIRST_MERGED
         weights = np.where(places >= 0, 1.0 / (np.maximum(places, 0.0) + 1.0 + _ZIPF_OFFSET), 0.0)
         weights /= weights.sum()
@@ -72,7 +75,8 @@ class StaticEmbedder:
         for first in range(0, len(rows), _ADDED_AT_ONCE):  # All of them in float64 are 64 MB.
             some = slice(first, first + _ADDED_AT_ONCE)
             mean += weights[some] @ rows[some]
-        return mean.astype(np.float32)
+        model.mean = mean.astype(np.float32)
+        return model.mean.copy()
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """The mean of the rows of each text's tokens; zeros for a text without any.
@@ -118,6 +122,8 @@ class _Rows:
 
     def __init__(self, stored: Any) -> None:
         self.stored = stored
+        self.mean: Vectors | None = None
+        """What every new space begins with, once it was asked for."""
         self._asked = 0
         self._wide: Vectors | None = None
 

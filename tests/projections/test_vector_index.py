@@ -210,6 +210,21 @@ def test_a_tail_of_many_commits_is_moved_however_few_vectors_it_has(
     assert log.asked == [(70, 200)]
 
 
+def test_a_long_tail_goes_into_the_base_without_being_held_first(
+    tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that embedded a million texts would hold a gigabyte of vectors, and read each of them twice."""
+    log, read = Recorded(300), list[int]()
+    feed = log.feed
+    monkeypatch.setattr(log, "feed", lambda *span: (read.append(row.seq) or row for row in feed(*span)))  # type: ignore[func-returns-value]
+    index = follower(tmp_path, log)
+    assert index.catch_up(300)
+    assert index.checkpoint() == 300
+    assert len(read) == 300 + 10
+    assert index._tail is not None and not len(index._tail.seen())
+    assert found_nodes(index, query(1), 300, 10) == log.best(query(1), 10)
+
+
 def test_searches_go_on_while_a_base_is_written(
     tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ import worlddb
 from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Extraction, Finding, Node, Turn
-from worlddb.log.model import errors
+from worlddb.log.model import codec, errors
+from worlddb.log.model.blobs import Body, Vector
 from worlddb.log.redaction import credentials, personal_data
+from worlddb.reconciler import pipeline
 from worlddb.tools.mcp.session import Session
 from worlddb.writing import WriteCalls
 
@@ -434,6 +437,16 @@ def test_the_mark_of_a_credential_in_a_nonce_has_no_text_read(tmp_path: Path, mo
         assert tx.receipt and not read
         assert db.create("Note", "Q~")
         assert "Q~" in read, "a text that holds the mark is read"
+
+
+def test_vectors_are_not_searched_for_credentials() -> None:
+    """They are most bytes of a batch of vectors, and no texts."""
+    vector, body = Vector(b"n" * 16, b"of a vector" * 8), Body(b"n" * 16, "Note", "one", "of a text")
+    draft = SimpleNamespace(
+        author="ada", blobs=SimpleNamespace(stored=[None, *map(codec.encode, (vector, body))], fills={})
+    )
+    searched = b"".join(pipeline._chunks(draft))  # type: ignore[arg-type]
+    assert b"of a text" in searched and b"of a vector" not in searched
 
 
 def test_two_users_of_guarded_texts_stay_two(db: Database) -> None:
