@@ -106,12 +106,12 @@ def apart(found: Stores, tool: str, theirs: Sequence[dict[str, Any]], nobody: Se
     took: tuple[list[float], list[float]] = ([], [])
 
     async def call(arguments: dict[str, Any]) -> float:
-        begun = time.perf_counter()
+        begun = time.process_time()
         try:
             await found.server.call_tool(tool, arguments)
         except ToolError as error:
             assert str(error).startswith("unknown_reference: "), error
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     async def work() -> None:
         for number, pair in enumerate(zip(theirs, nobody, strict=True)):
