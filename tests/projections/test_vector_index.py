@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,13 @@ def test_a_long_tail_goes_into_the_base_without_being_held_first(
     """A run that embedded a million texts would hold a gigabyte of vectors, and read each of them twice."""
     log, read = Recorded(300), list[int]()
     feed = log.feed
-    monkeypatch.setattr(log, "feed", lambda *span: (read.append(row.seq) or row for row in feed(*span)))  # type: ignore[func-returns-value]
+
+    def counted(after: int, through: int) -> Iterator[VectorRow]:
+        for row in feed(after, through):
+            read.append(row.seq)
+            yield row
+
+    monkeypatch.setattr(log, "feed", counted)
     index = follower(tmp_path, log)
     assert index.catch_up(300)
     assert index.checkpoint() == 300
