@@ -94,9 +94,17 @@ LAST: Final = lazy(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
-NEXT: Final = lazy(
-    rf"next\s+(?P<unit>week|weekend|month|quarter|year|{'|'.join((*MONTHS, *SEASONS))})\b(?!\s+\d|['’]s?\b)", re.I
+COMING_UNIT: Final = (
+    rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS, *SEASONS))})\b(?!\s+\d|['’]s?\b)"
 )
+NEXT: Final = lazy(rf"next\s+{COMING_UNIT}", re.I)
+COMING: Final = lazy(rf"(?:this\s+)?coming\s+{COMING_UNIT}", re.I)
+BESIDE_THAT: Final = lazy(
+    rf"(?P<unit>{DAY_NAME}|day|week|weekend|month|year)\s+(?P<side>before|after)(?P<next>\s+next)?"
+    r"(?=\s*(?:[?.,;:!)]|\Z)|\s+and\b)",
+    re.I,
+)
+"""Beside the time that was named before, or beside the next one: "this Friday and the Friday after"."""
 BEFORE_LAST: Final = lazy(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME})\s+before\s+last\b"
     rf"(?!\s+(?:week|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)}|christmas|easter))",
@@ -164,6 +172,8 @@ WEEKDAY: Final = lazy(
     r"(?:\s+(?:morning|afternoon|evening|night)\b)?",
     re.I,
 )
+WEEKDAY_ALONE: Final = lazy(rf"(?P<unit>{DAY_NAME})(?:\s+(?:morning|afternoon|evening|night))?\b{ENDED}", re.I)
+"""Behind "for", which may be for whom: "the menu for Friday"."""
 PART: Final = lazy(
     r"(?P<part>(?:early|mid|late)(?=[\s-]+(?:(?:of|in)\s+)?)|(?:middle|beginning|start|end|close)(?=\s+of\s))"
     r"[\s-]+(?:(?:of|in)\s+)?(?:the\s+(?:year\s+|month\s+of\s+)?)?",

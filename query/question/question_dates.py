@@ -105,7 +105,8 @@ class _Point(NamedTuple):
 
     Every ``cycle`` there is another one that is called the same. ``is_end`` if the words name the end of something,
     ``is_this`` if they name this week, month or year, of which only what has been counts, ``is_free`` if they need no
-    word before them, ``is_coming`` if they name the next day or weekend that is called so.
+    word before them, ``is_coming`` if they name the next day or weekend that is called so. ``also`` is another stretch
+    that the same words may name.
     """
 
     end: int
@@ -116,6 +117,7 @@ class _Point(NamedTuple):
     is_this: bool = False
     is_free: bool = False
     is_coming: bool = False
+    also: _Stretch | None = None
 
 
 _Stretch = tuple[datetime, datetime]
@@ -181,8 +183,11 @@ def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _coming(match: re.Match[str], now: datetime) -> _Stretch:
-    """The next unit of the calendar, month or season of a name that has not begun."""
+    """The next unit of the calendar, month, season or weekday of a name that has not begun."""
     unit = match["unit"].lower()
+    if unit in DAYS:
+        day = _midnight(now) + timedelta(days=(DAYS.index(unit) - now.weekday()) % 7 or 7)
+        return day, day + _DAY_LONG
     if unit in ("week", "weekend"):
         start = _midnight(now) - timedelta(days=now.weekday()) + _WEEK
         return (start if unit == "week" else start + timedelta(days=5)), start + _WEEK
@@ -191,6 +196,12 @@ def _coming(match: re.Match[str], now: datetime) -> _Stretch:
         return _months(now.year + (first <= now.month), first, length)
     length = {"month": 1, "quarter": 3, "year": 12}[unit]
     return _months(now.year, (now.month - 1) // length * length + 1 + length, length)
+
+
+def _next_but_one(match: re.Match[str], stretch: _Stretch, now: datetime) -> _Stretch | None:
+    """The weekday of next week, where "next Friday" may be that or the one of this week, which comes first."""
+    is_this_week = (match["unit"].lower() in DAYS) and stretch[0] < _midnight(now) + timedelta(days=7 - now.weekday())
+    return (stretch[0] + _WEEK, stretch[1] + _WEEK) if is_this_week else None
 
 
 def _before_last(match: re.Match[str], now: datetime) -> _Stretch:
@@ -466,19 +477,20 @@ def _nth_part(match: re.Match[str], stretch: _Stretch) -> _Stretch:
 def _adjoining_stretch(match: re.Match[str], stretch: _Stretch) -> _Stretch:
     """What lies so far before or after a stretch; without a number, the unit that adjoins it."""
     start, end = stretch
-    unit, before = match["unit"].lower(), match["side"].lower()[0] == "b" or match["side"].lower()[0] == "p"
+    unit, before = match["unit"].lower(), match["side"].lower()[0] in "bp"
+    given = match.groupdict().get("count")
     if unit == "weekend" or unit in DAYS:
         weekday = 5 if unit == "weekend" else DAYS.index(unit)
         length = timedelta(days=2) if unit == "weekend" else _DAY_LONG
-        far = max(1, int(_number(match["count"]))) - 1 if match["count"] else 0
+        far = max(1, int(_number(given))) - 1 if given else 0
         if before:
             last = start - length - timedelta(days=((start - length).weekday() - weekday) % 7) - far * _WEEK
             return last, last + length
         first = end + timedelta(days=(weekday - end.weekday()) % 7) + far * _WEEK
         return first, first + length
-    if not match["count"]:
+    if not given:
         return (_shift(start, unit, -1), start) if before else (end, _shift(end, unit, 1))
-    days = timedelta(days=_number(match["count"]) * english.UNIT_DAYS[unit])
+    days = timedelta(days=_number(given) * english.UNIT_DAYS[unit])
     from_here = start if before else end - _DAY_LONG
     middle = from_here - days if before else from_here + days
     if unit == "day":
@@ -519,6 +531,7 @@ _COUNTS: Final = (
 )
 _WHICH: Final = (
     _Form(english.NEAR, _near),
+    _Form(english.COMING, _coming),
     _Form(english.LAST, _calendar),
     _Form(english.SEASON, _season),
     _Form(english.SAME_TIME, _same_time),
@@ -550,7 +563,12 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     **dict.fromkeys((*(month[:3] for month in MONTHS if len(month) > 3), "sept"), _MONTH_FORMS),
     **dict.fromkeys(english.SEASONS, (*_LAST_FORMS, _Form(english.SEASON, _season, english.SEASON_LEADS, _YEAR_LONG))),
     **dict.fromkeys(
-        DAYS, (*_LAST_FORMS, _Form(english.WEEKDAY, _on_weekday, english.DAY_LEADS, _WEEK, _coming_weekday))
+        DAYS,
+        (
+            *_LAST_FORMS,
+            _Form(english.WEEKDAY, _on_weekday, english.DAY_LEADS, _WEEK, _coming_weekday),
+            _Form(english.WEEKDAY_ALONE, _on_weekday, frozenset(("for",)), _WEEK, _coming_weekday),
+        ),
     ),
     **dict.fromkeys(("q1", "q2", "q3", "q4"), (_Form(english.QUARTER, _quarter, None, _YEAR_LONG),)),
     **dict.fromkeys(("q0", "q5", "q6", "q7", "q8", "q9"), (_Form(english.QUARTER, _quarter, english.DATING),)),
@@ -565,6 +583,7 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     ),
     "twenty": (*_COUNTS, _Form(english.NTH_OF_MONTH, _nth_of_month, None, _YEAR_LONG)),
     "next": (_Form(english.NEXT, _coming),),
+    "coming": (_Form(english.COMING, _coming),),
     "day": (_Form(english.NEAR, _near),),
     "week": (*_LAST_FORMS, _Form(english.ISO_WEEK, _iso_week)),
     "calendar": (_Form(english.ISO_WEEK, _iso_week),),
@@ -591,6 +610,7 @@ _LEADING: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
     "quarter": (english.UNIT_OF,),
 }
 """What makes a point of the one behind it, by its first word."""
+_BESIDE: Final = frozenset((*DAYS, "day", "week", "weekend", "month", "year"))
 _DEEPEST: Final = 4
 """How many such parts one time has at most: "three days before the last week of early May"."""
 _NEARBY: Final = 24
@@ -679,8 +699,10 @@ class _Reader:
         if to is not None:
             last = self._parse_point(to.end(), "between", self.now)
             if last is not None and first.stretch and last.stretch:
+                if last.also is not None and last.stretch[0] < first.stretch[0]:
+                    last = last._replace(stretch=last.also)
                 stretch = self._join_points(core, first, to.end(), last)
-                return self._add_time(Piece(start, last.end), core, last._replace(stretch=stretch), english.BETWEEN[1])
+                return self._add_time(Piece(start, last.end), core, _Point(last.end, stretch), english.BETWEEN[1])
             if (now := english.NOW.match(self.question, to.end())) is not None:
                 return self._add_time(Piece(start, now.end()), core, first, english.SINCE)
             if self.question[to.end() : to.end() + 1].isdigit():
@@ -719,7 +741,9 @@ class _Reader:
         if point.is_today and relation in (english.BEFORE, english.THROUGH, english.AS_OF):
             self.passed.append(piece)
             return piece.end
-        start, end = ((at - _EPOCH) // _MICROSECOND for at in point.stretch)
+        is_until = relation in (english.BEFORE, english.THROUGH)
+        stretch = point.also if point.also is not None and is_until else point.stretch
+        start, end = ((at - _EPOCH) // _MICROSECOND for at in stretch)
         end = min(end, self.asked) if point.is_this and start < self.asked else end
         reach = max(end - start, _DAY_MICROSECONDS)
         if relation in (english.BEFORE, english.THROUGH):
@@ -738,6 +762,8 @@ class _Reader:
         self.read.append(
             (piece, Time(words, span, relation in (english.BEFORE, english.AS_OF) and start <= self.asked))
         )
+        if point.also is not None and relation == english.WITHIN:
+            self._add_time(piece, core, point._replace(stretch=point.also, also=None), relation)
         return piece.end
 
     def _parse_point(self, at: int, lead: str, now: datetime, depth: int = 0) -> _Point | None:
@@ -755,6 +781,9 @@ class _Reader:
                 made = self._derive_point(form, match, inner)
                 if made is not None:
                     return made
+        beside = english.BESIDE_THAT.match(self.question, begin) if word in _BESIDE else None
+        if beside is not None and (point := self._beside_that(beside, now)) is not None:
+            return point
         forms = _DIGIT_FORMS if word[0].isdigit() else _FORMS.get(word, ())
         if word in ("past", "last") and (begin > at or english.PAST_COUNT.match(self.question, begin)):
             forms = (_PAST_FORM, *forms)
@@ -762,6 +791,8 @@ class _Reader:
             match = each.pattern.match(self.question, begin)
             if match is None or not self._may_stand_there(each, match, lead):
                 continue
+            if each.pattern is english.NEXT and match["unit"].lower() in DAYS and self._is_to_come(match):
+                return None
             if each.coming is not None and not match.groupdict().get("of"):
                 return self._parse_by_tense(each, match, lead, now, depth)
             dated = match.groupdict()
@@ -777,8 +808,37 @@ class _Reader:
                 return _Point(match.end(), None)
             # In a question about the past, "this week" is its past part.
             is_this = self.tense == "past" and each.resolve is _calendar and dated["which"].lower() == "this"
-            return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
+            also = _next_but_one(match, stretch, now) if each.pattern is english.NEXT else None
+            is_today = match[0].lower() == "today"
+            return _Point(match.end(), stretch, cycle, False, is_today, is_this, each.leads is None, also=also)
         return None
+
+    def _is_to_come(self, match: re.Match[str]) -> bool:
+        """True of a day to come in a statement beside a question."""
+        return self._told is None and self._is_stated(match)
+
+    def _beside_that(self, match: re.Match[str], now: datetime) -> _Point | None:
+        """The day or week before or after the time that was named before it, or after the next one.
+
+        Where none was, a weekday after is the one after the coming one, and one before is of no time that is known.
+        """
+        unit, is_after = match["unit"].lower(), match["side"].lower() == "after"
+        try:
+            if match["next"]:
+                stretch = _coming(match, now) if is_after and unit != "day" else None
+                also = None if stretch is None else _next_but_one(match, stretch, now)
+                later = [None if each is None else _adjoining_stretch(match, each) for each in (stretch, also)]
+                return None if later[0] is None else _Point(match.end(), later[0], is_free=True, also=later[1])
+            named = self.read[-1][1].span if self.read else None
+            if named is not None and named.start > ALWAYS and named.end < FOREVER:
+                stretch = _EPOCH + named.start * _MICROSECOND, _EPOCH + named.end * _MICROSECOND
+                return _Point(match.end(), _adjoining_stretch(match, stretch), is_free=True)
+        except OverflowError:
+            return _Point(match.end(), None)
+        if unit not in DAYS:
+            return None
+        is_known = is_after and self._tense_around(match) != "past"
+        return _Point(match.end(), _adjoining_stretch(match, _coming(match, now)) if is_known else None, is_free=True)
 
     def _choose_year(self, last: _Stretch, coming: _Stretch, lead: str, now: datetime) -> _Stretch:
         """Which one a month, a season or a day without a year is: the last, or the coming one.
@@ -901,6 +961,8 @@ class _Reader:
         """The point that is made of the one behind it; None if that cannot be."""
         if inner.stretch is None:
             return inner
+        if inner.also is not None:
+            return _Point(inner.end, None)
         stretch: _Stretch | None
         try:
             if form is english.PART:

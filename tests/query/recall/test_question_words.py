@@ -311,7 +311,7 @@ Which bus did I take when I worked at the mill? | | when I worked |
 What did I read in the fifth week of February 2023? | | the fifth week of February 2023 |
 What was the weather on the first day of the trip? | | first day of the trip |
 What did I say some time ago? | | some time ago |
-What is on next Friday? | | next Friday |
+What is on next Friday? | 2024-06-14..2024-06-15 2024-06-21..2024-06-22 | |
 What was built in the year 99999? | | year 99999 |
 # no time
 Who may I ask about the march? | | |
@@ -473,6 +473,22 @@ How should I set the alarm 15 minutes earlier each day? | | |
 Who won in the 1952 Winter Olympics? | | |
 Which laws came of the 2008 crisis? | | |
 Can I cook and clean at the same time? | | |
+# weekdays to come
+What is on next Tuesday? | 2024-06-18..2024-06-19 | |
+What is due by next Friday? | always..2024-06-22 | |
+What is on from Monday to next Friday? | 2024-06-17..2024-06-22 | |
+What is on this coming Friday? | 2024-06-14..2024-06-15 | |
+What do I have this Friday and the Friday after? | 2024-06-14..2024-06-15 2024-06-21..2024-06-22 | |
+What do I have on the Friday after? | 2024-06-21..2024-06-22 | |
+What is on the Tuesday after next? | 2024-06-25..2024-06-26 | |
+What is on the week after next? | 2024-06-24..2024-07-01 | |
+What happened on 3 May and the day after? | 2024-05-03..2024-05-04 2024-05-04..2024-05-05 | |
+What is planned for Friday? | 2024-06-14..2024-06-15 | |
+What did Ana do on the Friday before? | | the Friday before | before
+Am I free on the day after next Friday? | | the day after next Friday |
+I have a class next Friday. What should I eat? | | next Friday |
+Is there a table for Friday prayers? | | |
+What happened the Friday after we moved? | | after we moved |
 """
 
 

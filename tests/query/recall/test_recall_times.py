@@ -111,7 +111,7 @@ def test_a_season_is_three_months_of_the_north(question: str, asked: str, first:
         ("Where was I on February 31st?", ("February 31st",)),
         (
             "What is planned for next week, tomorrow, next Friday, and in two weeks' time?",
-            ("next Friday",),
+            (),
         ),
         ("What did he say in the nineties?", ("in the nineties",)),
         ("recently " * 9, ("recently",)),
