@@ -52,7 +52,7 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     retired = given.include_retired
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
-        memories=[tool_results.memory(world) for _, world in page],
+        memories=[tool_results.memory(world, session.owners_to_name(view, world.ref, given)) for _, world in page],
         notes=[session.explain_unknown_scope(view, label) for label in unknown],
         next_cursor=cursor,
         **session.moment(view),
@@ -66,7 +66,8 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
     # A memory that is still to come does not read as retired.
     then = session.later(view, found.valid.start)
     found = session.get(then, found.ref)
-    return tool_results.whole(found, session.scopes_of(view, found.ref), given.offset)
+    scopes = session.scopes_of(view, found.ref)
+    return tool_results.whole(found, scopes, session.owners(then, found.ref), given.offset)
 
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
@@ -128,10 +129,11 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
     else:
         found = _conflict_pairs(view, session.memory(view, given.id, given), paged.behind)
     page, cursor = paged.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
-    listed = [
-        tool_results.Conflict(first=tool_results.memory(one), second=tool_results.memory(other))
-        for _, one, other in page
-    ]
+
+    def shown(world: World) -> tool_results.Memory:
+        return tool_results.memory(world, session.owners_to_name(view, world.ref, given))
+
+    listed = [tool_results.Conflict(first=shown(one), second=shown(other)) for _, one, other in page]
     return tool_results.Contradictions(conflicts=listed, next_cursor=cursor)
 
 
@@ -373,7 +375,9 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
     assert given.id is not None
     memory = session.memory(paged.view, given.id, given)
     found = None if memory.valid.start > paged.view.valid else paged.view.get(memory.ref)
-    hits = [] if found is None else [tool_results.looked_up(found)]
+    hits = (
+        [] if found is None else [tool_results.looked_up(found, session.owners_to_name(paged.view, found.ref, given))]
+    )
     return tool_results.Recalled(
         memories=hits,
         groups=[],
@@ -395,6 +399,7 @@ class _ScopedRecall:
 
     def __init__(self, session: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
         self._session, self._view, self._query, self._neighbours = session, view, query, neighbours
+        self._given = given
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
@@ -442,9 +447,8 @@ class _ScopedRecall:
         )[0]
 
     def found(self, hit: Hit) -> tool_results.Found:
-        """Return a hit as a memory, with its owners if no scope was named, since it may be any user's."""
-        owners = self._session.owners(self._view, hit.ref) if self._scopes is None else ()
-        return tool_results.hit(hit, self._query, owners)
+        """Return a hit as a memory."""
+        return tool_results.hit(hit, self._query, self._session.owners_to_name(self._view, hit.ref, self._given))
 
     @property
     def paths(self) -> list[tool_results.Way]:

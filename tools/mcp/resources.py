@@ -95,7 +95,7 @@ def _show_world(session: Session, view: View, world: World) -> tool_results.Insi
     members = list(islice(view.children(world.ref), tool_arguments.MAX_PAGE + 1))
     scopes = session.scopes_of(view, world.ref)
     shown, more = members[: tool_arguments.MAX_PAGE], len(members) > tool_arguments.MAX_PAGE
-    return tool_results.inside(world, scopes, shown, more=more)
+    return tool_results.inside(world, scopes, session.owners(view, world.ref), shown, more=more)
 
 
 def _world_lines(shown: tool_results.Inside) -> Iterator[str]:

@@ -478,6 +478,10 @@ class Session(Scopes):
             return []
         return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
+    def owners_to_name(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> list[str]:
+        """Return the owners of a memory for a call that names no scope: it may be any user's; else none."""
+        return [] if self.labels(given) else self.owners(view, ref)
+
     def owners(self, view: worlddb.View, ref: str) -> list[str]:
         """Return the users whose memory it is, as ``user:id``."""
         owners, containers = dict[str, None](), [ref]

@@ -51,6 +51,7 @@ class Memory(msgspec.Struct, kw_only=True):
     those that it was made of, at any remove. ``trust`` is how far the operator trusts all of that: none, low, fair or
     full; null if nothing is said of it. ``stale`` says what it was made of, or lies in, and holds no more. From
     ``expires_at`` on it is hidden, unless it is ``pinned``; ``memory_mark`` changes these, and its ``labels``.
+    ``owners`` are the users whose memory it is, if no scope was named.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Memory(msgspec.Struct, kw_only=True):
     expires_at: str | None
     pinned: bool
     labels: list[str]
+    owners: list[str]
 
 
 class Earlier(msgspec.Struct, kw_only=True):
@@ -87,7 +89,7 @@ class Found(Memory):
 
     If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
     ``inferred`` is what was inferred of it, where that counted or was asked for; ``scope`` where it was found, if the
-    nearest scopes were asked first; ``owners`` whose memory it is, if no scope was named.
+    nearest scopes were asked first.
     """
 
     score: float
@@ -96,7 +98,6 @@ class Found(Memory):
     earlier: list[Earlier]
     inferred: dict[str, Any]
     scope: str | None
-    owners: list[str]
 
 
 class Way(msgspec.Struct, kw_only=True):
@@ -952,9 +953,9 @@ def resolved(kref: str, found: World | worlddb.Artifact | None) -> Resolved:
     )
 
 
-def memory(found: World) -> Memory:
+def memory(found: World, owners: Iterable[str] = ()) -> Memory:
     """Return a world as an item of a list."""
-    return Memory(**_memory_fields(found))
+    return Memory(**_memory_fields(found), owners=[*owners])
 
 
 def hit(found: Hit, question: str, owners: Iterable[str] = ()) -> Found:
@@ -993,7 +994,7 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
     )
 
 
-def looked_up(found: World) -> Found:
+def looked_up(found: World, owners: Iterable[str]) -> Found:
     """Return a world that was asked for by id, in the form of a hit."""
     return Found(
         **_memory_fields(found),
@@ -1003,11 +1004,11 @@ def looked_up(found: World) -> Found:
         earlier=[],
         inferred={},
         scope=None,
-        owners=[],
+        owners=[*owners],
     )
 
 
-def whole(found: World, scopes: list[str], offset: int) -> Whole:
+def whole(found: World, scopes: list[str], owners: list[str], offset: int) -> Whole:
     """Return a world with a long piece of its text."""
     end = offset + MAX_READ_TEXT
     left = len(found.content) > end
@@ -1015,6 +1016,7 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
     shown |= {"name": found.name, "source": _source(found.source, MAX_READ_TEXT)}
     state = {
         "scopes": scopes,
+        "owners": owners,
         "retired": found.closed,
         "erased": found.erased,
         "characters": len(found.content),
@@ -1022,11 +1024,11 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
     return Whole(**(_memory_fields(found) | shown | state))
 
 
-def inside(found: World, scopes: list[str], members: list[World], *, more: bool) -> Inside:
-    """Return a world as a resource shows it."""
-    shown = whole(found, scopes, 0)
+def inside(found: World, scopes: list[str], owners: list[str], members: list[World], *, more: bool) -> Inside:
+    """Return a world as a resource shows it; its owners are those of its members."""
+    shown = whole(found, scopes, owners, 0)
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
-    return Inside(**fields, members=[memory(member) for member in members], more_members=more)
+    return Inside(**fields, members=[memory(member, owners) for member in members], more_members=more)
 
 
 def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
@@ -1095,7 +1097,7 @@ def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
     kind = "" if memory.type in _NO_NAME else f" {mcp_wording.named(memory.type)}"
     name = f" {mcp_wording.quoted(memory.name)}" if memory.name else ""
     by = "" if memory.author == writer else f" by {mcp_wording.named(memory.author)}"
-    owners = [mcp_wording.named(each) for each in memory.owners[:MAX_BRIEF]] if isinstance(memory, Found) else []
+    owners = [mcp_wording.named(each) for each in memory.owners[:MAX_BRIEF]]
     of = f" of {', '.join(owners)}" if owners else ""
     yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{of}{by}: {escaped(first)}"
     yield from mcp_wording.lines("\n".join(others), "| ")

@@ -820,3 +820,15 @@ def test_a_question_without_a_scope_names_whose_memory_each_is(db: worlddb.Datab
         for line in tool_results.brief(answer, "assistant").splitlines()
         if " of user" in line
     }
+    # A list, and a memory by its id, named nobody.
+    listed = call(session, "memory_list")["memories"]
+    assert [each["owners"] for each in listed] == [["user:ana"], ["user:eve"]]
+    assert [each["owners"] for each in call(session, "memory_list", user_id="eve")["memories"]] == [[]]
+    (then,) = call(session, "memory_as_of", id=listed[1]["id"], valid="2100-01-01")["memories"]
+    assert then["owners"] == ["user:eve"] == call(session, "memory_read", id=listed[1]["id"])["owners"]
+    call(session, "memory_write", user_id="ana", text="It is 4712.", contradicts=[listed[0]["id"]])
+    (pair,) = call(session, "memory_conflicts")["conflicts"]
+    assert [pair[side]["owners"] for side in ("first", "second")] == [["user:ana"]] * 2
+    with worlddb.open(db.path) as other:
+        desk = Session(other, user="ana")
+        assert [each["owners"] for each in call(desk, "memory_list")["memories"]] == [[], []]
