@@ -409,10 +409,10 @@ class _WithdrawalSearch:
                     self._add_dependent(found, place.source, row.edge.hex())
         newest = asof.newest_version(self._tables, node, self._moment.seq)
         if numbers is None or (newest is not None and newest.number in numbers):
-            for place in self._snapshot.placings(node):
-                stands = self._shown_version(place.source)
+            for container in self._snapshot.containers(node):
+                stands = self._shown_version(container)
                 if stands is not None and stands.row.type == visible.SUMMARY_TYPE:
-                    self._add_dependent(found, place.source, "")
+                    self._add_dependent(found, container, "")
         return found
 
     def _add_dependent(self, found: dict[int, list[str]], above: int, edge: str) -> None:

@@ -271,7 +271,7 @@ class Summaries:
         if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:
             return None
         tables, moment = snapshot.tables, snapshot.place.moment
-        worlds = {place.source for place in snapshot.placings(node)}
+        worlds = set(snapshot.containers(node))
         inside = {witness.read_interior(tables, world, moment, self._marks()).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
@@ -365,7 +365,7 @@ def summaries_in(snapshot: visible.VisibleSnapshot) -> Summaries:
 def summaries_of_containers(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[Fresh]:
     """The fresh summaries of the worlds that contain a node directly, in log order."""
     summaries = summaries_in(snapshot)
-    for place in snapshot.placings(node):
-        found = summaries.of(place.source)
+    for container in snapshot.containers(node):
+        found = summaries.of(container)
         if found is not None and found.node != node:
             yield found

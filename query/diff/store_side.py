@@ -5,7 +5,7 @@ has no text of a world: the text was erased, has not arrived yet, or is damaged.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from worlddb.log.model import codec, errors, ids, times, trie
@@ -18,21 +18,21 @@ from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.apply.log_marks import supposition_sentence as described_supposition
 from worlddb.projections.tables.names.blocks import form_in, holders
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.storage import rows, schema, timeline_rows
+from worlddb.projections.tables.storage import rows, schema, timeline_rows, transaction
 from worlddb.query.diff import diff_side
 from worlddb.query.history.journal import Entry, commit_entries
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.statements import statement_reads
 
-_LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {
-    "nodes": (schema.NodeRow, schema.NODE),
-    "versions": (schema.VersionRow, schema.VERSION),
-    "aliases": (schema.AliasRow, schema.ALIAS),
-    "out": (schema.EdgeRow, schema.EDGE),
-    "proposals": (schema.ProposalRow, schema.PROPOSAL),
+_LAYOUTS: Final[dict[str, tuple[Any, Callable[[bytes], tuple[Any, ...]]]]] = {
+    "nodes": (schema.NodeRow, transaction.unpack_node),
+    "versions": (schema.VersionRow, schema.VERSION.unpack),
+    "aliases": (schema.AliasRow, schema.ALIAS.unpack),
+    "out": (schema.EdgeRow, schema.EDGE.unpack),
+    "proposals": (schema.ProposalRow, schema.PROPOSAL.unpack),
 }
 _NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "hashes", "pairs", "forms")
-_TIMES: Final = ("t_create", "valid_from", "valid_to")
+_TIMES: Final = ("t_create", "valid_from", "valid_to", "contained_from")
 
 
 def describe_pair(tables: rows.Tables, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
@@ -45,10 +45,14 @@ def describe_pair(tables: rows.Tables, table: str, key: bytes, value: bytes) -> 
 
 
 def _fields(table: str, value: bytes) -> dict[str, str]:
-    row, layout = _LAYOUTS.get(table, (None, None))
-    if row is None or layout is None or len(value) != layout.size:
+    row, unpack = _LAYOUTS.get(table, (None, None))
+    try:
+        columns = () if unpack is None else unpack(value)
+    except struct.error:
+        columns = ()
+    if row is None or not columns:
         return {f"row of {table}": value.hex()}
-    return {name: _column_text(name, column) for name, column in row(*layout.unpack(value))._asdict().items()}
+    return {name: _column_text(name, column) for name, column in row(*columns)._asdict().items()}
 
 
 def _column_text(name: str, column: Any) -> str:

@@ -72,7 +72,7 @@ def segment_of(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVers
     """The segment of an enrichment in a view; ``None`` if it is stale there, or not made by enriching."""
     pairs = witness.made_of(_properties(snapshot, seen))
     segment = snapshot.tables.node_of(Lineage(pairs[0][0])) if pairs else None
-    if segment is None or all(place.source != segment for place in snapshot.placings(node)):
+    if segment is None or segment not in snapshot.containers(node):
         return None
     return segment if witness.is_as_made(snapshot.tables, snapshot.place.moment, pairs) else None
 

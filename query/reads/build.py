@@ -596,26 +596,25 @@ def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ende
     known = ended.around
     if start in known:
         return known[start]
-    if (told := _known_ended_container(snapshot.placings(start), ended)) is not None:
+    if (told := _known_ended_container(snapshot.containers(start), ended)) is not None:
         known[start] = told
         return told
     # Other threads read the cache at the same time, so uncertain results stay out of it.
     here: dict[int, int | None] = {}
     found: dict[int, int | None] = {start: None}
-    path = [(start, iter(snapshot.placings(start)))]
+    path = [(start, iter(snapshot.containers(start)))]
     while path:
-        node, places = path[-1]
-        place = next(places, None)
-        if place is not None and not _has_ended(snapshot, place.source, ended.over):
-            around = place.source
+        node, containers = path[-1]
+        around = next(containers, None)
+        if around is not None and not _has_ended(snapshot, around, ended.over):
             if around not in known and around not in here:
                 # Containment has no cycles; a node with a path to the root that meets no ended world has no result.
                 here[around], found[around] = None, None
-                path.append((around, iter(snapshot.placings(around))))
+                path.append((around, iter(snapshot.containers(around))))
                 continue
             nearest = known[around] if around in known else here[around]
-        elif place is not None:
-            nearest = place.source
+        elif around is not None:
+            nearest = around
         else:
             path.pop()
             nearest = here[node] = found[node]
@@ -629,10 +628,10 @@ def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ende
     return here[start]
 
 
-def _known_ended_container(places: Iterable[EdgePlace], ended: Ended) -> int | None:
+def _known_ended_container(containers: Iterable[int], ended: Ended) -> int | None:
     """The nearest ended container among these and their containers, if the cache has the result for each."""
     nearest: int | None = None
-    for source, *_ in places:
+    for source in containers:
         found = source if ended.over.get(source) else ended.around.get(source)
         if found is None or source not in ended.over:
             return None

@@ -493,7 +493,7 @@ def user_world_around(
     seen, pending = {snapshot.place.top}, [node]
     while pending:
         here = pending.pop()
-        around = {place.source for place in snapshot.placings(here)} or _known_containers(snapshot, here)
+        around = set(snapshot.containers(here)) or _known_containers(snapshot, here)
         for each in sorted(around - seen):
             newest = asof.newest_version(snapshot.tables, each, snapshot.place.moment.seq)
             body = None if newest is None else snapshot.body(newest.row)
@@ -519,7 +519,7 @@ def _is_top_level(snapshot: VisibleSnapshot, node: int) -> bool:
 
     The imported root of another store counts as the place where it lies.
     """
-    around = {place.source for place in snapshot.placings(node)}
+    around = set(snapshot.containers(node))
     if not around:
         return _known_containers(snapshot, node) == {snapshot.place.top}
     taken_in = (each for each in around if each != snapshot.place.top and _is_imported_root(snapshot, each))

@@ -152,7 +152,7 @@ def hit_of(
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _, literal = found.passed
     text, choice = request.question.text, request.choice
-    containers = [place.source for place in snapshot.placings(node)]
+    containers = snapshot.containers(node)
     is_short = False
     if request.prefer_summaries:
         # Loaded by who asks for it; a recall from the shell waits for what it loads.

@@ -626,7 +626,7 @@ def find_nodes_at_home(
 
     None if one of the entities is at home in the searched world or around it: then nothing there is a stranger's.
     """
-    homes = {place.source for entity in entities for place in snapshot.placings(entity)}
+    homes = {home for entity in entities for home in snapshot.containers(entity)}
     if not homes or len(homes) > MAX_HOMES or any(snapshot.scope(home).sees(inside) for home in homes):
         return set()
     known = [snapshot.members_up_to(home, SMALL_WORLD) for home in homes] if len(homes) <= _FEW_HOMES else [None]
@@ -640,12 +640,12 @@ def _is_in_home(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, s
     """True if a node lies in one of the homes, at any depth; ``strange`` keeps what does not, nor contains them."""
     passed, pending = {node}, [node]
     for here in pending:
-        for place in snapshot.placings(here):
-            if place.source in homes:
+        for around in snapshot.containers(here):
+            if around in homes:
                 return True
-            if place.source not in passed and place.source not in strange:
-                passed.add(place.source)
-                pending.append(place.source)
+            if around not in passed and around not in strange:
+                passed.add(around)
+                pending.append(around)
     strange |= passed
     return False
 
@@ -734,7 +734,7 @@ def find_leaders_in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Itera
     machines = participants(snapshot, TO_MACHINES)
 
     def container_of(node: int) -> int | None:
-        return next((place.source for place in snapshot.placings(node)[:1]), None)
+        return next(iter(snapshot.containers(node)), None)
 
     def turns_of(nodes: Iterable[int]) -> dict[int, int]:
         turns: dict[int, int] = {}
@@ -796,8 +796,8 @@ def count_earlier_turns(
     spoken = [hit.node for hit in hits if hit.seen.row.type == _TURN]
     snapshot.look_up_placings(spoken)
     for node in spoken:
-        for place in snapshot.placings(node)[:1]:
-            sessions.setdefault(place.source, set()).add(node)
+        for session in snapshot.containers(node)[:1]:
+            sessions.setdefault(session, set()).add(node)
     found: dict[int, int] = {}
     each = tables.outgoing_behind(EdgePlace(container, CONTAINS_CODE, 0) for container in sessions)
     for turns, joined in zip(sessions.values(), each, strict=True):

@@ -270,7 +270,7 @@ def _compare_claims(
     if subject.names and not is_linked and targets and not is_said:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
-    if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
+    if "i" in subject.words and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
         return None
     start, (since, until) = seen.validity.start, span
@@ -296,7 +296,7 @@ def _compare_claims(
         and (seen.validity.end == until or since in (None, start))
         and is_said
         and (not subject.names or not targets or subject.is_that_of(targets))
-        and any(place.source == inside for place in snapshot.placings(node)),
+        and inside in snapshot.containers(node),
     )
 
 

@@ -449,7 +449,7 @@ def _is_plan(earlier: claim_frame.Frame, later: claim_frame.Frame, text: str, sa
 
 def _containers_of(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[int]:
     """The worlds that contain a statement directly."""
-    return frozenset(place.source for place in snapshot.placings(node))
+    return frozenset(snapshot.containers(node))
 
 
 def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
@@ -624,7 +624,7 @@ def group_by_container(
     """
     scope = snapshot.scope(inside)
     nodes = [hit.passed.node for hit in ranked]
-    around = {node: [place.source for place in snapshot.placings(node) if scope.holds(place.source)] for node in nodes}
+    around = {node: [each for each in snapshot.containers(node) if scope.holds(each)] for node in nodes}
     containing = {container for containers in around.values() for container in containers}
     found: dict[int, Grouped] = {}
     held: set[tuple[int, int]] = set()
@@ -1169,7 +1169,7 @@ def _drop_siblings(
     """
     scope, begun, kept = snapshot.scope(inside), set[int](), []
     for hit in ranked:
-        around = {place.source for place in snapshot.placings(hit.passed.node) if scope.holds(place.source)}
+        around = {each for each in snapshot.containers(hit.passed.node) if scope.holds(each)}
         if not around or not around <= begun or hit.parts.get(VECTOR, 0.0) >= least:
             kept.append(hit)
         begun |= around

@@ -270,18 +270,25 @@ class Inhabitants:
 class Standing(NamedTuple):
     """The first container of a world, and the valid times at which the world holds and lies in it.
 
-    ``only`` is the edge by which it lies there, if no other ever contained the world.
+    ``is_only``: no other edge ever put the world anywhere.
     """
 
     container: int
     stretch: Stretch
-    only: schema.EdgePlace | None = None
+    is_only: bool = False
+
+
+def only_container(row: schema.NodeRow, moment: asof.Moment) -> Standing | None:
+    """The container of a world at a moment and since when, if its row says it; else its edges do."""
+    if row.container == schema.NO_CONTAINER or row.created > moment.seq or moment.valid < row.contained_from:
+        return None
+    return Standing(row.container, Stretch(row.contained_from, times.FOREVER), is_only=True)
 
 
 def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
     """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
-    seq, valid = moment
-    newest = tables.version(world, tables.node(world).versions)
+    (seq, valid), node = moment, tables.node(world)
+    newest = tables.version(world, node.versions)
     if newest.closed <= seq and newest.seq <= seq and newest.valid_from <= valid < newest.valid_to:
         within = Stretch(newest.valid_from, newest.valid_to)
     else:
@@ -289,19 +296,26 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
         if seen is None:
             return None
         within = Stretch(seen.validity.start, seen.validity.end)
+    if (only := only_container(node, moment)) is not None:
+        return only._replace(stretch=within.within(only.stretch))
     pairs = tables.placed_pairs(world)
     for place, row in tables.placed(world, pairs):
         if asof.edge_seen(tables, place, row, moment):
-            only = place if len(pairs) == 1 else None
-            return Standing(place.source, within.within(edge_stretch(row, moment)), only)
+            return Standing(place.source, within.within(edge_stretch(row, moment)), len(pairs) == 1)
     return None
 
 
 def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
     """As :func:`find_standing`, of many worlds."""
-    placed = tables.edges_of_each(worlds, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+    said = [only_container(row, moment) for row in tables.nodes_of(worlds)]
+    others = [world for world, only in zip(worlds, said, strict=True) if only is None]
+    placed = tables.edges_of_each(others, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     each: list[Standing | None] = []
-    for world, seen in zip(worlds, asof.versions_at(tables, worlds, moment), strict=True):
+    for world, only, seen in zip(worlds, said, asof.versions_at(tables, worlds, moment), strict=True):
+        if only is not None and seen is not None:
+            validity = Stretch(seen.validity.start, seen.validity.end)
+            each.append(only._replace(stretch=validity.within(only.stretch)))
+            continue
         edges = placed.get(world, [])
         if edges is None:
             each.append(find_standing(tables, world, moment))

@@ -39,6 +39,7 @@ from worlddb.query.snapshot.snapshot import (
     find_standing,
     find_standing_of_each,
     members_below,
+    only_container,
     placings_at,
 )
 
@@ -111,9 +112,9 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see. Texts are looked up by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derivations", "_edged", "_headers", "_here", "_interiors", "_listings"),
-        *("_any_hidden", "_any_mark", "_lone", "_placings", "_refs", "_says_again", "_says_trust", "_snapshot"),
-        *("kept", "excluded", "place", "shows", "tables"),
+        *("_also_at", "_bodies", "_containers", "_derivations", "_edged", "_headers", "_here", "_interiors"),
+        *("_any_hidden", "_any_mark", "_listings", "_lone", "_placings", "_refs", "_says_again", "_says_trust"),
+        *("_snapshot", "kept", "excluded", "place", "shows", "tables"),
     )
 
     def __init__(
@@ -142,6 +143,7 @@ class VisibleSnapshot:
         self._also_at = also_at
         self._here: world_index.WorldView | None = None
         self._placings: dict[int, list[schema.EdgePlace]] = {}
+        self._containers: dict[int, list[int]] = {}
         self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
         if self._interiors is not None:
@@ -316,8 +318,8 @@ class VisibleSnapshot:
             path.append((world, found.stretch))
             # Where it turns out that they lie in an ended world, the walk to the nearest one need not read them again.
             ended.over[world] = False
-            if found.only is not None:
-                self._placings[world] = [found.only]
+            if found.is_only:
+                self._containers[world] = [found.container]
             world = found.container
         beyond = known
         for each, stretch in reversed(path):
@@ -339,15 +341,22 @@ class VisibleSnapshot:
 
     def has_standing_container(self, node: int) -> bool:
         """True if the first container of a node is known to be valid up to the root: cheap, and true of nearly all."""
-        if node in self._placings:
-            places = self._placings[node]
-            return bool(places) and self.stands(places[0].source)
         if self._interiors is None:
             return False
+        if node in self._containers or node in self._placings:
+            containers = self.containers(node)
+            return bool(containers) and self.stands(containers[0])
         if self._is_plain(node):
             return True
         moment, tables = self.place.moment, self._snapshot.tables
         alone = self._find_lone(node)
+        if (only := only_container(tables.node(node), moment)) is not None:
+            beyond = self._find_standing(only.container)
+            if beyond is None:
+                self._containers[node] = [only.container]
+                return False
+            self._keep_plain(node, beyond.within(only.stretch), alone)
+            return True
         placed = iter(tables.placed(node, None if alone is None else alone.placed))
         for place, row in placed:
             if asof.edge_seen(tables, place, row, moment):
@@ -357,11 +366,15 @@ class VisibleSnapshot:
                     others = [other for other, edge in placed if asof.edge_seen(tables, other, edge, moment)]
                     self._placings[node] = [place, *others]
                     return False
-                stretch = beyond.within(edge_stretch(row, moment))
-                kept = PlainPlacement(moment.seq, stretch, self._ever_derived(node), alone is not None)
-                self._interiors.keep_plain(node, kept)
+                self._keep_plain(node, beyond.within(edge_stretch(row, moment)), alone)
                 return True
         return False
+
+    def _keep_plain(self, node: int, stretch: Stretch, alone: SparseNode | None) -> None:
+        """Cache that a node lies in a world that is valid up to the root."""
+        if self._interiors is not None:
+            kept = PlainPlacement(self.place.moment.seq, stretch, self._ever_derived(node), alone is not None)
+            self._interiors.keep_plain(node, kept)
 
     def _is_plain(self, node: int) -> bool:
         """True if the cache says that a node lies in a world that is valid up to the root."""
@@ -398,6 +411,16 @@ class VisibleSnapshot:
         found = self._placings.get(node)
         if found is None:
             found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
+        return found
+
+    def containers(self, node: int) -> list[int]:
+        """The worlds that contain a node directly at the moment, in log order; cached, for reading only."""
+        found = self._containers.get(node)
+        if found is None:
+            whole = node not in self._placings and not self.place.is_confined
+            only = only_container(self._snapshot.tables.node(node), self.place.moment) if whole else None
+            found = [place.source for place in self.placings(node)] if only is None else [only.container]
+            self._containers[node] = found
         return found
 
     def look_up_placings(self, nodes: Iterable[int]) -> None:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from tests.support.model.stores import day, new_store, worlds
-from worlddb import DamagedStore, Database
+from worlddb import DamagedStore, Database, RefusedError, UnknownReference, View
 from worlddb.log.model import events as ev
 from worlddb.log.model import ids
+from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS_CODE,
+    EDGE,
+    EDGE_KEY,
+    ELSEWHERE,
+    LIVE,
+    ROOT_NODE,
+    EdgePlace,
+    EdgeRow,
+)
 
 STEPS = 120
 
@@ -118,3 +130,87 @@ def test_a_container_of_several_stays_is_named_once_where_the_first_that_is_left
         assert db.unlink(stay)
         with db._env.read() as txn:
             assert Tables(txn).containers(guest_) == [ROOT_NODE, other_, club_]
+
+
+def write_memberships(db: Database, source: random.Random) -> list[str]:
+    """Worlds that lie in one another, some of them once and for good; they are moved, removed and retired."""
+    refs = [db.create("Thing", "first", valid_from=day(0)).ref]
+    edges: list[str] = []
+    for step in range(60):
+        one, other = source.choice(refs), source.choice(refs)
+        chance = source.random()
+        if chance < 0.5:
+            with suppress(RefusedError), db.batch() as tx:
+                made = tx.create("Thing", f"made {step}", world=one, valid_from=day(source.randrange(9)), resolve=False)
+                if source.random() < 0.3:
+                    tx.link(other, "contains", made, valid_from=day(3))
+                if source.random() < 0.2:
+                    tx.move(made, other, out_of=one)
+            if tx.receipt:
+                refs.append(tx.receipt.refs[0])
+        elif chance < 0.58:
+            until = source.choice([None, day(9)])
+            receipt = db.link(one, "contains", other, valid_from=day(4), valid_to=until)
+            edges += receipt.refs if receipt else ()
+        elif chance < 0.63 and edges:
+            db.unlink(edges.pop(source.randrange(len(edges))))
+        elif chance < 0.7:
+            inside = db.view().containers(one)
+            if inside:
+                db.move(one, other, out_of=inside[0])
+        elif chance < 0.75:
+            db.retire(one, valid_from=day(source.randrange(5, 9)))
+        elif chance < 0.9:
+            inside = [edge.ref for edge in db.view().edges(one, direction="in", type="contains")]
+            for edge in inside[:1]:
+                db.retire(edge, valid_from=day(6), valid_to=source.choice([None, day(8)]))
+        else:
+            db.revise(one, content=f"said {step}", valid_from=day(source.randrange(9)))
+    return refs
+
+
+def seen_in(db: Database, refs: list[str]) -> list[object]:
+    """What views of several moments, and from inside a world, show of some worlds."""
+    head = db.head().seq
+    views: list[View] = [db.view(), db.view(seq=head // 2), db.view(valid=day(5)), db.view(seq=head // 3, valid=day(7))]
+    views += [db.view().confined(refs[0])]
+    found: list[object] = []
+    for view in views:
+        for ref in refs:
+            try:
+                found += [view.get(ref, include_superseded=True), view.containers(ref)]
+            except UnknownReference as error:
+                found.append(str(error))
+    return found
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_row_of_a_world_says_where_it_lies_if_a_single_edge_put_it_there_for_good(number: int, seed: int) -> None:
+    source = random.Random(f"{seed} {number}")
+    with new_store() as db:
+        refs = write_memberships(db, source)
+        with db._env.read() as txn:
+            tables, said = Tables(txn), 0
+            for node in range(1, tables.progress().next_node):
+                row, edges = tables.node(node), list(tables.placed(node))
+                place, only = edges[0]
+                is_for_good = (only.seq, only.unlinked, only.closed, only.valid_to) == (row.created, LIVE, 0, FOREVER)
+                expected = (place.source, only.valid_from) if len(edges) == 1 and is_for_good else ELSEWHERE
+                assert row[-2:] == expected, node
+                said += expected != ELSEWHERE
+            assert 3 < said < node
+        assert db.verify(deep=True).ok
+        # Rows of earlier releases say nothing of it: views show the same, and it is no damage.
+        before = seen_in(db, refs)
+
+        def forget(txn: Any) -> None:
+            rows = Tables(txn).nodes
+            for key, value in list(rows.scan(b"")):
+                rows.put(key, value[:80])
+            rows.flush()
+
+        db._env.write(forget)
+        assert seen_in(db, refs) == before
+        assert db.verify(deep=True).ok
+        with db._env.read() as txn:
+            assert {len(value) for _, value in Tables(txn).nodes.scan(b"")} == {80}

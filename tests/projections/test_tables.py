@@ -175,7 +175,7 @@ def raw(size: int) -> st.SearchStrategy[bytes]:
 
 
 ROWS: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
-    (schema.NODE, schema.NodeRow, st.tuples(raw(16), u64, i64, u32, u32, u64, raw(32))),
+    (schema.NODE, schema.NodeRow, st.tuples(raw(16), u64, i64, u32, u32, u64, raw(32), u64, i64)),
     (schema.VERSION, schema.VersionRow, st.tuples(raw(32), u64, i64, i64, u64, i32, i32, raw(16), raw(8), u8)),
     (schema.EDGE, schema.EdgeRow, st.tuples(raw(32), u64, u64, u32, u32, u64, u64, i64, i64, u64, i32, u16)),
     (schema.EDGE_PLACE, schema.EdgePlace, st.tuples(u64, u16, u64)),

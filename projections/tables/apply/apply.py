@@ -387,6 +387,7 @@ def _apply_unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
     tables.put_unlinked_back(row.target, place, on.seq)
     tables.put_retracted(row.home, place)
     if place.type == schema.CONTAINS_CODE:
+        tables.displaced(row.target)
         on.pending_hashes.member_changed(place.source, row.target)
     else:
         on.pending_hashes.edge_changed(row.home, event.edge, written=False)
@@ -407,6 +408,8 @@ def _shrink_edge(on: deferred_rows.DeferredRows, edge: bytes, window: times.Inte
     for piece in _held_spans(on.tables, line, row, timeline_rows.HOLDS, window, on.seq):
         timeline_rows.put(on.tables.timelines, line, on.seq, piece, timeline_rows.NOTHING, lambda: born)
     closed, ends = _remaining_end(row, window, on.seq)
+    if place.type == schema.CONTAINS_CODE:
+        on.tables.displaced(row.target)
     on.tables.put_edge(place, row._replace(closed=closed, valid_to=ends))
 
 

@@ -170,7 +170,8 @@ class DeferredRows:
         node = self.next_node
         self.next_node = node + 1
         t_create = self.ingest_time if event.t_create is None else event.t_create
-        self.tables.number_new(event.lineage, node, node_row((event.lineage, self.seq, t_create, 1, 0, 0, body)))
+        row = node_row((event.lineage, self.seq, t_create, 1, 0, 0, body, *schema.UNPLACED))
+        self.tables.number_new(event.lineage, node, row)
         self._created.append(event)
         self._names.add(name)
         self.tables.deferred = self
@@ -180,7 +181,7 @@ class DeferredRows:
         """Defer a new edge, given its type, ends and home as numbers."""
         if code not in schema.UNFOLLOWED:
             if code == schema.CONTAINS_CODE:
-                self.tables.contained(target, source)
+                self.tables.contained(target, source, Interval(event.valid_from, event.valid_to))
             elif code == schema.SUPERSEDES_CODE:
                 self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
             at = len(self._linked)
@@ -201,7 +202,8 @@ class DeferredRows:
         lineages = [event.lineage for event in events]
         times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
         bodies = map(self.blobs.blob_id, [event.body for event in events])
-        rows = map(schema.NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
+        columns = lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies
+        rows = map(schema.NodeRow, *columns, *map(repeat, schema.UNPLACED))
         self.tables.number_all_new(lineages, nodes, rows)
         self._created += events
         self.next_node = nodes.stop
@@ -211,7 +213,7 @@ class DeferredRows:
         """As :meth:`link`, for many new edges; their rows are put."""
         for event, code, source, target, _ in edges:
             if code == schema.CONTAINS_CODE:
-                self.tables.contained(target, source)
+                self.tables.contained(target, source, Interval(event.valid_from, event.valid_to))
             elif code == schema.SUPERSEDES_CODE:
                 self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
         self._linked += edges

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product, repeat, starmap
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, hashing, ids, trie
+from worlddb.log.model import errors, hashing, ids, times, trie
 from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
 
 Values = tuple[Any, ...]
@@ -135,7 +135,7 @@ class Tables(transaction.WholeTables):
             stored = self.nodes.get(schema.U64.pack(node))
             if stored is None:
                 raise transaction.missing_row(f"node {node}")
-            row = node_row(schema.NODE.unpack(stored))
+            row = node_row(transaction.unpack_node(stored))
             if self.writing or len(self._cache.nodes) < _MOST_NODES:
                 self._cache.nodes[node] = row
         return row
@@ -148,7 +148,7 @@ class Tables(transaction.WholeTables):
             found = self.nodes.get_each(list(map(schema.U64.pack, new)))
             if None in found:
                 raise transaction.missing_row(f"node {new[found.index(None)]}")
-            rows = zip(new, map(node_row, map(schema.NODE.unpack, found)), strict=True)  # type: ignore[arg-type]
+            rows = zip(new, map(node_row, map(transaction.unpack_node, found)), strict=True)  # type: ignore[arg-type]
             if not (self.writing or len(known) + len(new) <= _MOST_NODES):
                 known = {node: known[node] for node in nodes if node in known}
             known.update(rows)
@@ -356,16 +356,31 @@ class Tables(transaction.WholeTables):
             self.known_worlds.containers.pop(target, None)
             self.known_worlds.forget(self.node(target).lineage, target)
 
-    def contained(self, target: int, source: int) -> None:
-        """Keep what is known of a node's containers true.
+    def contained(self, target: int, source: int, valid: times.Interval) -> None:
+        """Keep what is known of a node's containers true, now that one contains it in an interval.
 
         They are read before the first change of them is put.
         """
+        placed = self.node(target)[-2:]
+        if placed == schema.UNPLACED and target >= self.first_new_node and valid.end == times.FOREVER:
+            self._place_node(target, (source, valid.start))
+        else:
+            self.displaced(target)
         containers = self.containers(target)
         if source not in containers:
             containers.append(source)
         if len(containers) == 1:
             self.known_worlds.forget(self.node(target).lineage, target)
+
+    def displaced(self, target: int) -> None:
+        """Say no longer in the row of a node where it lies: its edges do."""
+        if self.node(target)[-2:] != schema.ELSEWHERE:
+            self._place_node(target, schema.ELSEWHERE)
+
+    def _place_node(self, node: int, placed: tuple[int, int]) -> None:
+        cache = self._cache
+        cache.nodes[node] = node_row((*cache.nodes[node][:-2], *placed))
+        cache.put_nodes.add(node)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE

@@ -261,6 +261,9 @@ class NodeRow(NamedTuple):
 
     ``ended`` is the commit that retired or superseded it, 0 if none did, and :data:`CUT` once it was resumed: its
     timeline says when it had ended. ``body`` is its newest version.
+
+    ``container`` is the only world that ever contained it, by an edge of the commit that created it, which has been in
+    force since the valid time ``contained_from`` without an end; :data:`NO_CONTAINER` says nothing: its edges do.
     """
 
     lineage: bytes
@@ -270,9 +273,23 @@ class NodeRow(NamedTuple):
     aliases: int
     ended: int
     body: bytes
+    container: int
+    contained_from: int
 
 
-NODE = struct.Struct(">16sQqIIQ32s")
+NODE = struct.Struct(">16sQqIIQ32sQq")
+NO_CONTAINER: Final = LIVE
+UNPLACED: Final = NO_CONTAINER, 0
+"""The end of the row of a world that nothing has contained yet, ..."""
+ELSEWHERE: Final = NO_CONTAINER, 1
+"""... and of one about whose containers its row says nothing."""
+CONTAINER_AT: Final = 80
+"""Where the row of a node ends whose ``container`` says nothing, as all do that earlier releases wrote."""
+
+
+def is_node_unsaid(stored: bytes, derived: bytes) -> bool:
+    """True if two stored rows differ only in that the first does not say where the node lies."""
+    return len(stored) == CONTAINER_AT and derived.startswith(stored)
 
 
 class VersionRow(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice, starmap, takewhile
+from itertools import chain, islice, takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -288,6 +288,20 @@ class CommitCache:
         known.trim()
         known.chain = chain
         self._known = known
+
+
+_UNSAID: Final = struct.pack(">Qq", *schema.ELSEWHERE)
+
+
+def pack_node(row: schema.NodeRow) -> bytes:
+    """The stored form of a node's row."""
+    packed = schema.NODE.pack(*row)
+    return packed if row.container != schema.NO_CONTAINER else packed[: schema.CONTAINER_AT]
+
+
+def unpack_node(stored: bytes) -> tuple[Any, ...]:
+    """The columns of a node's stored row."""
+    return schema.NODE.unpack(stored if len(stored) != schema.CONTAINER_AT else stored + _UNSAID)
 
 
 class RowCache:
@@ -1149,7 +1163,7 @@ class WholeTables:
             self.deferred.flush()
         cache = self._cache
         rows = map(cache.nodes.__getitem__, cache.put_nodes)
-        self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), starmap(schema.NODE.pack, rows))
+        self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), map(pack_node, rows))
         for key in cache.put_versions:
             self._versions.put(schema.VERSION_KEY.pack(*key), schema.VERSION.pack(*cache.versions[key]))
         self._cache = RowCache()
