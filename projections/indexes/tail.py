@@ -179,7 +179,7 @@ class RecentTextsView:
         Scores are those that the index ``beside`` would give, to the last bit; without one, those of an index of these
         texts alone. Terms are added up in their order, as Tantivy does.
         """
-        terms, limit, through, nodes = search
+        terms, limit, through, nodes = search[:4]
         among = nodes.nodes if isinstance(nodes, fields.Nodes) else nodes
         if among is not None and self._texts.nodes.isdisjoint(among):
             return []

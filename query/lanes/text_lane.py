@@ -60,8 +60,13 @@ class TextLane(Protocol):
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Say that this is going to be searched, so that it may be begun beside other work."""
 
-    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
-        """The best documents of commits up to ``through``, best first, ties in log order."""
+    def search(
+        self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None, or_more: bool = False
+    ) -> list[TextHit]:
+        """The best documents of commits up to ``through``, best first, ties in log order.
+
+        With ``or_more`` those that come next may be found too, where their order is known anyway.
+        """
 
     def ceiling(self, text: str, *, through: int) -> float:
         """The highest score that any document could reach by its words."""
@@ -103,12 +108,15 @@ class PresentTextLane:
             )
             self._begun = asked, begun
 
-    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+    def search(
+        self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None, or_more: bool = False
+    ) -> list[TextHit]:
         begun = self._begun
         if begun is not None and begun[0] == (text, limit, through, nodes):
             self._begun = None
             return begun[1].result()
-        return self._follower.find(text_snapshot.TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
+        search = text_snapshot.TextSearch(_terms(text), limit, through, nodes, or_more)
+        return self._follower.find(search, head=self.indexed)
 
     def close(self) -> None:
         """Cancel a search that was begun."""
@@ -141,7 +149,9 @@ class ExactTextLane:
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Nothing: there is little to be searched."""
 
-    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+    def search(
+        self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None, or_more: bool = False
+    ) -> list[TextHit]:
         return self._index.search(text, limit=limit, through=through, nodes=nodes)
 
     def ceiling(self, text: str, *, through: int) -> float:
@@ -164,7 +174,9 @@ class WorldTextLane:
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Nothing: all texts are scored at once, and a second search finds their scores there."""
 
-    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+    def search(
+        self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None, or_more: bool = False
+    ) -> list[TextHit]:
         return self._seen.best(self._scores(text).values, limit, nodes) if limit > 0 else []
 
     def ceiling(self, text: str, *, through: int) -> float:

@@ -291,13 +291,13 @@ class Gate:
 
     def first_fetch(self, wanted: int) -> int:
         """The size of a lane's first fetch: among all worlds most hits pass, and larger fetches take longer."""
-        return min(_FIRST_FETCH, max(_FIRST_FETCH // 2, 2 * wanted)) if self.is_open else _FIRST_FETCH
+        return wanted + wanted // 4 + 1 if self.is_open else _FIRST_FETCH
 
     def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
         """A lane's admitted hits in rank order, each world once by its best version.
 
         Fetches ``first`` hits and then more until there are no more. About so many as are ``wanted`` are going to be
-        taken.
+        taken. Among all worlds a fetch may give more than it is asked for.
         """
         limit, hits = self._fetch_first(fetch, wanted, first)
         done = known = 0
@@ -320,7 +320,7 @@ class Gate:
                 yield _passed((node, newest or seen, hit.score, literal))
             if len(hits) < limit:
                 return
-            done, limit = len(hits), self._next_limit(limit, len(given), wanted)
+            done, limit = len(hits), self._next_limit(max(limit, len(hits)), len(given), wanted)
             hits = fetch(limit, self._members)
 
     def _fetch_first(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:

@@ -458,10 +458,16 @@ def _rank_pool(
 
 
 def search_words(
-    lane: text_lane.TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None
+    lane: text_lane.TextLane,
+    text: str,
+    through: int,
+    limit: int,
+    nodes: Collection[int] | None,
+    *,
+    or_more: bool = False,
 ) -> Sequence[candidates.Proposed]:
-    """The best hits of the text lane."""
-    return lane.search(text, limit=limit, through=through, nodes=nodes)
+    """The best hits of the text lane; with ``or_more`` perhaps some that come next."""
+    return lane.search(text, limit=limit, through=through, nodes=nodes, or_more=or_more)
 
 
 def search_vectors(

@@ -1226,7 +1226,7 @@ def _by_lanes(
     of_one = k if request.group is None else ranking.depth_for(k)
     text, vector, entity = lanes[:3]
     if text is not None and vector is None and not entity and not request.neighbours:
-        worded = partial(ranking.search_words, text, request.question.text, seq)
+        worded = partial(ranking.search_words, text, request.question.text, seq, or_more=gate.is_open)
         passing = gate.passing(worded, of_one, gate.first_fetch(of_one))
         return Found(_rank_hits(TEXT, islice(passing, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:

@@ -73,6 +73,17 @@ def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
     }
 
 
+@pytest.mark.parametrize("recent", [0, 1, 7])
+def test_what_comes_beyond_a_limit_is_what_a_higher_limit_gives(recent: int) -> None:
+    documents = numbered([("", "garden " * (1 + at % 3) + "rose " * (at % 7)) for at in range(90)])
+    views = [indexed(documents[: 90 - recent]), *([recent_view(documents[90 - recent :])] if recent else [])]
+    search = TextSearch(query_terms("rose garden"), 200)
+    every = CorpusSearch(views, search).result()
+    for limit in (1, 4, 20, 60, 90):
+        more = CorpusSearch(views, search._replace(limit=limit, or_more=True)).result()
+        assert len(more) >= limit and more == every[: len(more)]
+
+
 def test_a_length_is_rounded_as_the_byte_of_an_index_rounds_it() -> None:
     assert FIELD_NORMS[38:58] == (38, 39, 40, 42, 44, 46, 48, 50, 52, 54, 56, 60, 64, 68, 72, 76, 80, 84, 88, 96)
     assert (len(FIELD_NORMS), FIELD_NORMS[-1]) == (256, 2_013_265_944)

@@ -249,6 +249,9 @@ def test_ties_follow_the_log_and_a_lower_limit_gives_the_beginning_of_the_same_l
             assert every == sorted(every, key=lambda hit: (-hit.score, hit.seq))
             for limit in (1, 3, 20, 100):
                 assert index.search(query, limit=limit) == every[:limit]
+                assert index.view is not None
+                more = index.view.find(TextSearch(query_terms(query), limit, or_more=True))
+                assert len(more) >= min(limit, len(every)) and more == every[: len(more)]
 
 
 def test_a_query_of_a_hundred_kilobytes_finds_its_document() -> None:
