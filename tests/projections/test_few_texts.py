@@ -76,7 +76,8 @@ def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
 @pytest.mark.parametrize("recent", [0, 1, 7])
 def test_what_comes_beyond_a_limit_is_what_a_higher_limit_gives(recent: int) -> None:
     documents = numbered([("", "garden " * (1 + at % 3) + "rose " * (at % 7)) for at in range(90)])
-    views = [indexed(documents[: 90 - recent]), *([recent_view(documents[90 - recent :])] if recent else [])]
+    views: list[tail.View] = [indexed(documents[: 90 - recent])]
+    views += [recent_view(documents[90 - recent :])] if recent else []
     search = TextSearch(query_terms("rose garden"), 200)
     every = CorpusSearch(views, search).result()
     for limit in (1, 4, 20, 60, 90):
