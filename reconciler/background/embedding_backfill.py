@@ -195,10 +195,11 @@ def _fill(
         with writer.env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
             space = find_space(log, tables, name)
-            batch = next_embedding_batch(
-                log, tables, space, min(most, BATCH_TEXTS, most if limit is None else limit - done)
-            )
+            room = min(most, BATCH_TEXTS, most if limit is None else limit - done)
+            batch = next_embedding_batch(log, tables, space, room)
         if not batch.texts:
+            if room > 0:  # So none was left then.
+                return Embedding(done, 0, name, embedder.model, events, commits)
             break
         if space is not None:
             models.require_same_model(writer.env, space, embedder)

@@ -93,9 +93,12 @@ class StaticEmbedder:
         for first in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
             tokenizer = tokenizers.of(batch)
-            for place, found in enumerate(_token_ids(tokenizer, batch), first):
-                if found.ids:
-                    vectors[place] = rows.of(found.ids, counted=not query).mean(axis=0)
+            counts = np.ones((len(batch), 1), dtype=np.float32)
+            for place, found in enumerate(_token_ids(tokenizer, batch)):
+                if tokens := found.ids:
+                    rows.of(tokens, counted=not query).sum(axis=0, out=vectors[first + place])
+                    counts[place] = len(tokens)
+            vectors[first : first + BATCH] /= counts
         return vectors
 
     def _model(self) -> tuple[_Tokenizers, _Rows]:
