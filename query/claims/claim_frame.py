@@ -101,7 +101,7 @@ _ATTRIBUTES: Final = {
 _SINGLE_VERBS: Final = (
     "live reside work drive drives study studies lead train trains coach coaches manage manages prefer prefers weigh"
     " earn earns cost costs belong attend attends sleep sleeps park parks report reports date sit sits ship ships store"
-    " stores close closes open opens run runs set employ live see sees use uses rent rents write written"
+    " stores close closes open opens run runs set employ live see sees use uses write written"
     " stand stands bank banks vote votes host hosted deploy deployed end ends start starts begin begins expire"
     " expires last lasts"
 )
@@ -237,6 +237,16 @@ KINDS_OF_UNITS: Final = tuple(
     )
 )
 """Units, in the singular, in which one thing may be told that is not converted: another one is another amount."""
+_FURTHER_UNITS: Final = _words("cm sqm per-year per-cent percent degree")
+
+
+def are_of_other_kinds(unit: str, other: str) -> bool:
+    """True if two units measure different things: a rate in per cent, and years."""
+    both = {unit, other}
+    is_known = all(each in _FURTHER_UNITS or any(each in units for units in KINDS_OF_UNITS) for each in both)
+    return len(both) == 2 and is_known and not any(both <= units for units in KINDS_OF_UNITS)
+
+
 _IMPERIAL: Final = re.compile(r"\d ?(?:miles?|feet|foot|ft|inch(?:es)?|lbs?|ounces?|oz|sq(?:uare)? f)\b")
 
 
@@ -409,6 +419,10 @@ _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|h
 """What stands between clauses of which each says whom it tells of."""
 _NOT: Final = re.compile(r"n't\b")
 _CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
+_I_AM: Final = lazy(r"\bi(?: am|'m)\b")
+"""Which is no time of the day."""
+_CODE: Final = lazy(r"(?<![\w.,:-])(?![23]d\b)(\d{1,3})([a-f])(?![\w-])")
+"""A seat or a flat, 12A: a value by its letter."""
 _LETTER_SIZE: Final = lazy(r"\b(is|are|size|in) (x*[sml])\b(?!')")
 """Sizes that are letters, some of which are also what is left of "is" and "am"."""
 _LETTERED: Final = lazy(
@@ -702,6 +716,8 @@ _NOON: Final = 12
 
 def _normalise_text(text: str) -> str:
     plain = text.casefold().replace("’", "'").replace("cannot", "can not")
+    if plain.startswith("i") or " i" in plain:
+        plain = _I_AM.sub("i is", plain)
     if "n't" in plain:
         plain = _NOT.sub(" not", plain)
     if "," in plain:
@@ -712,7 +728,7 @@ def _normalise_text(text: str) -> str:
         plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
     if "-" in plain:
         plain = _SCORE.sub(r"\1s\2-\3", plain)
-    plain = _LETTERED.sub(_as_one_word, _SIGN_OF_MONEY.sub(_as_money, _STUCK.sub(r"\1 \2", plain)))
+    plain = _LETTERED.sub(_as_one_word, _SIGN_OF_MONEY.sub(_as_money, _CODE.sub(r"n\1\2", _STUCK.sub(r"\1 \2", plain))))
     if "degrees " in plain:
         plain = plain.replace("degrees celsius", "celsius").replace("degrees fahrenheit", "fahrenheit")
     plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
@@ -1022,11 +1038,14 @@ def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
     position, phrase = owner + 1, list[str]()
 
     def is_over(position: int) -> bool:
-        word, after = tokens[position], tokens[position + 1 : position + 2]
+        word, after = tokens[position], [*tokens[position + 1 : position + 3], "", ""]
         if word in _AUX or word in _BEHIND:
             return True
         is_verb = is_past(word) or (word.endswith("s") and not word.endswith("ss"))
-        return is_verb and word not in titled and not (after and (after[0] in _AUX or after[0] in _BEHIND - {"at"}))
+        # "My keys to the flat", and "my lease runs for 12 months".
+        is_lasting = after[0] == "for" and after[1][:1].isdecimal()
+        is_noun = after[0] in _AUX or (after[0] in _BEHIND - {"at"} and not is_lasting)
+        return is_verb and word not in titled and not is_noun
 
     while (
         position < len(tokens)
@@ -1476,8 +1495,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if (verb and not is_done) or not _LANGUAGES.isdisjoint(tokens):
         # Who speaks or is learning Dutch, or drives a German car, is of any nationality.
         found.discard("nationality")
-    if any("nationality" in known.get(word, ()) for word in owned):
-        # So is whose German lesson is on Monday.
+    told = [before for before, word in pairwise(tokens) if "nationality" in known.get(word, ())]
+    if any("nationality" in known.get(word, ()) for word in owned) or (told and set(told) <= {"in", "into", "from"}):
+        # So is whose German lesson is on Monday, or who is good in German.
         found.discard("nationality")
     if rest and rest[0] in _LIKING:
         # Who likes to cook is no cook.

@@ -539,6 +539,10 @@ def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     before, after = (frozenset(what for of, what in each.measured if of in of_units) for each in (earlier, later))
     if before and after and before.isdisjoint(after):
         return True
+    if len(earlier.numbers) == len(later.numbers) == 1:
+        ((_, of_one),), ((_, of_other),) = earlier.numbers, later.numbers
+        if frames.are_of_other_kinds(of_one, of_other):
+            return True
     if not unit:
         return False
     ways = [{_HIGH.get(way, way) for way in _MEASURED_WAY.findall(each.key)} for each in (earlier, later)]
@@ -707,6 +711,8 @@ def _have_same_sort(earlier: Frame, later: Frame) -> bool:
     own, other = earlier.content - later.content, later.content - earlier.content
     if any(map(_is_address, own)) and earlier.negated == later.negated:
         return any(map(_is_address, other))
+    if own and other and all(_CODE.fullmatch(word) for word in own | other):
+        return True
     if later.change or earlier.negated != later.negated or earlier.singled_out or _changed_numbers(earlier, later):
         return True
     if not earlier.owned.isdisjoint(frames.OF_ONE_VALUE | frames.SORTING):
@@ -728,6 +734,10 @@ def _have_same_sort(earlier: Frame, later: Frame) -> bool:
 @cache
 def _single_value_stems() -> frozenset[str]:
     return frames.stems(frames.OF_ONE_VALUE)
+
+
+_CODE: Final = re.compile(r"[a-z]\d+[a-z]?")
+"""B12; a seat 12A is written n12a in a frame."""
 
 
 def _is_address(word: str) -> bool:
@@ -773,12 +783,14 @@ def _may_both_hold(earlier: Frame, later: Frame) -> bool:
 
 def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
     """True if each is about one of several things of a kind: clubs, lessons, dogs by name, other days."""
-    if later.change or earlier.only or later.only or earlier.head or later.head:
+    if later.change or earlier.only or later.only:
+        return False
+    if _is_beside_membership(earlier, later):
+        return True
+    if earlier.head or later.head:
         return False
     is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
     if is_somebodys and earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
-        return True
-    if _is_beside_membership(earlier, later):
         return True
     one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
     return one is not None and other is not None and one.lastgroup == other.lastgroup
@@ -943,18 +955,20 @@ def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
     ways = [_WHERE.search(one.key) for one in (earlier, later)]
     if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
         return False
-    return bool(earlier.numbers or later.numbers or earlier.head or earlier.thing.noun)
+    is_somebody = not earlier.owned.isdisjoint(frames.PEOPLE | frames.OF_SEVERAL)
+    return bool(earlier.numbers and later.numbers) or bool((earlier.head or earlier.thing.noun) and not is_somebody)
 
 
 def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
     """True if each says what somebody is in or on, and no place: in a choir, in Mensa, on a diet, on antibiotics."""
-    if later.change or earlier.negated or later.negated or earlier.head or earlier.thing.noun:
+    if later.change or earlier.negated or later.negated:
         return False
-    ways = [_WHERE.search(one.key) for one in (earlier, later)]
-    if any(way is None for way in ways) or earlier.numbers or later.numbers:
+    if any(_WHERE.search(one.key) is None for one in (earlier, later)):
         return False
-    told = [_IN_GROUP.search(one.key) for one in (earlier, later)]
-    return any(told) or all(_ON_NO_PLACE.search(one.key) for one in (earlier, later))
+    if any(_IN_GROUP.search(one.key) for one in (earlier, later)):
+        return True
+    is_thing = earlier.head or earlier.thing.noun or earlier.numbers or later.numbers
+    return not is_thing and any(_ON_NO_PLACE.search(one.key) for one in (earlier, later))
 
 
 _IN_GROUP: Final = re.compile(
@@ -1389,8 +1403,15 @@ def _is_same_in_other_unit(earlier: Frame, later: Frame) -> bool:
     ((value, before),), ((other, after),) = earlier.numbers, later.numbers
     is_of_one = earlier.verb == later.verb and earlier.head == later.head and earlier.times == later.times
     is_of_one = is_of_one and earlier.content == later.content and before == after
+    if value == other:
+        is_converted = _FIGURE.findall(earlier.key) != _FIGURE.findall(later.key)
+        said = (_FIGURE.sub("", one.key) for one in (earlier, later))
+        return is_of_one and is_converted and not say_otherwise(*said)
     is_decimal = value.count(".") == other.count(".") == 1
-    return is_of_one and is_decimal and value != other and _is_rounded(value, other, earlier, later)
+    return is_of_one and is_decimal and _is_rounded(value, other, earlier, later)
+
+
+_FIGURE: Final = re.compile(r"\d[\d.,]* ?[^\W\d_]*(?: (?:metres|meters|feet))?")
 
 
 def _have_other_frequency(earlier: Frame, later: Frame) -> bool:
@@ -1545,9 +1566,10 @@ def _making_stems() -> frozenset[str]:
 
 
 def _meets_at_other_time(earlier: Frame, later: Frame) -> bool:
-    """True if a club or a class meets at another time."""
+    """True if a club or a class meets at another time, or the bins are collected at one."""
     is_one = earlier.content == later.content and earlier.verb == later.verb and bool(earlier.thing.noun)
-    return is_one and earlier.verb in _meeting_stems() and _are_of_other_times(earlier, later)
+    is_set = earlier.verb in _meeting_stems() or (earlier.passive and later.passive)
+    return is_one and is_set and _are_of_other_times(earlier, later)
 
 
 @cache
@@ -1558,6 +1580,25 @@ def _meeting_stems() -> frozenset[str]:
 @cache
 def _eating_stems() -> frozenset[str]:
     return frames.stems(("eat", "eats"))
+
+
+def _is_for_another(earlier: Frame, later: Frame) -> bool:
+    """True if they differ only in what something is for: 10 euros for the one, and for the other."""
+    parts = [_FOR.match(one.key) for one in (earlier, later)]
+    return all(parts) and len({part[1] for part in parts if part}) == 1 and not _is_work(earlier)
+
+
+def _is_work(one: Frame) -> bool:
+    return "job" in one.attributes
+
+
+_FOR: Final = re.compile(r"(.* for (?:the |an? |her |his |my |our |their )?)[\w'’-]+(?: [\w'’-]+)?$")
+
+
+def _takes_another(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of a medicine that somebody takes; of buses to work one takes one."""
+    is_taken = earlier.verb in frames.stems(("takes",)) and not (earlier.numbered or later.numbered)
+    return is_taken and all(" to " not in one.key for one in (earlier, later))
 
 
 def _has_object(one: Frame) -> bool:
@@ -1616,6 +1657,8 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
         return _comparison(0.4 + 0.4 * overlap, later, "both may have been true", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING) and not _is_in_passing(earlier, later, overlap):
         return _comparison(0.5 + 0.4 * overlap, later, "words in common, and a change", "replacement")
+    if verbs_agree and differ and (_is_for_another(earlier, later) or _takes_another(earlier, later)):
+        return _comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
     if earlier.numbered and earlier.numbered == later.numbered and verbs_agree and differ and objects_before:
         return _comparison(0.6 + 0.4 * overlap, later, "the same number of its kind, another value", "replacement")
     if _meets_at_other_time(earlier, later):
@@ -1627,7 +1670,9 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
     if objects and later.verb and earlier.verb != later.verb and earlier.content < later.content:
         # Who is from Kiel may work in Kiel.
         return _comparison(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
-    if objects and ((earlier.wish and not later.head) or overlap >= _CLOSE):
+    own, other = earlier.content - later.content, later.content - earlier.content
+    is_any = bool(own and other) and own <= earlier.indefinite and other <= later.indefinite
+    if objects and ((earlier.wish and not later.head) or (overlap >= _CLOSE and not is_any)):
         return _comparison(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:
         return _comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
