@@ -880,7 +880,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
         return None
-    naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
+    naming = (
+        subject | {f"{word}s" for word in subject if len(word) > 1} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
+    )
     rest, head, owned = _split_subject(tokens, naming)
     verb, passive = _find_verb(rest)
     joined = _join_number_words(tokens)

@@ -632,8 +632,8 @@ def _holds_alongside(earlier: Frame, later: Frame) -> bool:
     of_other = is_other or _numbers_outside_dates(earlier) != _numbers_outside_dates(later)
     if _are_of_other_days(earlier, later) and of_other and not _both_time_one_thing(earlier, later):
         return True
-    if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
-        return True
+    if earlier.wish and later.wish and is_other:
+        return (earlier.attributes & later.attributes).isdisjoint(("wish for answers", "name"))
     return _names_no_value(earlier, later) or _refines_home(earlier, later)
 
 
@@ -927,6 +927,7 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
         return True
     if earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
         is_of_one = _both_time_one_thing(earlier, later) and earlier.hours == later.hours
+        is_of_one = is_of_one and (not earlier.verb or earlier.passive or earlier.verb in _meeting_stems())
         return not (is_of_one and len(earlier.times) == len(later.times) == 1 and not later.adds)
     if "residence" in common and (_names_country(earlier) != _names_country(later)):
         return True
@@ -1242,8 +1243,18 @@ def _state_single_value(earlier: Frame, later: Frame) -> bool:
     """True if both state, in a word or a number, the single value of something: "The code is 4471"."""
     if earlier.thing.noun in frames.OF_ONE_VALUE and earlier.thing == later.thing and not (earlier.head or later.head):
         return True
+    if _are_named_otherwise(earlier, later):
+        return True
     is_one = all(not one.verb and len(one.content) + len(one.numbers) == 1 for one in (earlier, later))
     return is_one and earlier.subject == later.subject and bool(later.subject & frames.OF_ONE_VALUE)
+
+
+def _are_named_otherwise(earlier: Frame, later: Frame) -> bool:
+    """True if both only say who one person is: the landlord is Mr. Roth, and Mrs. Klein."""
+    both = earlier, later
+    is_one = earlier.thing == later.thing and bool(earlier.thing.noun) and not (earlier.head or later.head)
+    is_name = all(not one.verb and " is " in one.key and one.content and one.content <= one.names for one in both)
+    return is_one and is_name and earlier.content != later.content
 
 
 def _clamp_likeness(value: float) -> float:
@@ -1566,10 +1577,10 @@ def _making_stems() -> frozenset[str]:
 
 
 def _meets_at_other_time(earlier: Frame, later: Frame) -> bool:
-    """True if a club or a class meets at another time, or the bins are collected at one."""
+    """True if a club or a class meets at another time, or the bins are collected then; a person may do so twice."""
     is_one = earlier.content == later.content and earlier.verb == later.verb and bool(earlier.thing.noun)
-    is_set = earlier.verb in _meeting_stems() or (earlier.passive and later.passive)
-    return is_one and is_set and _are_of_other_times(earlier, later)
+    is_somebody = not (earlier.owned | {earlier.thing.noun}).isdisjoint(frames.PEOPLE | frames.OF_SEVERAL)
+    return is_one and not is_somebody and _are_of_other_times(earlier, later)
 
 
 @cache

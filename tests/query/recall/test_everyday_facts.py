@@ -530,6 +530,13 @@ LIVED = (
     ("compatible", "The meeting with Tom is on Friday.", "The meeting on Monday was cancelled."),
     ("compatible", "The meeting is on Friday.", "The meeting is not cancelled."),
     ("compatible", "Ana has a house in Faro.", "Ana lives in Lisbon."),
+    ("replacement", "I'm in Berlin.", "I'm in Hamburg now."),
+    ("replacement", "I'm a bus driver.", "I retired in June."),
+    ("replacement", "The choir rehearses on Tuesdays.", "The choir rehearses on Fridays."),
+    ("compatible", "The choir rehearses on Tuesdays.", "The choir performs on Fridays."),
+    ("replacement", "I want to be called Alex.", "I want to be called Sasha."),
+    ("compatible", "I want to learn Greek.", "I want to be called Sasha."),
+    ("replacement", "The landlord is Mr. Roth.", "The landlord is Mrs. Klein."),
 )
 """The same of home, work, pets, medicines, appointments, prices, tastes, people, devices, trips and habits."""
 ENDED = (
