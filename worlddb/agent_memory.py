@@ -260,6 +260,8 @@ _TRANSLATIONS: Final = (
     (re.compile(r"\bvalid_from\b"), "since"),
     (re.compile(r"\bvalid_to\b"), "until"),
     (re.compile(r"""'\["memory","written",\[[^\]]*\],"(.*?)"?\]?' at (\d+)"""), r"'\1' in commit \2"),
+    (re.compile(r" of command \d+ \(\w+\)(?= differ)"), ""),
+    (re.compile(r"(?<=: )content\b(?=[\w ]* differ)"), "the text"),
     (
         re.compile(r"\breview it with proposals, then accept or reject it"),
         "db.proposals() lists it, db.accept or db.reject decides",

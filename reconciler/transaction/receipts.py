@@ -5,6 +5,7 @@ without any text of the caller: texts lie in erasable blobs, keys are hashed. Th
 request, and serves to summarise a commit.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
@@ -118,19 +119,17 @@ def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, de
     return (kind.CODE, body, details, names) + _GET_REST[kind](command)  # noqa: RUF005  Quicker than to unpack it.
 
 
-def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if a command equals a recorded one in everything but the texts and the models' evidence.
+def _other_fields(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> list[str]:
+    """The fields in which a command differs from a recorded one of its kind, but for the texts that both have.
 
-    Fields that are newer than the record must have their defaults.
+    The models' evidence is not compared. Fields that are newer than the record must have their defaults.
     """
-    if recorded[0] != command.CODE:
-        return False
-    plain: list[Any] = msgspec.msgpack.decode(
-        msgspec.msgpack.encode([given(command), *_recorded_rest(command, secret)])
-    )
-    known = list(recorded[3 : 4 + len(_ALWAYS[type(command)])])
-    since = plain[len(known) :]
-    return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
+    kind = type(command)
+    texts, *rest = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_recorded_rest(command, secret)]))
+    known = list(recorded[4 : 4 + len(_ALWAYS[kind])])
+    known += _DEFAULTS[kind][len(known) :]
+    pairs = zip(_ALWAYS[kind], known, rest, strict=True)
+    return [*sorted({*texts} ^ {*recorded[3]}), *(name for name, one, other in pairs if one != other)]
 
 
 def _recorded_rest(command: cmd.Command, secret: bytes) -> list[Any]:
@@ -270,6 +269,7 @@ def repeated_receipt(
     if is_same(recorded_entries, commands):
         return not_compared(receipt, retried.uncompared) if retried.uncompared else receipt
     erased_subjects = _erased_since(tables, seq, (_refs_in_record(entry) for entry in recorded)) if looked else {}
+    left = [each for each in commands if erased_subjects.keys().isdisjoint(_refs_in_command(each))]
     if erased_subjects:
         recorded_entries = [
             (position, entry)
@@ -285,14 +285,15 @@ def repeated_receipt(
             )
             subject = next(subjects, next(iter(erased_subjects)))
             receipt = msgspec.structs.replace(receipt, requested=(subject.hex(),) * len(commands))
-        if not recorded_entries or is_same(
-            recorded_entries, [each for each in commands if erased_subjects.keys().isdisjoint(_refs_in_command(each))]
-        ):
+        if not recorded_entries or is_same(recorded_entries, left):
             return not_compared(receipt, [*erased_subjects, *retried.uncompared])
+    differs = retried.difference(recorded_entries, left, secret)
     raise errors.IdempotencyConflict(
-        f"A command of another kind or with other values was committed under the idempotency key {key[:80]!r} at {seq}",
+        f"A command of another kind or with other values was committed under the idempotency key {key[:80]!r} at {seq}:"
+        f" {differs}",
         "Use a new key for a new command",
         seq=seq,
+        differs=differs,
     )
 
 
@@ -345,11 +346,32 @@ class _RetriedCommit:
         self.uncompared: list[bytes] = []
         """The subjects of commands that could not be compared, since texts are gone."""
 
+    def difference(
+        self, recorded_entries: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command], secret: bytes
+    ) -> str:
+        """Say in which fields the first of the commands that differ does."""
+        if len(recorded_entries) != len(commands):
+            before, now = Counter(entry[0] for _, entry in recorded_entries), Counter(each.CODE for each in commands)
+            changes = (("now also", now - before), ("no longer", before - now))
+            told = "; ".join(f"{what} {', '.join(sorted(kinds))}" for what, kinds in changes if kinds)
+            return f"it had {len(recorded_entries)} commands, not {len(commands)} ({told})"
+        for number, ((at, entry), command) in enumerate(zip(recorded_entries, commands, strict=True), 1):
+            if entry[0] != command.CODE:
+                return f"command {number} was {entry[0]}, not {command.CODE}"
+            names = [_CALLED.get(name, name) for name in self.differing_fields(at, entry, command, secret)]
+            if names:
+                which = f" of command {number} ({command.CODE})" if len(commands) > 1 else ""
+                return f"{' and '.join(names)}{which} {'differs' if len(names) == 1 else 'differ'}"
+        return "a value differs"
+
     def is_same(self, at: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
         """True if a recorded command equals this one, as far as its texts can be compared."""
+        return entry[0] == command.CODE and not self.differing_fields(at, entry, command, secret)
+
+    def differing_fields(self, at: int, entry: list[Any], command: cmd.Command, secret: bytes) -> list[str]:
+        """The fields in which a recorded command differs from this one of its kind, as far as they can be compared."""
         try:
-            if not matches(entry, command, secret):
-                return False
+            others = _other_fields(entry, command, secret)
             ref = self._refs[at] if at < len(self._refs) else b""
             texts = texts_of(self._log, self._seq, entry)
             names = [name for name in entry[3] if name in texts]
@@ -362,24 +384,24 @@ class _RetriedCommit:
                     tuple(text if kept else kept for kept, text in aliases) + given["aliases"][len(left) :]
                 )
                 self.uncompared.append(ref)
-            if not _encodes_equal(list(given.values()), [texts[name] for name in names]):
-                return False
+            others += [name for name in names if not _encodes_equal(given[name], texts[name])]
+            if others:
+                return [*dict.fromkeys(others)]
             gone = any(place != NONE and self._log.blob(self._seq, place) is None for place in entry[1:3])
             if gone or isinstance(command, cmd.EraseLiteral):
                 self.uncompared.append(ref)
-            return (
-                entry[1] != NONE
-                or not isinstance(command, cmd.Create | cmd.Revise)
-                or self._had_requested_text(command, ref)
-            )
+            if entry[1] != NONE or not isinstance(command, cmd.Create | cmd.Revise):
+                return []
+            return self._other_texts(command, ref)
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return False  # What cannot be encoded was never committed.
+            return ["a value that cannot be encoded"]  # It was never committed.
 
-    def _had_requested_text(self, command: cmd.Create | cmd.Revise, ref: bytes) -> bool:
-        """True if a world that the command left unchanged had the requested text; else it would have been revised."""
+    def _other_texts(self, command: cmd.Create | cmd.Revise, ref: bytes) -> list[str]:
+        """The texts that a world which the command left unchanged did not have; it would have been revised then."""
         node = self._tables.node_of(ids.Lineage(ref))
         if node is None or ref in self._without_text:
-            return True
+            return []
+        others: list[str] = []
         requested = [(name, getattr(command, name)) for name in _BODY_FIELDS if getattr(command, name) is not None]
         for _, row in self._tables.version_rows(node):
             if row.seq > self._seq:
@@ -387,13 +409,14 @@ class _RetriedCommit:
             body = recorded_texts.body_at(self._log, row.seq, row.position)
             if body is None:
                 self.uncompared.append(ref)
-            if body is None or all(getattr(body, name) == text for name, text in requested):
-                return True
-            if row.seq < self._seq:
-                break  # This was the newest version before the commit.
-        return False
+            others = [] if body is None else [name for name, text in requested if getattr(body, name) != text]
+            if not others or row.seq < self._seq:  # The latter was the newest version before the commit.
+                return others
+        return others or [name for name, _ in requested] or ["content"]
 
 
+_CALLED: Final = {"source_ref": "source", "target_ref": "target", "ref": "the world"}
+"""What callers call a field of a command."""
 _TEXT_NOT_TAKEN_NOTES: Final = frozenset({"not_restored", "not_revived", "stays_corrected"})
 """The notes of commits that did not write a given text."""
 

@@ -19,7 +19,7 @@ from worlddb import Database, ManualClock, memory_scopes
 from worlddb.statements import retries
 from worlddb.tools import agents
 from worlddb.tools.agents import remember
-from worlddb.tools.mcp import tool_arguments, write_tools
+from worlddb.tools.mcp import mcp_wording, tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
 
 NOON: Final = worlddb.parse_time("2026-03-01T12:00:00Z")
@@ -560,3 +560,33 @@ def test_who_forgets_or_erases_is_told_what_says_the_same_by_every_door(house: H
     assert {*by_rest["refs"][1:]} == left and '{"everywhere": true}' in by_rest["text"]
     last = db.erase(told[3], reason="r", everywhere=True)
     assert "same_words_stay" not in [note.code for note in last.notes] and len(mem.recall("fish")) == 0
+
+
+def test_a_refused_idempotency_key_names_what_differs_by_every_door(house: House) -> None:
+    """It said that another command was there, and whoever had a changed time in it looked for it in the text."""
+    db, mem, session = house.db, worlddb.memory(house.db, user="ana"), Session(house.db)
+    one, other = db.create("Note", "a", content="x", idempotency_key="k"), db.create("Note", "b")
+    db.link(one, "refers_to", other, idempotency_key="l")
+    mem.add("Ana rows.", idempotency_key="m")
+    write: dict[str, Any] = {"user_id": "ana", "text": "Ana skis.", "idempotency_key": "q"}
+    call(session, "memory_write", **write)
+    for again, differs in (
+        (lambda: db.create("Note", "a", content="y", idempotency_key="k"), "content differs"),
+        (lambda: db.create("Fact", "a", content="x", why="z", idempotency_key="k"), "why and type differ"),
+        (lambda: db.retire(one, idempotency_key="k"), "command 1 was create, not retire"),
+        (lambda: db.link(other, "refers_to", one, idempotency_key="l"), "source and target differ"),
+        (lambda: mem.add("Ana ran.", idempotency_key="m"), "the text differs"),
+        (lambda: mem.add("Ana rows.", since="2020-01-01", idempotency_key="m"), "since differs"),
+        (lambda: mem.add("Ana rows.", labels=["x"], idempotency_key="m"), "commands, not 3 (now also label)"),
+    ):
+        with pytest.raises(worlddb.IdempotencyConflict) as raised:
+            again()
+        assert differs in raised.value.message
+    with pytest.raises(worlddb.IdempotencyConflict) as refused:
+        call(session, "memory_write", **write | {"text": "Ana swims."})
+    assert ": text differs. Use" in mcp_wording.explain_error(refused.value)
+    for text, status in (("x", 201), ("y", 409)):
+        said: Any = {"json": {"text": text}, "headers": {"Idempotency-Key": "r"}}
+        answer = house.caller("POST", f"/v1/worlds/{house.home}/memories", **said)
+        assert answer.status_code == status
+    assert answer.json()["detail"].endswith(": content differs")

@@ -72,7 +72,8 @@ _REMEDIES: Final = {
 }
 _KNOWN_BY: Final = re.compile(r"^ingested (?=')")
 _SINCE: Final = re.compile(r"^since (?=')")
-_CONTENT: Final = re.compile(r"^content (?=has|is)")
+_CONTENT: Final = re.compile(r"^content (?=has|is)|(?<=: )content (?=[\w ]*\bdiffer)")
+_OF_COMMAND: Final = re.compile(r" of command \d+ \(\w+\)(?= differ)")
 _UNKNOWN_WORLD: Final = re.compile(r"^No world has the reference(?: or the name)?")
 _BY_NAME: Final = ". A view finds it by name: db.view().reference_of('Alice')"
 _REFUSED: Final = {
@@ -114,7 +115,8 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
 def in_tool_words(message: str) -> str:
     """Return what an error says in words of any tool: a memory has an id and a text."""
-    return _UNKNOWN_WORLD.sub("No memory has the id", _CONTENT.sub("text ", message))
+    told = _CONTENT.sub("text ", _OF_COMMAND.sub("", message))
+    return _UNKNOWN_WORLD.sub("No memory has the id", told)
 
 
 def time_remedy(error: InvalidTime) -> str:

@@ -174,7 +174,8 @@ def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> R
     detail, remedy = (message, hidden_remedy) if hidden is not None else (error.message, error.remedy)
     if isinstance(error, IdempotencyConflict):  # As the store has it, the key is of an account.
         by = f", by commit {error.details['seq']}" if hidden is None else ""
-        detail = f"Another request was made under this Idempotency-Key{by}"
+        how = f": {error.details['differs']}" if hidden is None and "differs" in error.details else ""
+        detail = f"Another request was made under this Idempotency-Key{by}{how}"
         remedy = "Use a new key for a new request"
     remedy = _translate_remedy(remedy)
     problem = Problem(
