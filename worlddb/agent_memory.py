@@ -80,7 +80,7 @@ from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question_dates import begin_named
-from worlddb.query.recall import answer, near_claims
+from worlddb.query.recall import near_claims
 from worlddb.query.recall.retrieve import OVER, THEN
 from worlddb.query.records import records
 from worlddb.query.view.view import View
@@ -115,6 +115,7 @@ _BYTES_A_TOKEN: Final = 3
 """Bytes per token, low enough to keep a token budget for any common model."""
 _LONGEST_LINE: Final = 1_000
 """The characters of a memory that a profile shows, and of another one that a remark repeats."""
+_WEAK: Final = "Perhaps nothing here answers the question: these memories are the nearest"
 _SHORTEST_PIECE: Final = 60
 """A context shows no piece of a memory with fewer characters."""
 _SHORTEST_BARE: Final = 20
@@ -703,9 +704,10 @@ class Memory:
         longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
         left. What is still to begin, and a best memory that begins after a past time in the question, are marked as
         such. Pinned memories and the best one that do not fit are shown without date and source, or as a piece. The
-        text's ``note`` says how many did not fit or were shortened, and which ``max_tokens`` shows them all; else it
-        is empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates
-        for common models. Empty, also in its ``note``, if nothing was found.
+        text's ``note`` says if perhaps nothing of it answers the question, how many did not fit or were shortened, and
+        which ``max_tokens`` shows them all; else it is empty. ``count`` counts the tokens of a text; the default
+        assumes three bytes a token, which overestimates for common models. Empty, also in its ``note``, if nothing was
+        found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
@@ -1387,7 +1389,7 @@ LOOKED_AT: Final = scope_widening.LOOKED_AT
 
 
 class PromptText(str):
-    """A text for a prompt. ``note`` says how many memories did not fit or were cut, and which budget shows all."""
+    """A text for a prompt. ``note`` says if perhaps nothing in it answers, and what did not fit or was cut."""
 
     __slots__ = ("note",)
     note: str
@@ -1449,11 +1451,11 @@ def prompt_text(
             cut += told != line.whole
         else:
             left.append(line)
-    note = ""
+    notes = [_WEAK] if found.weak and found.hits else []
     if left or cut:
         enough = math.ceil(tokens("\n".join(line.whole for line in sorted(lines, key=lambda line: line.order))))
-        note = _unfit_note(len(lines), left, cut, enough)
-    return PromptText("\n".join(told for _, told in sorted(shown)), note)
+        notes.append(_unfit_note(len(lines), left, cut, enough))
+    return PromptText("\n".join(told for _, told in sorted(shown)), "; ".join(notes))
 
 
 def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
@@ -1462,7 +1464,7 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
-    first = found.hits[0] if found.hits and answer.note_of_begin(found.hits[0]) in found.note else None
+    first = next((hit for hit in found.hits[:1] if hit.ref == found.begins_later), None)
     lines: dict[tuple[str, str], _Line] = {}
     for place, hit in enumerate(hits):
         told: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]

@@ -49,8 +49,8 @@ def widened(request: Request, scopes: Sequence[str], ask: Callable[[Request], Re
     if len(answers) == 1:
         return answers[0]
     together = joined(answers, request.k)
-    told = _NOTE.format(asked=len(answers), named=len(scopes))
-    return replace(together, note="; ".join(filter(None, (told, answers[-1].note))))
+    told, last = _NOTE.format(asked=len(answers), named=len(scopes)), answers[-1]
+    return replace(together, note="; ".join(filter(None, (told, last.note))), begins_later=last.begins_later)
 
 
 def _is_sufficient(found: Recall) -> bool:

@@ -431,26 +431,26 @@ def _note_of_ended(hits: Sequence[records.Hit]) -> str:
     return _note_of_times(over, _OVER) if over else ""
 
 
-def _note_of_later(request: Request, hits: Sequence[records.Hit], now: int) -> str:
-    """The note of a first hit that is so only after the past time that a question names, and of none that was so then.
+def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> list[valid_period.Period]:
+    """The past times that a question names, if the first hit is so only after them; else none.
 
     Turns, long texts and what is told in the past tense may tell of what was before.
     """
     past = retrieve.find_past_times(request, now) if hits and request.question.asks_of == "past" else []
     if not past or hits[0].type == "Turn" or any(period.span.end > hits[0].valid.start for period in past):
-        return ""
+        return []
     told = claim_frame.frame(hits[0].content)
-    if told is None or told.past or told.former:
+    return [] if told is None or told.past or told.former else past
+
+
+def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Period]) -> str:
+    """The note of a first hit that is so only after past times, and of none that was so then; empty without these."""
+    if not past:
         return ""
     # What has a name and no text, such as a person, tells nothing of a time.
     spans = [(hit.valid.start, hit.valid.end) for hit in hits if hit.content]
     is_held = any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
-    return joined((note_of_begin(hits[0]), "" if is_held else _NONE_OF_THEN))
-
-
-def note_of_begin(hit: records.Hit) -> str:
-    """The note of a first hit that begins after the past time that the question names."""
-    return _note_of_times([hit], _BEGUN_LATER)
+    return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
 
 
 def note_of_future(hits: Sequence[records.Hit], *, named: bool) -> str:
@@ -478,6 +478,7 @@ class Notes(TypedDict):
     note: str
     times: tuple[records.Valid, ...]
     unread: tuple[str, ...]
+    begins_later: str
 
 
 def notes_of(
@@ -497,7 +498,7 @@ def notes_of(
     rivals: Sequence[records.Competing] = (),
     hits: Sequence[records.Hit] = (),
 ) -> Notes:
-    """The times that counted, the unresolved ones, and the notes of an answer in words.
+    """The times that counted, the unresolved ones, a first hit after a past one, and the notes of an answer in words.
 
     ``unknown`` are the names of filters that nobody has, ``unheld`` types and marks. ``by_chance``: an unrelated
     question has hits as near.
@@ -508,6 +509,7 @@ def notes_of(
     recorded = [pair for pair in rivals if _is_linked(pair, hits)]
     choice, question = request.choice, request.question
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
+    past = [] if then else _past_before(request, hits, now)
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
     is_refused = not choice.allows_several and not choice.include_superseded and choice.period is None
@@ -521,7 +523,7 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _note_of_past(hits) if then else _note_of_later(request, hits, now),
+        _note_of_past(hits) if then else _note_of_later(hits, past),
         _note_of_ended(hits),
         _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING),
         _note_of_pairs(recorded, _CONTRADICTING),
@@ -533,7 +535,7 @@ def notes_of(
         else "",
     )
     times = () if uncounted else tuple(records.Valid(*span[:2]) for span in named)
-    return Notes(note=joined(parts), times=times, unread=unresolved)
+    return Notes(note=joined(parts), times=times, unread=unresolved, begins_later=hits[0].ref if past else "")
 
 
 def _has_no_match(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:

@@ -724,7 +724,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
 
-    ``competing`` are statements among the first hits of which the later was put before the earlier. ``receipt`` is
+    ``competing`` are statements among the first hits of which the later was put before the earlier. ``begins_later`` is
+    the reference of the first hit where it begins only after the past time that the question names. ``receipt`` is
     there if one was asked for, and so are ``paths``: first those from what the question names, then those of each hit.
     """
 
@@ -745,6 +746,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     receipt: "RecallReceipt | None" = None
     paths: tuple[EntityPath, ...] = ()
+    begins_later: str = ""
 
     @property
     def search_mode(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import anyio
 import httpx
@@ -173,7 +174,10 @@ def test_questions_are_answered(ana: RestClient) -> None:
     tight = check_type(ana.get("/v1/worlds/harbour/context", text="ferry", max_tokens="10"), wire.Context)
     assert "ferry" in tight.text and "1 was shortened" in tight.note
     plain = ana("GET", "/v1/worlds/harbour/context", params={"text": "ferry"}, headers={"Accept": "text/plain"})
-    assert plain.text == told.text
+    assert plain.text == told.text and "worlddb-note" not in plain.headers
+    short = {"text": "ferry", "max_tokens": "10"}
+    plain = ana("GET", "/v1/worlds/harbour/context", params=short, headers={"Accept": "text/plain"})
+    assert plain.text == tight.text and unquote(plain.headers["worlddb-note"]) == tight.note
 
 
 def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: RestClient) -> None:

@@ -1954,10 +1954,31 @@ def test_who_has_left_a_job_is_not_told_to_have_it(mem: worlddb.Memory) -> None:
     assert "Ana works at Globex." not in texts(mem.recall("where does Ana work?"))
 
 
+def test_a_context_says_that_perhaps_nothing_in_it_answers(mem: worlddb.Memory) -> None:
+    for told in ("likes tea", "lives in Porto", "works at Globex", "has a cat", "eats no nuts", "rows", "reads Pessoa"):
+        mem.add(f"Ana {told}.")
+    for told in (
+        "gate code is 4711",
+        "dentist is on Friday",
+        "car is a red Volvo",
+        "rent is 700",
+        "bread is at Lidl's",
+    ):
+        mem.add(f"The {told}.")
+    weak = mem.context("who won the chess championship in Reykjavik?")
+    assert weak and weak.note == "Perhaps nothing here answers the question: these memories are the nearest"
+    cut = mem.context("who won the chess championship in Reykjavik?", max_tokens=30).note
+    assert cut.startswith(weak.note) and "did not fit" in cut
+    assert mem.context("what is the gate code?").note == ""
+
+
 def test_a_context_marks_what_begins_after_the_past_time_in_the_question(mem: worlddb.Memory) -> None:
     mem.add("Ana lives in Porto.", about="Ana", since="2026-02-10")
     assert mem.context("where did Ana live in 1990?").endswith("] (begins after the time in the question)")
     assert mem.context("where does Ana live?").endswith("]")
+    # It is known by the memory, and not by the words of a note: another memory says them.
+    mem.add("the first hit begins after the time in the question: 'Ana skis.' (from 2026-02-10 on)", since="1980-01-01")
+    assert "] (begins after" not in mem.context("what begins after the time in the question?")
 
 
 @pytest.mark.parametrize(

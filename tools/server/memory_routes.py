@@ -53,7 +53,7 @@ from worlddb.tools.mcp import answer_notes
 from worlddb.tools.mcp.read_tools import receipt_of
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
-from worlddb.tools.server.route import TEXT, Reply, Request, Route
+from worlddb.tools.server.route import TEXT, Reply, Request, Route, note_header
 from worlddb.tools.server.world_routes import WORLD, precondition
 
 _CONTEXT_HITS: Final = 64
@@ -393,7 +393,7 @@ def context(store: ClientStore, request: Request) -> Reply:
         query.text,
     )
     if request.accepts == TEXT:
-        return Reply(text.encode(), media_type=TEXT)
+        return Reply(text.encode(), media_type=TEXT, headers=note_header(text.note))
     return Reply({"text": str(text), "note": text.note, "moment": store.moment(view)})
 
 

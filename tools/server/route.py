@@ -1,8 +1,9 @@
 """Routes: method, path, types and required right of each, and the table that matches a path."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from string import punctuation
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -45,6 +46,16 @@ class Reply(NamedTuple):
     tag: str = ""
     media_type: str = JSON
     headers: Mapping[str, str] = {}
+
+
+_NOTE: Final = "WorldDB-Note"
+_HEADER_SAFE: Final = f" {punctuation}".replace("%", "")
+"""Characters of a header that are not percent-encoded, beside letters and digits."""
+
+
+def note_header(note: str) -> dict[str, str]:
+    """Return the header with a note, for a body that has no room for it; other characters are percent-encoded."""
+    return {_NOTE: quote(note, safe=_HEADER_SAFE)} if note else {}
 
 
 class Route(NamedTuple):

@@ -1,9 +1,8 @@
 """Routes of RDF statements: list, state and retract them, and query or update them by SPARQL."""
 
-from string import punctuation
 from struct import Struct
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -15,7 +14,7 @@ from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
-from worlddb.tools.server.route import FORM, JSON, Reply, Request, Route
+from worlddb.tools.server.route import FORM, JSON, Reply, Request, Route, note_header
 from worlddb.tools.server.world_routes import WORLD, precondition, receipt_reply, write_options
 
 _STATEMENTS: Final = f"{WORLD}/statements"
@@ -25,9 +24,6 @@ _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _ROW: Final = Struct(">IIIIx")
 """Format of a statement's place in a cursor; its length differs from a world's."""
-_NOTE: Final = "WorldDB-Note"
-_HEADER_SAFE: Final = f" {punctuation}".replace("%", "")
-"""Characters of a header that are not percent-encoded, beside letters and digits."""
 _ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
@@ -169,12 +165,11 @@ def sparql(store: ClientStore, request: Request) -> Reply:
 def _note_headers(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
     """Return the header with notes on how the query was searched and on unknown names.
 
-    A body of RDF or rows has no room for them. Characters beyond ASCII are percent-encoded.
+    A body of RDF or rows has no room for them.
     """
     if "vector" not in lanes and updating.searches_by_meaning(text):
         searched = answer_notes.WITHOUT_VECTORS
-    note = "; ".join(filter(None, (searched, misspelt)))
-    return {_NOTE: quote(note, safe=_HEADER_SAFE)} if note else {}
+    return note_header("; ".join(filter(None, (searched, misspelt))))
 
 
 def _run_update(store: ClientStore, request: Request, query: types.SparqlAsked) -> Reply:
