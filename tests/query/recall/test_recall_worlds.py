@@ -76,10 +76,10 @@ def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_a
     search = PresentTextLane.search
 
     def counted(
-        self: PresentTextLane, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None
+        self: PresentTextLane, text: str, *, limit: int, nodes: Collection[int] | None = None, **more: Any
     ) -> list[TextHit]:
         asked.append((limit, nodes is not None))
-        return search(self, text, limit=limit, through=through, nodes=nodes)
+        return search(self, text, limit=limit, nodes=nodes, **more)
 
     monkeypatch.setattr(PresentTextLane, "search", counted)
     monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
