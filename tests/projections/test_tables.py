@@ -27,6 +27,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store import log
 from worlddb.log.store.environment import release_large_blocks
 from worlddb.projections import runner
+from worlddb.projections.tables.apply import deferred_rows
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalise_name, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
@@ -721,6 +722,30 @@ def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypa
         with db._env.read() as txn:
             runs = Tables(txn).runs()
         assert len(runs["blocks"]) >= 2 and transaction._ROOMS["blocks"][0] not in taken_out
+        assert db.head().root == root and db.verify(deep=True).ok
+
+
+def test_a_rebuild_looks_up_the_ends_of_many_edges_at_once(tmp_path, monkeypatch):
+    """In a store of millions each look by itself goes to another page."""
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "FEW", 2)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    monkeypatch.setattr(runner, "FLUSH_EVENTS", 50)
+    monkeypatch.setattr(deferred_rows, "TOGETHER", 4)
+    looked: list[bytes] = []
+    node_of = Tables.node_of
+
+    def counting(tables: Tables, lineage: bytes) -> int | None:
+        looked.append(lineage)
+        return node_of(tables, lineage)
+
+    monkeypatch.setattr(Tables, "node_of", counting)
+    db, _ = load(tmp_path / "store", 5, 60, 240, 60)
+    with db:
+        root = db.head().root
+        looked.clear()
+        db.rebuild("tables")
+        assert len(looked) < 60
         assert db.head().root == root and db.verify(deep=True).ok
 
 

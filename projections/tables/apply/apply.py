@@ -5,6 +5,7 @@ than its hash leaves what its event would have left.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from worlddb.log.model import events as ev
@@ -175,6 +176,9 @@ class Applier(deferred_rows.DeferredRows):
             self.apply(event)
 
     def _link_all(self, events: list[ev.Linked]) -> None:
+        if len(events) >= deferred_rows.TOGETHER:
+            # In a large store single look-ups take several times as long, since each goes to another page.
+            self.tables.know_numbers(chain.from_iterable((event.source, event.target, event.home) for event in events))
         # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
         for begin in range(0, max(1, len(events)), deferred_rows.TOGETHER):
             some = events[begin : begin + deferred_rows.TOGETHER]

@@ -107,6 +107,13 @@ class Tables(transaction.WholeTables):
         found = {lineage: int.from_bytes(number, "big") for lineage, number in stored if number is not None}
         return found | {lineage: known[lineage] for lineage in lineages if lineage in known}
 
+    def know_numbers(self, lineages: Iterable[bytes]) -> None:
+        """Look up the numbers of many lineages at once, for a transaction that writes."""
+        known = self._cache.numbers
+        # Those that are new in this transaction are in the cache.
+        found = self._lineages.stored_each([each for each in dict.fromkeys(lineages) if each not in known])
+        known.update((lineage, int.from_bytes(number, "big")) for lineage, [(_, number)] in found.items())
+
     def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:
         """The numbers of lineages, as far as this transaction knows them.
 
