@@ -1,7 +1,8 @@
 """A recording of the engine's writes to LMDB in their order, for the bare loop to repeat.
 
 A recording is a row of frames: the length as a 4-byte big-endian integer, a byte that is 1 in the last frame of a
-durable commit, then msgpack of ``(key, value)`` pairs, with ``None`` for the value of a key that was deleted.
+durable commit and 2 in the last frame of a flush of the tables within one, then msgpack of ``(key, value)`` pairs, with
+``None`` for the value of a key that was deleted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ Pair = tuple[bytes, bytes | None]
 T = TypeVar("T")
 
 _FRAME: Final = struct.Struct(">IB")
+_MORE, _COMMIT, _FLUSH = range(3)
 _FRAME_PAIRS: Final = 4096
 """So many pairs are held back, so that recording does not add to the peak of memory that is measured beside it."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -43,6 +45,7 @@ def record_commits(path: Path) -> Iterator[None]:
     Meanwhile no row is packed with others, and tries are written as they are, so that a row is a pair.
     """
     write, most, many = Environment.write, packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS
+    flush = transaction.WholeTables.flush
 
     def write_recorded(env: Environment, work: Callable[[lmdb.Transaction], T]) -> T:
         spool = _Spool(file)
@@ -59,24 +62,40 @@ def record_commits(path: Path) -> Iterator[None]:
         spool.commit()
         return result
 
+    def flush_recorded(tables: transaction.WholeTables) -> None:
+        flush(tables)
+        if end_flush := getattr(tables._txn, "end_flush", None):
+            end_flush()
+
     with path.open("wb") as file:
         Environment.write = write_recorded  # type: ignore[assignment, method-assign]
+        transaction.WholeTables.flush = flush_recorded  # type: ignore[assignment, method-assign]
         packed_runs.MOST_UNPACKED = transaction.MANY_BUCKETS = sys.maxsize  # type: ignore[misc]
         try:
             yield
         finally:
             Environment.write = write  # type: ignore[method-assign]
+            transaction.WholeTables.flush = flush  # type: ignore[method-assign]
             packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS = most, many  # type: ignore[misc]
 
 
 def commits(path: Path) -> Iterator[list[Pair]]:
     """The pairs of each commit, in the order that they were written in."""
+    return _lists(path, {_COMMIT})
+
+
+def flushes(path: Path) -> Iterator[list[Pair]]:
+    """As :func:`commits`, of each flush of the tables: a rebuild has many in its one commit."""
+    return _lists(path, {_COMMIT, _FLUSH})
+
+
+def _lists(path: Path, ends: set[int]) -> Iterator[list[Pair]]:
     pairs: list[Pair] = []
     with path.open("rb") as spool:
         while head := spool.read(_FRAME.size):
-            size, last = _FRAME.unpack(head)
+            size, end = _FRAME.unpack(head)
             pairs += _DECODER.decode(spool.read(size))
-            if last:
+            if end in ends:
                 yield pairs
                 pairs = []
 
@@ -98,15 +117,18 @@ class _Spool:
     def add(self, key: bytes, value: bytes | None) -> None:
         self._pairs.append((key, value))
         if len(self._pairs) >= _FRAME_PAIRS:
-            self._write(last=False)
+            self._write(_MORE)
+
+    def flush(self) -> None:
+        self._write(_FLUSH)
 
     def commit(self) -> None:
-        self._write(last=True)
+        self._write(_COMMIT)
 
-    def _write(self, *, last: bool) -> None:
+    def _write(self, end: int) -> None:
         frame = _ENCODER.encode(self._pairs)
         self._pairs.clear()
-        self._file.write(_FRAME.pack(len(frame), last) + frame)
+        self._file.write(_FRAME.pack(len(frame), end) + frame)
 
 
 class _Transaction:
@@ -115,6 +137,7 @@ class _Transaction:
     def __init__(self, inner: lmdb.Transaction, spool: _Spool) -> None:
         self._inner = inner
         self._spool = spool
+        self.end_flush = spool.flush
 
     def put(self, key: bytes, value: bytes, *, overwrite: bool = True) -> bool:
         written: bool = self._inner.put(key, value, overwrite=overwrite)

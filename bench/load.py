@@ -16,7 +16,7 @@ remembering the drawn edges takes 14 bytes of memory for each write. ``--pages``
 commit wrote, by table (bench/_pages.py).
 
 ``--keep PATH`` only loads, into a store that stays, and reports the cost of each part of the writes. A load of millions
-takes an hour; `bench.reads`, `bench.commits` and `bench.open` can use the store (``--store``).
+takes an hour; `bench.reads`, `bench.commits`, `bench.replay` and `bench.open` can use the store (``--store``).
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ tables, one durable commit. The floor starts from a copy of the same store with 
 same headers, events, bodies and details, and puts the pairs that the rebuild wrote by a bare loop, in one durable
 commit, in the order in which the events came. ``sorted_ratio`` is to one that is given them sorted (see bench.load).
 They take turns; the figures are medians.
+
+``--store`` takes a copy of a store that is there, such as one of millions that `bench.load --keep` left; one turn of it
+takes long (``--repeat 1``), and its rows are not compared with the floor's one by one.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import gc
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -22,9 +26,10 @@ import lmdb
 
 from bench._arrival import in_arrival_order
 from bench._floor import Floor, same_rows
-from bench._recording import Pair, commits, record_commits
+from bench._memory import AnonPeak
+from bench._recording import Pair, flushes, record_commits
 from bench._report import p50, parser, positive, report
-from bench._workload import load, open_seeded
+from bench._workload import LoadedNodes, load, open_seeded
 from worlddb import Database
 from worlddb.log.model import codec
 from worlddb.log.store.log import LmdbLog
@@ -51,7 +56,8 @@ def main() -> None:
         f" {arguments.repeat} runs each.",
         f"WorldDB has {result['sorted_ratio']:.3g} of the rate of a loop over the engine's pairs in sorted order. An"
         f" event takes {result['cpu_us_per_event']:.3g} µs of the processor; by processor time the ratios are"
-        f" {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
+        f" {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}. Peak anonymous memory"
+        f" {result['peak_anon_bytes'] / 2**20:.0f} MiB.",
     )
     report(arguments, "replay", result, ("", "events/s", "seconds", "ratio"), rows, notes)
 
@@ -63,6 +69,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument(
         "--batch", type=positive, default=10_000, help="commands a commit of the store that is replayed"
     )
+    arguments.add_argument("--store", metavar="PATH", type=Path, help="replay a copy of the store at PATH")
     arguments.add_argument("--repeat", type=positive, default=3)
     arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
     return arguments.parse_args()
@@ -70,37 +77,46 @@ def _arguments() -> argparse.Namespace:
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Time rebuilds and floors in turn, each from empty tables."""
-    db, _ = load(folder / "store", arguments.seed, arguments.nodes, arguments.edges, arguments.batch)
+    if arguments.store is None:
+        db, _ = load(folder / "store", arguments.seed, arguments.nodes, arguments.edges, arguments.batch)
+    else:
+        aside = shutil.ignore_patterns("lock.mdb", "indexes")
+        db = _reopen(shutil.copytree(arguments.store, folder / "store", ignore=aside))
     with db:
+        nodes = LoadedNodes(db).nodes
         root = db.head().root
         commit_count = db.head().seq
         _clear(db)
     shutil.copytree(folder / "store", folder / "floor", ignore=shutil.ignore_patterns("lock.mdb"))
     with _reopen(folder / "store") as db:
-        pairs = _pairs_of_a_rebuild(db, folder / "pairs")
+        _clear(db)
+        with record_commits(folder / "pairs"):
+            _rebuild(db)
         floor = Floor(folder / "floor")
-        arrived = in_arrival_order(pairs)
-        seconds, floor_seconds, sorted_seconds, cpu, floor_cpu, sorted_cpu, events = [], [], [], [], [], [], 0
+        peak_bytes = 0
+        seconds, cpu, events = list[float](), list[float](), 0
+        floor_seconds, floor_cpu, sorted_seconds, sorted_cpu = [list[float]() for _ in range(4)]
         for turn in range(arguments.repeat):
             _clear(db)
             gc.collect()
-            began, cpu_began = perf_counter(), process_time()
-            events = _rebuild(db)
-            seconds.append(perf_counter() - began)
-            cpu.append(process_time() - cpu_began)
+            with AnonPeak() as peak:
+                began, cpu_began = perf_counter(), process_time()
+                events = _rebuild(db)
+                seconds.append(perf_counter() - began)
+                cpu.append(process_time() - cpu_began)
+            peak_bytes = max(peak_bytes, peak.bytes)
             assert db.head().root == root == db.view().hash(), "the rebuilt tables have another root"
-            if turn:
-                _empty(floor.env, pairs)
-            gc.collect()
-            cpu_began = process_time()
-            sorted_seconds.append(_floor(floor, pairs))
-            sorted_cpu.append(process_time() - cpu_began)
-            _empty(floor.env, pairs)
-            gc.collect()
-            cpu_began = process_time()
-            floor_seconds.append(_floor(floor, arrived))
-            floor_cpu.append(process_time() - cpu_began)
-            assert turn or same_rows(db._env._shared.env, floor.env), "the floor holds other bytes than the rebuild"
+            for each, each_cpu, order in (
+                (sorted_seconds, sorted_cpu, list[Pair]),
+                (floor_seconds, floor_cpu, in_arrival_order),
+            ):
+                _empty(floor.env)
+                gc.collect()
+                took, cpu_took = _floor(floor, map(order, flushes(folder / "pairs")))
+                each.append(took)
+                each_cpu.append(cpu_took)
+            if arguments.store is None and not turn:
+                assert same_rows(db._env._shared.env, floor.env), "the floor holds other bytes than the rebuild"
         floor.close()
     return {
         "events_per_s": round(events / p50(seconds), 1),
@@ -113,10 +129,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "sorted_cpu_ratio": round(p50(sorted_cpu) / p50(cpu), 4),
         "events": events,
         "commits": commit_count,
-        "pairs": len(pairs),
-        "nodes": arguments.nodes,
-        "edges": arguments.edges,
-        "batch": arguments.batch,
+        "pairs": floor.pairs // (2 * arguments.repeat),
+        "peak_anon_bytes": peak_bytes,
+        "nodes": nodes,
+        "edges": arguments.edges if arguments.store is None else None,
+        "batch": arguments.batch if arguments.store is None else None,
         "seconds": round(p50(seconds), 3),
         "floor_seconds": round(p50(floor_seconds), 3),
         "sorted_seconds": round(p50(sorted_seconds), 3),
@@ -140,20 +157,13 @@ def _rebuild(db: Database) -> int:
     return db._env.write(apply)
 
 
-def _pairs_of_a_rebuild(db: Database, spool: Path) -> list[Pair]:
-    _clear(db)
-    with record_commits(spool):
-        _rebuild(db)
-    (pairs,) = commits(spool)
-    return pairs
-
-
-def _floor(floor: Floor, pairs: list[Pair]) -> float:
-    began = perf_counter()
+def _floor(floor: Floor, parts: Iterable[list[Pair]]) -> tuple[float, float]:
+    """Read, decode and put; the seconds, and those of the processor."""
+    began, cpu_began = perf_counter(), process_time()
     with floor.env.begin() as txn:
         _read_and_decode(LmdbLog(txn))
-    floor.commit(pairs)
-    return perf_counter() - began
+    took, cpu_took, cpu_before = perf_counter() - began, process_time() - cpu_began, floor.cpu_seconds
+    return took + floor.commit_parts(parts), cpu_took + floor.cpu_seconds - cpu_before
 
 
 def _read_and_decode(log: LmdbLog) -> None:
@@ -166,10 +176,9 @@ def _read_and_decode(log: LmdbLog) -> None:
                 codec.decode_blob(stored, seq)
 
 
-def _empty(env: lmdb.Environment, pairs: list[Pair]) -> None:
+def _empty(env: lmdb.Environment) -> None:
     with env.begin(write=True) as txn:
-        for key, _ in pairs:
-            txn.delete(key)
+        Tables(txn).clear()
 
 
 if __name__ == "__main__":

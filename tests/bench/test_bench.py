@@ -37,7 +37,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "replay": (
         (*SMALL, "--batch", "50", "--repeat", "2"),
-        {"events_per_s", "floor_events_per_s", "ratio", "sorted_ratio", "cpu_ratio", "events"},
+        {"events_per_s", "floor_events_per_s", "ratio", "sorted_ratio", "cpu_ratio", "events", "peak_anon_bytes"},
     ),
     "composed": (
         ("--worlds", "12", "--many", "20"),
@@ -288,6 +288,8 @@ def test_a_load_leaves_a_store_that_other_programs_measure(tmp_path: Path) -> No
     read = run("reads", "--store", str(store), "--only", "get", "bm25", "--samples", "2", "--no-confined")
     assert read["nodes"] == 60 and isinstance(read["p95_ms"], dict)
     assert read["p95_ms"].keys() == {f"{name}{past}" for name in ("get", "bm25") for past in PAST}
+    replayed = run("replay", "--store", str(store), "--repeat", "1")
+    assert (replayed["nodes"], replayed["events"]) == (60, int(str(read["events"])) + 1)
     opened = run("open", "--store", str(store), "--small", "4", "--runs", "1")["large"]
     assert isinstance(opened, dict) and opened["events"] == read["events"]
 
