@@ -215,6 +215,9 @@ def _fill(
             _trust_opened_space(writer, models, name)
         if progress is not None:
             progress(done)
+        if receipt.events and receipt.seq == batch.through + 1:
+            # All up to there have vectors, and nobody has written since.
+            return Embedding(done, 0, name, embedder.model, events, commits)
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         waiting = sum(1 for _ in pending(log, tables, find_space(log, tables, name)))

@@ -25,6 +25,7 @@ from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.asof import find_space
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.background import embedding_backfill
 from worlddb.reconciler.embedding.embedder import unit_vectors
 from worlddb.reconciler.embedding.static_embedder import _Tokenizers
 
@@ -67,6 +68,33 @@ def stored(db: Database) -> dict[tuple[bytes, int], Any]:
                     assert isinstance(blob, Vector)
                     found[event.lineage, event.version] = np.frombuffer(blob.values, dtype="<f2")
     return found
+
+
+def test_a_text_is_looked_for_once_unless_somebody_wrote_meanwhile(
+    tmp_path: Path, letters: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    find = embedding_backfill.next_embedding_batch
+    with open_store(tmp_path, letters) as db:
+
+        def finding(*given: Any) -> Any:
+            looks.append(len(looks))
+            return find(*given)
+
+        monkeypatch.setattr(embedding_backfill, "next_embedding_batch", finding)
+        db.create("Fact", "one", content="aab")
+        assert db.embed()[:2] == (1, 0) and len(looks) == 1
+        embed = letters.embed
+
+        def embed_late(texts: Sequence[str], *, query: bool) -> Any:
+            if texts == ["abc"]:
+                db.create("Fact", "three", content="bcd")
+            return embed(texts, query=query)
+
+        monkeypatch.setattr(letters, "embed", embed_late)
+        db.create("Fact", "two", content="abc")
+        assert db.embed()[:2] == (2, 0)
+        assert db.embed()[:2] == (0, 0)
 
 
 def test_every_version_with_a_text_gets_one_vector_and_names_alone_get_none(tmp_path: Path, letters: Letters) -> None:
