@@ -28,6 +28,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background import embedding_backfill
 from worlddb.reconciler.embedding.embedder import unit_vectors
 from worlddb.reconciler.embedding.static_embedder import _Tokenizers
+from worlddb.reconciler.embedding.vectors_of_texts import next_embedding_batch
 
 
 class Letters:
@@ -74,7 +75,7 @@ def test_a_text_is_looked_for_once_unless_somebody_wrote_meanwhile(
     tmp_path: Path, letters: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[int] = []
-    find = embedding_backfill.next_embedding_batch
+    find = next_embedding_batch
     with open_store(tmp_path, letters) as db:
 
         def finding(*given: Any) -> Any:
