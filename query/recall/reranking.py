@@ -61,8 +61,9 @@ def rerank(
     it seldom looks like an answer.
 
     Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; the others stay
-    behind. ``mode``: ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall
-    with ``Streams(describe=True)`` adds what was inferred of each hit; ``auto`` does so without a reranker.
+    behind. With ``instead`` or ``add`` their scores add up, else that of the last one alone counts. ``mode``:
+    ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall with
+    ``Streams(describe=True)`` adds what was inferred of each hit; ``auto`` does so without a reranker.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.
@@ -89,13 +90,11 @@ def rerank(
     stages = _stages(reranker, mode)
     if not stages:
         return replace(found, hits=found.hits[:k], note=_add_note(found, _TO_THE_CLIENT))
-    hits: Sequence[Hit] = found.hits
-    for number, stage in enumerate(stages):
-        # The first sees all that was recalled, each other one what the one before thinks best.
-        if number == 0:
-            hits = _rerank_hits(hits, question, stage, instead, add)
-        else:
-            hits = [*_rerank_hits(hits[:cull], question, stage), *hits[cull:]]
+    # The first sees all that was recalled, each other one what the one before thinks best.
+    hits, seen = list(found.hits), len(found.hits)
+    for stage in stages:
+        hits = [*_rerank_hits(hits[:seen], question, stage, instead, add), *hits[seen:]]
+        seen = cull
     by = "reranked by " + ", then ".join(getattr(each, "__qualname__", type(each).__qualname__) for each in stages)
     return replace(
         found, hits=tuple(hits[:k]), paths=_rerank_paths(found.paths, question, stages[-1]), note=_add_note(found, by)

@@ -191,6 +191,20 @@ def test_a_cascade_refines_the_best_of_the_reranker_before(office: Office) -> No
     assert [hit.ref for hit in rerank(found, "q", [first, last], cull=3, k=2).hits] == turned[2:0:-1]
 
 
+@pytest.mark.parametrize("how", [{"add": True}, {"instead": "text"}])
+def test_the_scores_of_a_cascade_that_adds_add_up(office: Office, how: dict[str, Any]) -> None:
+    found = office.db.view().recall("auth-service user-db migration-v2 Alice Wiki Secret Office logins", k=8)
+    hundredth, tenth = (lambda question, texts, of=of: [len(text) / of for text in texts] for of in (10_000, 1_000))
+    done = rerank(found, "q", [hundredth, tenth], cull=3, **how)
+    one_by_one = rerank(rerank(found, "q", hundredth, k=3, **how), "q", tenth, **how)
+    assert done.hits[:3] == one_by_one.hits and done.hits[3:] == rerank(found, "q", hundredth, **how).hits[3:]
+    before = {hit.ref: hit.scores for hit in found.hits}
+    for place, hit in enumerate(done.hits):
+        kept = {lane: part for lane, part in before[hit.ref].items() if lane != how.get("instead")}
+        length = len("\n".join(filter(None, (hit.name, hit.content))))
+        assert hit.scores == pytest.approx({**kept, "rerank": length * (0.0011 if place < 3 else 0.0001)})
+
+
 def test_the_choice_may_be_the_clients_and_nobody_is_asked(office: Office) -> None:
     found = office.db.view().recall("auth-service", k=3)
     chosen = rerank(found, "q", mode="client")
