@@ -1,10 +1,10 @@
 """Rerankers of the extras ``embed`` and ``rerank``: their gain over the default recall, and their cost.
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
-reranked by late interaction, or with --cross by a cross-encoder, whose score is added to the hit's own. Recall@k is the
-share of the evidence among the first k. Both are given by halves, and the difference with its 95 % interval over
-the questions. Late interaction caches the texts that it has read, so the processor's time is that of the questions in
-their order.
+reranked by late interaction, with --cross by a cross-encoder, or with --cull by both, one after the other. Their scores
+are added to the hit's own. Recall@k is the share of the evidence among the first k. Both are given by halves, and the
+difference with its 95 % interval over the questions. Late interaction caches the texts that it has read, so the
+processor's time is that of the questions in their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import worlddb
 from bench._posed import ELSEWHERE, add_files, pose_questions
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
-from worlddb import CrossEncoderReranker, MiniLMReranker
+from worlddb import CrossEncoderReranker, MiniLMReranker, Reranker
 
 KS: Final = (1, 5, 10)
 
@@ -47,14 +47,20 @@ def _arguments() -> argparse.Namespace:
     add_files(arguments)
     arguments.add_argument("--of", type=positive, default=20, help="the number of hits to rerank (default: 20)")
     arguments.add_argument("--cross", action="store_true", help="by the cross-encoder of the extra rerank")
+    arguments.add_argument(
+        "--cull", type=positive, help="by late interaction, and the N best of it by the cross-encoder"
+    )
     arguments.add_argument("--every", type=positive, default=1, help="only every Nth question")
     return arguments.parse_args()
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Ask every question that has evidence, and rerank its hits."""
-    reranker = CrossEncoderReranker(threads=1) if arguments.cross else MiniLMReranker(threads=1)
-    reranker("loaded", ["before it is measured"])
+    late, cross = arguments.cull or not arguments.cross, arguments.cull or arguments.cross
+    rerankers: list[Reranker] = [MiniLMReranker(threads=1)] if late else []
+    rerankers += [CrossEncoderReranker(threads=1)] if cross else []
+    for reranker in rerankers:
+        reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
     times_ms: defaultdict[str, list[float]] = defaultdict(list)
     belonging = (each for each in pose_questions(arguments) if each.kind != ELSEWHERE and each.evidence)
@@ -63,7 +69,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             continue
         found = each.view.recall(each.text, k=arguments.of, **each.where)
         began = process_time()
-        again = worlddb.rerank(found, each.text, reranker, add=True)
+        again = worlddb.rerank(found, each.text, rerankers, add=True, cull=arguments.cull or arguments.of)
         times_ms[each.source].append(1000 * (process_time() - began))
         ids, others = ([str(hit.source.get("id")) for hit in some.hits] for some in (found, again))
         gained = [recall_share(ids, each.evidence, k) for k in KS], [recall_share(others, each.evidence, k) for k in KS]
@@ -79,8 +85,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "sources": dict(sources),
         "time": {source: {"p50_ms": round(p50(ms), 1), "p95_ms": round(p95(ms), 1)} for source, ms in times_ms.items()},
-        "by": type(reranker).__name__,
+        "by": [type(each).__name__ for each in rerankers],
         "of": arguments.of,
+        "cull": arguments.cull,
         "every": arguments.every,
     }
 

@@ -95,9 +95,9 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
 
 
-@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize(("cross", "cull", "by"), [(False, None, "L"), (True, None, "C"), (False, 1, "LC")])
 def test_what_is_reranked_is_told_by_halves_beside_what_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool, cull: int | None, by: str
 ) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(
@@ -113,16 +113,18 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(
         def __call__(self, question: str, texts: list[str]) -> list[int]:
             return [10 * place for place in range(len(texts))]
 
-    monkeypatch.setattr(reranking, "CrossEncoderReranker" if cross else "MiniLMReranker", Upside)
-    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3, "cross": cross}
-    told = reranking.measure(Namespace(**given))
+    monkeypatch.setattr(reranking, "MiniLMReranker", type("L", (Upside,), {}))
+    monkeypatch.setattr(reranking, "CrossEncoderReranker", type("C", (Upside,), {}))
+    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3}
+    told = reranking.measure(Namespace(**given, cross=cross, cull=cull))
+    assert told["by"] == list(by)
     assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"]["p50_ms"] >= 0
     for half in ("0", "1"):
         found = told["sources"]["LoCoMo"][half]
         assert (found["default@1"], found["reranked@1"], found["gain@1_95"]) == (100, 0, [-100, -100])
         assert found["default@5"] == found["reranked@5"] == 100
     with pytest.raises(InputError, match="No question"):
-        reranking.measure(Namespace(**given | {"locomo": None}))
+        reranking.measure(Namespace(**given | {"locomo": None}, cross=cross, cull=cull))
 
 
 def test_the_program_prints_its_tables(tmp_path: Path) -> None:
