@@ -18,16 +18,18 @@ evidence messages among the first 20 hits, and the number of answers with severa
 first. The rules above never reorder messages, so this shows their limits. --longmemeval FILE does the same for its
 questions about changes, with the turns that have the answer as evidence.
 
-For both, the evidence is also written as statements, as an agent would: the user's sentences in the first person, those
-of the last session (or message, if there is one session) against the earlier ones. written: the questions with
-sentences on both sides; near: the share of these with an earlier one found near a later one; told: found as a
-replacement or a contradiction; later_first: a later one ranks above every earlier one among the first ten hits.
+For both, the evidence is also written as statements, as an agent would: the user's sentences in the first person, and
+of one that ends with a question what stands before its last dash or semicolon. Those of the last session (or message,
+if there is one session) are compared with the earlier ones. written: the questions with sentences on both sides; near:
+the share of these with an earlier one found near a later one; told: found as a replacement or a contradiction;
+later_first: a later one ranks above every earlier one among the first ten hits.
 
 Half of the pairs is held out: nothing was fitted to it, although one author wrote both the pairs and the rules.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -166,8 +168,7 @@ def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
     ]
     first = next((at for at, turn in enumerate(said) if turn.session == said[-1].session), 0) or len(said) - 1
     earlier, later = (
-        [each for turn in turns for each in analysis.extract_statements(turn.text).statements]
-        for turns in (said[:first], said[first:])
+        [each for turn in turns for each in _statements(turn.text)] for turns in (said[:first], said[first:])
     )
     if not earlier or not later:
         return {}
@@ -186,6 +187,21 @@ def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
             "told": any(one.relation in TOLD[:2] for one in near),
             "later_first": bool(order) and order[0] in later,
         }
+
+
+def _statements(text: str) -> list[str]:
+    """The first-person sentences of a text, without the questions that end some of them."""
+    found: list[str] = []
+    for sentence in analysis.sentences(text):
+        told = sentence.strip()
+        if told.rstrip('"”)').endswith("?"):
+            told = _BEFORE_QUESTION.sub(".", told, 1)
+        found += analysis.extract_statements(told).statements
+    return list(dict.fromkeys(found))
+
+
+_BEFORE_QUESTION: Final = re.compile(r"(?:\s+[-–—]+\s+|;\s+|—)(?:(?!\s[-–—]+\s|;\s|—).)*$", re.DOTALL)
+"""The last part of a sentence, from a dash or a semicolon on."""
 
 
 def measure_pairs(pairs: list[Pair]) -> dict[str, Any]:
