@@ -77,9 +77,14 @@ REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
 """A statement that repeats another one word for word."""
 
 
-def related_by_meaning(cosine: float) -> ClaimComparison:
-    """The comparison of two statements whose objects are near by their vectors."""
-    return ClaimComparison(_clamp_likeness(cosine), "compatible", "same subject, near in meaning; both may hold")
+def related_by_meaning(likeness: float) -> ClaimComparison:
+    """The comparison of two statements that are near by their vectors."""
+    return ClaimComparison(_clamp_likeness(likeness), "compatible", "same subject, near in meaning; both may hold")
+
+
+def are_long(earlier: Frame, later: Frame) -> bool:
+    """True if two statements have so many words that they may share some and still tell of several things."""
+    return len(earlier.content | later.content) >= _MANY_WORDS
 
 
 @lru_cache(maxsize=_KEPT)
@@ -1095,7 +1100,7 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in another unit")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
-        if say_otherwise(earlier.key, later.key) or (differ and len(earlier.content | later.content) >= _MANY_WORDS):
+        if say_otherwise(earlier.key, later.key) or (differ and are_long(earlier, later)):
             said = "nearly the same words, and what tells them apart"
             return _comparison(0.3 + 0.4 * overlap, later, said, "compatible")
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
@@ -1567,7 +1572,7 @@ def _is_in_passing(earlier: Frame, later: Frame, overlap: float) -> bool:
 
     "Now", "since" and "back" occur in sentences about anything; "switched" refers to what was before.
     """
-    return later.change in _IN_PASSING and overlap < _TOUCHING and len(earlier.content | later.content) >= _MANY_WORDS
+    return later.change in _IN_PASSING and overlap < _TOUCHING and are_long(earlier, later)
 
 
 @cache

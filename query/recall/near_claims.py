@@ -1,8 +1,8 @@
 """The valid statements that a new one may repeat, replace or contradict.
 
 Candidates are what comes nearest to the text by its words and its meaning, and what refers to whom it is about.
-Frames of statements about the same subject are compared; vectors add similar statements in other words. Only the
-embedding model runs, and nothing is written (laws 11 and 12).
+Frames of statements about the same subject are compared; vectors add similar statements in other words, and leave out
+long ones that share a few words by chance. Only the embedding model runs, and nothing is written (laws 11 and 12).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,8 +38,12 @@ MAX_ABOUT: Final = 64
 """How many subjects a statement may be about."""
 ALIKE_FROM: Final = 0.35
 """The cosine from which two statements of one subject under one verb are of one kind: tea and coffee."""
-MEANT_FROM: Final = 0.55
-"""The cosine from which two statements without a word in common are near in meaning alone."""
+MEANT_FROM: Final = 0.65
+"""The nearness from which two statements of one subject are near in meaning: their cosine, and for each telling word
+that both have ``SHARED``."""
+SHARED: Final = 0.1
+OF_MEANING: Final = 0.6
+"""The likeness of two compatible statements with a nearness of 1: what competes mostly comes before them."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 _TURN: Final = type_digest("Turn")
 _YEAR: Final = 31_556_952_000_000
@@ -50,9 +54,9 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     """A valid statement near a new one: how the new one relates to it, and why.
 
     ``relation``: the new one says the ``same``, would be a ``replacement`` or a ``contradiction``, or is
-    ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
-    references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and somebody
-    stated so, or the new one has an end.
+    ``compatible``: of the same attribute or near in meaning, and both may hold. ``likeness`` is from 0 to 1. ``about``
+    are the references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and
+    somebody stated so, or the new one has an end.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, or one of both names none,
     and it lies directly in the world that was looked in, holds when that begins or begins while that holds, and ends
     when that does or begins when that does; a new one without a stated start begins when it is said.
@@ -142,11 +146,14 @@ def near(
     is_plan = since is None and begin_named(question.text, now) is not None
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
-    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float]) -> list[Near]:
+    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, text, names)
         framed = claim_frame.frame(text, subject.words), claim_frame.fold_blanks(text)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
+        # A text in another script has a vector of zeros. What is about the subject and not among the nearest is far.
+        is_meant = any(cosines.values())
+        cosines = {node: cosines.get(node, 0.0) if is_meant else None for node in nodes}
         shown = {node: seen for node in nodes if (seen := gate.seen(node)) is not None and seen.row.type != _TURN}
         targets = _referred_to(snapshot, [node for node in shown if node not in linked])
         found = []
@@ -253,7 +260,7 @@ def _compare_claims(
     node: int,
     seen: SeenVersion,
     span: tuple[int | None, int],
-    cosines: dict[int, float],
+    cosines: dict[int, float | None],
     targets: Sequence[int] | None,
 ) -> Near | None:
     """A statement that is near a text; ``None`` if it is not near, or has another subject.
@@ -277,7 +284,7 @@ def _compare_claims(
     begins_later = since is not None and start > since
     # A start that nobody stated yields to one that somebody did, of what has no end.
     is_later = begins_later and (until < times.FOREVER or build.stated_start(seen.row) != "defaulted")
-    cosine, began = cosines.get(node, 0.0), 1970 + start // _YEAR
+    cosine, began = cosines.get(node), 1970 + start // _YEAR
     alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
     if alike is None:
         return None
@@ -301,7 +308,7 @@ def _compare_claims(
 
 
 def _likeness(
-    subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool, began: int
+    subject: _Subject, said: str, framed: _Framed, cosine: float | None, *, is_linked: bool, is_later: bool, began: int
 ) -> ClaimComparison | None:
     given, folded = framed
     if claim_frame.fold_blanks(said) == folded:
@@ -318,12 +325,9 @@ def _likeness(
         return None
     if not is_linked and not leads and not subject.words <= claim_frame.words_of(said):
         return None
-    alike = claim_relation.relate(*((given, known) if is_later else (known, given)))
+    alike = relate_with_meaning(*((given, known) if is_later else (known, given)), cosine)
     if alike is None:
-        is_one_verb = known.verb == given.verb and bool(known.light & given.light)
-        least = ALIKE_FROM if is_one_verb else MEANT_FROM
-        is_alike = cosine >= least and (is_one_verb or not known.content & given.content)
-        return claim_relation.related_by_meaning(cosine) if is_alike and (is_linked or leads) else None
+        return None
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
@@ -332,3 +336,24 @@ def _likeness(
     # Two of one family may be told of under its name, and what happened long before may be told now.
     is_other = claim_frame.begins_with_other_name(said, folded) or claim_relation.names_only_earlier_years(given, began)
     return alike._replace(is_single_valued=alike.is_single_valued and not is_other)
+
+
+def relate_with_meaning(
+    earlier: claim_frame.Frame, later: claim_frame.Frame, cosine: float | None
+) -> ClaimComparison | None:
+    """How two statements relate by their words, and by their meaning if both have vectors; ``None`` if not near.
+
+    Long statements have words in common by chance, so what these say of them counts only if they are near in meaning.
+    """
+    alike = claim_relation.relate(earlier, later)
+    if cosine is None or (alike is not None and alike.relation == "same"):
+        return alike
+    nearness = cosine + SHARED * len(earlier.content & later.content)
+    is_meant = nearness >= MEANT_FROM
+    if claim_relation.are_long(earlier, later) and not is_meant:
+        return None
+    is_one_verb = earlier.verb == later.verb and bool(earlier.light & later.light)
+    meant = claim_relation.related_by_meaning(OF_MEANING * min(nearness, 1.0))
+    if alike is None:
+        return meant if is_meant or (is_one_verb and cosine >= ALIKE_FROM) else None
+    return alike._replace(likeness=meant.likeness) if is_meant and alike.relation == "compatible" else alike

@@ -331,8 +331,10 @@ DEEP_INSIDE: Final = 1_024
 """The same in a confined view, where nothing is listed, and whose lanes have less to search."""
 
 
-def find_nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
-    """The worlds nearest to a text by its words and its meaning, best first, each with its likeness in meaning.
+def find_nearest(
+    snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request
+) -> dict[int, float | None]:
+    """The worlds nearest to a text by its words and its meaning, best first, each with its cosine if it has a vector.
 
     Only the text counts: no names, earlier turns or form.
     """
@@ -346,7 +348,7 @@ def find_nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes,
 
         if text is not None:
             text.begin(compared, limit=depth_for(k), through=through, nodes=gate.members)
-        vector, meant = propose_by_meaning(vector, request.question, propose)
+        meant = propose(vector)
     if text is not None:
         worded = list(islice(gate.passing(partial(search_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
@@ -358,7 +360,7 @@ def find_nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes,
     words = _text_scores(snapshot, lanes, compared, worded, [], pool, gate)
     scores = {node: round(similarity_score(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
     best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
-    return {node: round(cosines.get(node, 0.0), 6) for node in best}
+    return {node: round(cosines[node], 6) if node in cosines else None for node in best}
 
 
 PLACES_OF_RULES: Final = (4, 6)

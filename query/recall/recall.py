@@ -160,13 +160,13 @@ def _coming_interval(request: Request, found: records.Recall, now: int) -> times
     return next((span for span in spans if span.start < span.end), None)
 
 
-Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]], Answered]
+Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float | None]], Answered]
 
 
 def compared(
     window: Window, request: Request, compare: Compare[Answered], names: Sequence[str] | None = None
 ) -> Answered:
-    """The results of ``compare`` for the worlds nearest to a text, best first, each with its similarity in meaning.
+    """The results of ``compare`` for the worlds nearest to a text, best first, each with its cosine if it has a vector.
 
     It is given the snapshot in which they were found, and the gate through which they passed. No records are made of
     them. ``names`` are what the text calls whom it is about, if that is known; else they are looked up.

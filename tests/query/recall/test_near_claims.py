@@ -14,6 +14,7 @@ from bench.near import PAIRS, TOLD, Pair
 from worlddb import Database, InputError, ManualClock
 from worlddb.projections.indexes import analysis
 from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.recall import near_claims
 
 DAY = 86_400_000_000
 
@@ -43,6 +44,42 @@ def relation(earlier: str, later: str) -> str:
     assert known is not None and given is not None
     found = claim_relation.relate(known, given)
     return "" if found is None else found.relation
+
+
+MCU = "I've actually watched 4 films of the series in the last 3 months, and the newest would suit our film night."
+ROLL = "I've been on a roll lately - I've seen 12 films in the last 3 months, 5 of the series, which is a lot for me!"
+STRANGE = "I've heard nothing good of the new dentist, and I'm not going there for my tooth."
+
+
+def near_by(earlier: str, later: str, cosine: float | None) -> str:
+    known, given = (claim_frame.frame(text, frozenset({"i"})) for text in (earlier, later))
+    assert known is not None and given is not None
+    found = near_claims.relate_with_meaning(known, given, cosine)
+    return "" if found is None else found.relation
+
+
+def test_long_statements_are_near_only_if_they_are_near_in_meaning() -> None:
+    bakery = "I've heard that the bakery behind the station sells rye bread."
+    assert [near_by(bakery, STRANGE, cosine) for cosine in (None, 0.1, 0.6)] == ["compatible", "", "compatible"]
+    assert near_by(MCU, MCU, 0.0) == "same"
+
+
+def test_what_is_near_in_meaning_alone_is_compatible() -> None:
+    pottery, wheel = "I signed up for pottery.", "I throw bowls on a wheel."
+    assert [near_by(pottery, wheel, cosine) for cosine in (None, 0.5, 0.7)] == ["", "", "compatible"]
+
+
+def test_a_write_is_told_of_what_is_near_in_meaning_and_not_of_what_shares_words_by_chance(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    with worlddb.open(tmp_path / "meant", clock=clock, embedder=worlddb.StaticEmbedder()) as opened:
+        ana: str = opened.create("Person", "Ana").ref
+        for text in (STRANGE, MCU, "My cousin is visiting us for the long weekend in March."):
+            say(opened, text, about=ana)
+        opened.embed()
+        found = opened.near(ROLL, about="Ana")
+        assert [one.text for one in found] == [MCU]
+        assert 0 < found[0].likeness <= 1
 
 
 @pytest.mark.parametrize(
