@@ -866,6 +866,12 @@ def leading_subject(text: str) -> frozenset[str]:
     return frozenset(named)
 
 
+def _naming(subject: frozenset[str]) -> frozenset[str]:
+    """The words by which a statement names its subject, with forms of the genitive and pronouns."""
+    pronouns = _FIRST if "i" in subject else _PRONOUNS - _FIRST
+    return subject | {f"{word}s" for word in subject if len(word) > 1} | pronouns
+
+
 @lru_cache(maxsize=_MAX_FRAMES)
 def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """Parse a statement about a subject; by default about the name that it begins with.
@@ -880,9 +886,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
         return None
-    naming = (
-        subject | {f"{word}s" for word in subject if len(word) > 1} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
-    )
+    naming = _naming(subject)
     rest, head, owned = _split_subject(tokens, naming)
     verb, passive = _find_verb(rest)
     joined = _join_number_words(tokens)
@@ -1347,7 +1351,7 @@ def _split_subject(
         is_plural = tokens[place + 1 : place + 2] and tokens[place + 1] in _COPULA
         if head and tokens[place].endswith(("s", "ed", "went-up")) and not (tokens[place].endswith("ss") or is_plural):
             break
-        if head and tokens[place] in _PAST:
+        if head and (tokens[place] in _PAST or (tokens[place] in _plural_verbs() and _is_plural(head[-1]))):
             break
         head.append(tokens[place])
         place += 1
@@ -1355,6 +1359,15 @@ def _split_subject(
     owned = frozenset(_SPELT.get(word, word) for word in kind if word not in _CHANGE and word not in RENEWED)
     stemmed = stems(word if word in _KIN else _SAME_WORD.get(word, word) for word in kind)
     return tokens[place:], stemmed | {f"{_stem(word)}'s" for word in owners}, owned | frozenset(owners)
+
+
+@cache
+def _plural_verbs() -> frozenset[str]:
+    return frozenset(_SINGLE_VERBS.split()) | _words("go play like love hate eat speak come have own")
+
+
+def _is_plural(word: str) -> bool:
+    return word in ("children", "people") or (word.endswith("s") and not word.endswith("ss"))
 
 
 _KIN: Final = _words("brother brothers sister sisters")
@@ -1508,6 +1521,8 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
         found.add("age")
     if "job" in found and rest and verb not in _work_stems() and _only_trades(tokens):
         found.discard("job")
+    if "job" in found and verb != _stem("work") and _is_at_work(tokens):
+        found.discard("job")
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
@@ -1535,6 +1550,25 @@ def _only_trades(tokens: list[str]) -> bool:
     return {"as", "be"}.isdisjoint(tokens) and all(
         word in _TRADES for word in tokens if "job" in _attribute_words().get(word, ())
     )
+
+
+def _is_at_work(tokens: list[str]) -> bool:
+    """True if work is only where somebody goes or does something: takes the bus to work, starts work at ten."""
+    known = _attribute_words()
+    padded = ["", *tokens, "", ""]
+    around = zip(padded, padded[1:], padded[2:], padded[3:], strict=False)
+    return all(
+        word == "work"
+        and before in _AROUND_WORK
+        and not (before in _BEFORE_A_JOB and after in _OF_A_JOB and not next_but_one[:1].isdecimal())
+        for before, word, after, next_but_one in around
+        if "job" in known.get(word, ())
+    )
+
+
+_BEFORE_A_JOB: Final = _words("to start starts begin begins")
+_AROUND_WORK: Final = _BEFORE_A_JOB | _words("at from after before for during off finish finishes leave leaves")
+_OF_A_JOB: Final = _words("at for as in with on")
 
 
 @cache

@@ -387,6 +387,10 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
+    if _tells_of_home_itself(earlier, later) or _tells_of_home_itself(later, earlier):
+        return True
+    if _are_of_other_aspects(earlier, later) or _are_of_other_aspects(later, earlier):
+        return True
     if earlier.past and later.past and (_are_of_other_times(earlier, later) or _are_of_other_rounds(earlier, later)):
         return True
     if _is_other_numbered_thing(earlier, later):
@@ -413,6 +417,36 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
 _OWNS: Final = re.compile(r"\b(?:has|have|owns?|buys?|bought|inherited) (?:an?|the|another|her|his|my|our|their) ")
 
 
+def _are_of_other_aspects(one: Frame, other: Frame) -> bool:
+    """True if two values of one attribute hold together: divorced, with a girlfriend; short answers, in Dutch."""
+    common = one.attributes & other.attributes
+    if "marital state" in common and not one.content.isdisjoint(_parted_stems()):
+        return not other.content.isdisjoint(_together_stems())
+    if "wish for answers" in common:
+        return bool(one.names) and not other.names
+    is_kind = not (one.names or one.change) and _KIND_OF_HOME.search(one.key) is not None
+    return "residence" in common and is_kind and bool(other.place_preposition)
+
+
+_KIND_OF_HOME: Final = re.compile(r"\b(?:shares?|rents?) (?:an?|the|her|his|my|our|their) ")
+
+
+@cache
+def _parted_stems() -> frozenset[str]:
+    return frames.stems(("divorced", "widowed", "widow", "widower", "separated"))
+
+
+@cache
+def _together_stems() -> frozenset[str]:
+    return frames.stems(("girlfriend", "boyfriend", "partner", "dating"))
+
+
+def _tells_of_home_itself(one: Frame, other: Frame) -> bool:
+    """True if only one begins with somebody's home, and says of it what no place is: it has two balconies."""
+    is_home = "residence" in one.attributes & other.attributes
+    return is_home and bool(one.head) and not other.head and one.sort not in ("", "place", "name")
+
+
 def _are_of_other_rounds(earlier: Frame, later: Frame) -> bool:
     """True if each tells of another day or round of a series, by its number: day 1, and day 2."""
     said = [frozenset(_ROUND.findall(one.key)) for one in (earlier, later)]
@@ -428,32 +462,56 @@ def _lives_with(one: Frame) -> bool:
 
 
 def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
-    """True if one names an employer and the other a town, a desk or a trade, which a word of change may replace."""
-    told = {way for one in (earlier, later) if (way := _way_of_work(one))}
-    return len(told) == 2 and (("whom" in told and not ("as" in told and later.change)) or told == {"in", "department"})
+    """True if both tell of work and not of one side of it: an employer and a town, a trade, hours or a project.
+
+    A word of change may replace an employer by a trade: who worked at a bank works as a freelancer now.
+    """
+    before, after = _way_of_work(earlier), _way_of_work(later)
+    if not before or not after or before == after:
+        return False
+    told = {before, after}
+    if not told.isdisjoint(("how", "on")):
+        return True
+    return ("whom" in told and not ("as" in told and later.change)) or told == {"in", "department"}
 
 
 def _way_of_work(one: Frame) -> str:
-    """What a statement says of work behind the verb: ``whom`` for, ``as`` what, or ``in`` which place or department."""
+    """What a statement says of work: ``whom`` for, ``as`` what, ``in`` which place or department, ``on`` what, ``how``.
+
+    Empty if it says nothing of that, or more than one.
+    """
     said = _WORKS.search(one.key)
-    if said is None or said[1] == "as":
-        return "" if said is None else "as"
+    if said is None:
+        is_trade = "job" in one.attributes and not one.verb and not one.head
+        return "as" if is_trade and _IS_A.search(one.key) is not None else ""
+    if said["how"]:
+        return "how"
+    if said["way"] in ("as", "on", "with"):
+        return "as" if said["way"] == "as" else "on"
     if _PART_OF_FIRM.match(one.key, said.end()):
         return "in"
-    if said[1] != "in":
+    if said["way"] != "in":
         return "whom"
     return "in" if one.content.isdisjoint(_department_stems()) else "department"
 
 
 def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
-    """True if one says only where somebody was born, and the other only when."""
+    """True if one says only where somebody was born and the other only when, or one the year and the other the day."""
     births = [_BORN.search(one.key) for one in (earlier, later)]
     dated = [bool(_date_terms(one)) for one in (earlier, later)]
-    return all(birth is not None for birth in births) and dated[0] != dated[1]
+    if any(birth is None for birth in births):
+        return False
+    days = [not one.times.isdisjoint(_CALENDAR) for one in (earlier, later)]
+    years = [any(_is_year(*number) for number in one.numbers) for one in (earlier, later)]
+    return dated[0] != dated[1] or (days[0] != days[1] and years[0] != years[1])
 
 
-_BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$")
-_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for|as|out of)\b")
+_BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$|\bbirthday is\b")
+_WORKS: Final = re.compile(
+    r"\b(?:works|worked|working|work) (?:(?P<way>in|at|for|as|out of|on|with)\b(?! (?:(?:mon|tues|wednes|thurs|fri"
+    r"|satur|sun)days?|weekdays)\b)|(?P<how>\d|from|on|remotely|part[- ]time|full[- ]time|nights|late|overtime|shifts))"
+)
+_IS_A: Final = re.compile(r"\b(?:is|are|am|['’]m) an? (?:[\w-]+ ){0,2}?[\w-]+$")
 _PART_OF_FIRM: Final = re.compile(
     r" (?:(?:the|an?|our|my|her|his|their) )?(?:(?!post\b|tax\b|patent\b|box\b)[\w'’-]+ ){0,3}?"
     r"(?:offices?|branch|site|headquarters|hq|desk|counter|till|checkout|reception|floor|basement|location)\b"
@@ -530,11 +588,15 @@ def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if one.noun != other.noun:
         is_longer = one.noun in other.which or other.noun in one.which
-        return is_longer and frames.OF_ONE_VALUE.isdisjoint({one.noun, other.noun})
+        nouns = frozenset({one.noun, other.noun})
+        return is_longer and (nouns.isdisjoint(frames.OF_ONE_VALUE) or not nouns.isdisjoint(_SECRETS))
     which, others = one.which - other.which, other.which - one.which
     # Of things that have a colour a word before one tells it from others: my bag, and my gym bag.
     is_coloured = earlier.sort == later.sort == "colour"
     return bool(which and others) or bool((which | others) & frames.APART) or bool(is_coloured and (which or others))
+
+
+_SECRETS: Final = frozenset({"password", "passcode", "passphrase", "pin", "code"})
 
 
 def _measure_different_things(earlier: Frame, later: Frame) -> bool:
@@ -1323,6 +1385,9 @@ def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -
     if later.attributes - earlier.attributes and earlier.content != later.content:
         # Who is home from hospital is not in hospital.
         return False
+    if (" from " in earlier.key) != (" from " in later.key):
+        # Who is from Poland may vote in Poland.
+        return False
     added = later.content - earlier.content - {later.verb}
     if any(added & frames.stems_of(each) for each in later.attributes & _VALUED):
         # Who is a designer is not the head of design.
@@ -1475,7 +1540,8 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
     if own - other and other - own and own.isdisjoint(other) and not (earlier.attributes & later.attributes):
         # What is paid for water, and for electricity.
         return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
-    both = (earlier.content & later.content) - _measuring_stems() or not (own | other)
+    is_alike = earlier.verb == later.verb or earlier.light == later.light
+    both = (earlier.content & later.content) - _measuring_stems() or (is_alike and not (own | other))
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _state_single_value(earlier, later):
         return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
@@ -1492,7 +1558,7 @@ def _measuring_stems() -> frozenset[str]:
 
 _MEASURING: Final = (
     "euro euros eur dollar dollars usd pound pounds gbp franc francs chf cent cents percent per-cent degree degrees"
-    " km m cm mm kg g ml min minutes hours days miles mile metres steps calories points"
+    " km m cm mm sqm kg g mg ml min minutes hours days miles mile metres steps calories points"
 )
 
 
@@ -1688,7 +1754,8 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
         return _comparison(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
     own, other = earlier.content - later.content, later.content - earlier.content
     is_any = bool(own and other) and own <= earlier.indefinite and other <= later.indefinite
-    if objects and ((earlier.wish and not later.head) or (overlap >= _CLOSE and not is_any)):
+    is_close = overlap >= _CLOSE and not is_any and (differ or _values(earlier) != _values(later))
+    if objects and ((earlier.wish and not later.head and overlap >= _TOUCHING) or is_close):
         return _comparison(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:
         return _comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")

@@ -3,6 +3,8 @@
 Each pair is what was said of somebody before, and what is said of them now.
 """
 
+from itertools import permutations
+
 import pytest
 
 from worlddb.query.claims import claim_relation
@@ -222,6 +224,8 @@ BOTH = (
     ("Ana works at Globex.", "Ana works at the Berlin office."),
     ("Ana works for Globex.", "Ana works at the front desk."),
     ("Ana works in Sales.", "Ana works in Porto."),
+    ("Ana is a nurse.", "Ana works on the payments project."),
+    ("Ana was born in 1990.", "Ana's birthday is on 3 May."),
 )
 
 
@@ -394,3 +398,163 @@ def test_who_left_or_joined_one_place_works_and_lives_there_no_more(earlier: str
     # A town may be left for a day, what is joined need be no work, and what somebody quit may be smoking: nothing is
     # ended by that alone.
     assert found is None or found.is_single_valued == ((earlier, later) in DEPARTED)
+
+
+OF_ONE_PERSON = (
+    "Ana lives in Lisbon.",
+    "Ana's flat has two balconies.",
+    "Ana's rent is 900 euros.",
+    "Ana works at Globex.",
+    "Ana is a nurse.",
+    "Ana works 30 hours a week.",
+    "Ana works from home on Fridays.",
+    "Ana's boss is Karen.",
+    "Ana earns 3000 euros a month.",
+    "Ana's team has 8 people.",
+    "Ana is working on the payments project.",
+    "Ana studies law in the evening.",
+    "Ana was born in Faro.",
+    "Ana's birthday is on 3 May.",
+    "Ana is 34 years old.",
+    "Ana is 172 cm tall.",
+    "Ana weighs 62 kg.",
+    "Ana's blood type is A.",
+    "Ana is married to Bruno.",
+    "Ana has two children.",
+    "Ana's son Max is 7 years old.",
+    "Ana's daughter goes to school in Faro.",
+    "Ana's sister Eva lives in Leeds.",
+    "Ana's mother is in hospital.",
+    "Ana's best friend is Kim.",
+    "Ana has a dog called Rex.",
+    "Ana's dog is three years old.",
+    "Ana's dog eats dry food.",
+    "Ana has a cat called Mia.",
+    "Ana is vegetarian.",
+    "Ana is allergic to nuts.",
+    "Ana drinks two coffees a day.",
+    "Ana smokes ten cigarettes a day.",
+    "Ana takes 10 mg of ramipril.",
+    "Ana takes vitamin D in the morning.",
+    "Ana's dentist appointment is on Tuesday at 9.",
+    "Ana's doctor is Dr. Lee.",
+    "Ana's physio is on Mondays at 10.",
+    "Ana drives a Fiat.",
+    "Ana's car is red.",
+    "Ana's car is in the garage.",
+    "Ana's car insurance is with Axa.",
+    "Ana's phone is a Pixel.",
+    "Ana's phone number is 5551234.",
+    "Ana's email is ana@x.org.",
+    "Ana's laptop has 16 GB of RAM.",
+    "Ana's wifi password is tulip7.",
+    "Ana uses Vim.",
+    "Ana uses Firefox at work.",
+    "Ana banks with Monzo.",
+    "Ana flies to Oslo on 3 May.",
+    "Ana's hotel in Oslo is the Ibis.",
+    "Ana's passport expires in 2027.",
+    "Ana goes to the gym on Mondays.",
+    "Ana runs 5 km every morning.",
+    "Ana swims twice a week.",
+    "Ana plays chess with Max.",
+    "Ana is in a choir.",
+    "Ana is a member of the rowing club.",
+    "Ana's favourite colour is green.",
+    "Ana prefers tea.",
+    "Ana speaks Portuguese and English.",
+    "Ana is learning Dutch.",
+    "Ana wants short answers.",
+    "Ana gets up at 6:30.",
+    "Ana goes to bed at 11 pm.",
+    "Ana's commute takes 40 minutes.",
+    "Ana takes bus 7 to work.",
+    "Ana's cleaner comes on Thursdays.",
+    "Ana's neighbour Tom has a dog.",
+    "Ana keeps the spare key at Tom's.",
+    "Ana owes Tom 20 euros.",
+    "Ana pays 12 euros a month for Netflix.",
+    "Ana's shoe size is 39.",
+    "Ana is afraid of spiders.",
+    "Ana is on holiday.",
+    "Ana is in Rome this week.",
+    "Ana's printer is broken.",
+    "Ana moved her desk to the window.",
+)
+
+
+MINE = (
+    "I live in Ghent.",
+    "I share a flat with two students.",
+    "My rent goes up in January.",
+    "I work for the railway.",
+    "I'm a train driver.",
+    "I work nights.",
+    "I start work at 22:00.",
+    "My manager is Joke.",
+    "I get 30 days of holiday a year.",
+    "I joined the union in 2019.",
+    "I'm 41.",
+    "I weigh 80 kg.",
+    "I'm from Poland.",
+    "I'm divorced.",
+    "I have a girlfriend called Lien.",
+    "I have a son and a daughter.",
+    "My son is in year 4.",
+    "My daughter plays the violin.",
+    "I have a tortoise.",
+    "My tortoise is 20 years old.",
+    "I drink my coffee black.",
+    "I take metformin twice a day.",
+    "My GP is Dr. Peeters.",
+    "My next dentist visit is on 12 May at 14:00.",
+    "I have an electric bike.",
+    "My bike is blue.",
+    "I don't have a car.",
+    "I take the tram to the station.",
+    "My tram leaves at 21:20.",
+    "My phone is a Fairphone.",
+    "My number is 0470 123456.",
+    "My laptop runs Linux.",
+    "My bank is KBC.",
+    "I have saved 2000 euros.",
+    "I'm flying to Gdansk on 20 December.",
+    "My flight leaves at 6:30.",
+    "I always take an aisle seat.",
+    "I was in Italy last summer.",
+    "I'd like to see Japan.",
+    "I go to choir practice on Thursdays.",
+    "I run 10 km on Sundays.",
+    "I play bridge with my neighbours.",
+    "I read before bed.",
+    "I go to bed at 8 am after a night shift.",
+    "I like jazz.",
+    "I speak Polish, Dutch and English.",
+    "Keep answers short.",
+    "I want answers in Dutch.",
+    "My wifi is called Schild.",
+    "My wifi password is hond22.",
+    "My landlord is Mr. De Smet.",
+    "My sister is a teacher.",
+    "I owe Piet 50 euros.",
+    "I'm allergic to bees.",
+    "I'm in the local chess club.",
+    "My chess rating is 1650.",
+    "My passport expires in 2028.",
+    "I vote in Poland.",
+    "I stopped smoking.",
+    "I moved the sofa to the bedroom.",
+    "My shift on Monday starts at 22:00.",
+)
+
+
+@pytest.mark.parametrize(("told", "who"), [(OF_ONE_PERSON, "Ana"), (MINE, "I")], ids=["Ana", "I"])
+def test_no_fact_of_one_person_takes_the_place_of_a_fact_of_another_kind(told: tuple[str, ...], who: str) -> None:
+    """That Ana works at Globex ended that she is a nurse, and what she does at work where she works."""
+    known = [frame(text, words_of(who)) for text in told]
+    taken = [
+        (earlier.key, later.key)
+        for earlier, later in permutations(filter(None, known), 2)
+        if (found := claim_relation.relate(earlier, later)) is not None and found.relation != "compatible"
+    ]
+    assert len(known) > 50 and taken == []
