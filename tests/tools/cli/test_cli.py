@@ -16,7 +16,7 @@ import worlddb
 from tests.support.running import LocalRunner, run_process
 from worlddb.log.model.errors import WriterBusy
 from worlddb.tools.cli import main as main_module
-from worlddb.tools.cli.base import stores
+from worlddb.tools.cli.base import arguments, stores
 from worlddb.tools.cli.base.arguments import build_parser
 from worlddb.tools.cli.main import COMMANDS, main
 
@@ -193,6 +193,8 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
     [
         (["frobnicate"], "There is no command 'frobnicate'"),
         (["recal", "x"], "Did you mean `worlddb recall`"),
+        (["forget", "x"], "Did you mean `worlddb retire` or `worlddb erase`?"),
+        (["unpin", "x"], "Did you mean `worlddb pin --remove`?"),
         (["recall"], "TEXT"),
         (["recall", "x", "-k", "none"], "'none' is not a whole number"),
         (["recall", "x", "-k", "0"], "'0' is not a whole number"),
@@ -222,6 +224,13 @@ def test_a_usage_error_is_told_on_stderr_and_in_json_and_exits_with_2(argv, told
     assert error["code"] == as_json.error
     assert told in error["message"] + error["remedy"]
     assert error["remedy"]
+
+
+def test_a_command_that_other_programs_have_leads_to_one_that_is_there(run):
+    """`forget` was taken for `forget-user`, `search` for `enrich`, and `list` for `ingest`."""
+    known = {command.name for command in COMMANDS}
+    meant = {name: [each.split()[0] for each in to] for name, to in arguments.MEANT_COMMANDS.items()}
+    assert not known & meant.keys() and known.issuperset(each for to in meant.values() for each in to)
 
 
 def test_an_unknown_name_exits_with_1(run, small):

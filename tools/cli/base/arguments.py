@@ -78,6 +78,22 @@ _SYNONYMS: Final = (
 """Names of one option here and in the library, REST and MCP, for suggestions on an unknown option."""
 
 
+MEANT_COMMANDS: Final = {
+    **dict.fromkeys(("add", "write", "save", "store"), ("remember",)),
+    **dict.fromkeys(("update", "edit", "correct", "change"), ("revise",)),
+    **dict.fromkeys(("forget", "delete", "remove", "rm"), ("retire", "erase")),
+    **dict.fromkeys(("search", "find", "ask"), ("recall",)),
+    **dict.fromkeys(("list", "ls", "members"), ("children", "query")),
+    **dict.fromkeys(("get", "read"), ("show",)),
+    **dict.fromkeys(("unretire", "resume"), ("reassert",)),
+    **{f"un{name}": (f"{name} --remove",) for name in ("label", "pin", "tag", "deprecate")},
+    "unexpire": ("expire --never",),
+    "contradict": ("link REF contradicts REF",),
+    "as-of": ("recall --valid TIME",),
+}
+"""Names that the library, other programs or a habit have for a command, with the command or several."""
+
+
 class UsageError(InputError):
     """The command line cannot be understood."""
 
@@ -118,8 +134,9 @@ class Parser(argparse.ArgumentParser):
         unknown = _UNKNOWN_COMMAND.match(message)
         if unknown is None:
             raise UsageError(message, f"See `{self.prog} --help`")
-        near = _closest(unknown["given"], unknown["known"].replace("'", "").split(", "))
-        meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
+        known = unknown["known"].replace("'", "").split(", ")
+        near = MEANT_COMMANDS.get(unknown["given"]) or _closest(unknown["given"], known)
+        meant = f"Did you mean {' or '.join(f'`{self.prog} {each}`' for each in near)}? " if near else ""
         raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
 
 
