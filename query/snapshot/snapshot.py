@@ -66,6 +66,12 @@ class SnapshotSource(Protocol):
         """A snapshot for the length of one call."""
 
 
+def says_container(row: schema.NodeRow, moment: asof.Moment) -> bool:
+    """True if the row of a world says what contains it at a moment; else its edges do."""
+    seq, valid = moment
+    return row.container != schema.NO_CONTAINER and row.created <= seq and row.contained_from <= valid
+
+
 def placings_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[schema.EdgePlace]:
     """The edges by which worlds contain a node at a moment, in log order."""
     incoming = tables.incoming(node, schema.CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
@@ -74,16 +80,25 @@ def placings_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) 
 
 def containers_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
+    if isinstance(tables, rows.Tables) and says_container(row := tables.node(node), moment):
+        return [row.container]
     return [place.source for place in placings_at(tables, node, moment)]
 
 
 def containers_of_each(tables: table_reads.TableReads, nodes: Sequence[int], moment: asof.Moment) -> list[list[int]]:
     """As :func:`containers_at`, of each of many nodes."""
-    each = tables.edges_of_each(nodes, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+    said: dict[int, int] = {}
+    if isinstance(tables, rows.Tables):
+        each_row = zip(nodes, tables.nodes_of(nodes), strict=True)
+        said = {node: row.container for node, row in each_row if says_container(row, moment)}
+    others = [node for node in nodes if node not in said]
+    each = tables.edges_of_each(others, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     found = []
     for node in nodes:
         edges = each.get(node, ())
-        if edges is None:
+        if node in said:
+            found.append([said[node]])
+        elif edges is None:
             found.append(containers_at(tables, node, moment))
         else:
             found.append([place.source for place, row in edges if asof.edge_seen(tables, place, row, moment)])
@@ -278,13 +293,6 @@ class Standing(NamedTuple):
     is_only: bool = False
 
 
-def only_container(row: schema.NodeRow, moment: asof.Moment) -> Standing | None:
-    """The container of a world at a moment and since when, if its row says it; else its edges do."""
-    if row.container == schema.NO_CONTAINER or row.created > moment.seq or moment.valid < row.contained_from:
-        return None
-    return Standing(row.container, Stretch(row.contained_from, times.FOREVER), is_only=True)
-
-
 def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
     """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
     (seq, valid), node = moment, tables.node(world)
@@ -296,8 +304,8 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
         if seen is None:
             return None
         within = Stretch(seen.validity.start, seen.validity.end)
-    if (only := only_container(node, moment)) is not None:
-        return only._replace(stretch=within.within(only.stretch))
+    if says_container(node, moment):
+        return Standing(node.container, Stretch(max(within.start, node.contained_from), within.end), True)
     pairs = tables.placed_pairs(world)
     for place, row in tables.placed(world, pairs):
         if asof.edge_seen(tables, place, row, moment):
@@ -307,14 +315,14 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
 
 def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
     """As :func:`find_standing`, of many worlds."""
-    said = [only_container(row, moment) for row in tables.nodes_of(worlds)]
-    others = [world for world, only in zip(worlds, said, strict=True) if only is None]
+    nodes = dict(zip(worlds, tables.nodes_of(worlds), strict=True))
+    others = [world for world, row in nodes.items() if not says_container(row, moment)]
     placed = tables.edges_of_each(others, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     each: list[Standing | None] = []
-    for world, only, seen in zip(worlds, said, asof.versions_at(tables, worlds, moment), strict=True):
-        if only is not None and seen is not None:
-            validity = Stretch(seen.validity.start, seen.validity.end)
-            each.append(only._replace(stretch=validity.within(only.stretch)))
+    for world, seen in zip(worlds, asof.versions_at(tables, worlds, moment), strict=True):
+        if seen is not None and says_container(row := nodes[world], moment):
+            start, end = max(seen.validity.start, row.contained_from), seen.validity.end
+            each.append(Standing(row.container, Stretch(start, end), True))
             continue
         edges = placed.get(world, [])
         if edges is None:

@@ -35,12 +35,13 @@ from worlddb.query.snapshot.snapshot import (
     Scope,
     Snapshot,
     Stretch,
+    containers_at,
     edge_stretch,
     find_standing,
     find_standing_of_each,
     members_below,
-    only_container,
     placings_at,
+    says_container,
 )
 
 if TYPE_CHECKING:
@@ -350,12 +351,13 @@ class VisibleSnapshot:
             return True
         moment, tables = self.place.moment, self._snapshot.tables
         alone = self._find_lone(node)
-        if (only := only_container(tables.node(node), moment)) is not None:
-            beyond = self._find_standing(only.container)
+        lies = tables.node(node)
+        if says_container(lies, moment):
+            beyond = self._find_standing(lies.container)
             if beyond is None:
-                self._containers[node] = [only.container]
+                self._containers[node] = [lies.container]
                 return False
-            self._keep_plain(node, beyond.within(only.stretch), alone)
+            self._keep_plain(node, Stretch(max(beyond.start, lies.contained_from), beyond.end), alone)
             return True
         placed = iter(tables.placed(node, None if alone is None else alone.placed))
         for place, row in placed:
@@ -417,9 +419,10 @@ class VisibleSnapshot:
         """The worlds that contain a node directly at the moment, in log order; cached, for reading only."""
         found = self._containers.get(node)
         if found is None:
-            whole = node not in self._placings and not self.place.is_confined
-            only = only_container(self._snapshot.tables.node(node), self.place.moment) if whole else None
-            found = [place.source for place in self.placings(node)] if only is None else [only.container]
+            if node in self._placings:
+                found = [place.source for place in self._placings[node]]
+            else:
+                found = containers_at(self.tables, node, self.place.moment)
             self._containers[node] = found
         return found
 

@@ -441,6 +441,7 @@ class PackedTable(write_buffer.Table):
         "_is_all_packed",
         "_logged",
         "_shape",
+        "_shortest_first",
         "_whole",
         "runs",
     )
@@ -460,6 +461,7 @@ class PackedTable(write_buffer.Table):
         how long keys are of which filters know the whole as well."""
         super().__init__(txn, first_byte, prefix_bytes)
         self._filtered = filtered
+        self._shortest_first = filtered[::-1]
         self._logged = is_logged
         self.runs = runs
         self._fixed = fixed
@@ -702,21 +704,24 @@ class PackedTable(write_buffer.Table):
     def _may_hold(self, prefix: bytes) -> list[_Asked]:
         """As :meth:`_holding`."""
         runs, size = self._asked or self._runs_to_search(), len(prefix)
-        asked = runs.reaching(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return list(_runs_with_crc(asked, crc32(prefix)))
+            return list(_runs_with_crc(runs.reaching(prefix), crc32(prefix)))
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
-        for shorter in reversed(self._filtered):
+        asked: list[_Asked] | None = None
+        for shorter in self._shortest_first:
             if shorter > size:
                 break
             group = prefix[:shorter]
             known = self._groups.get(group)
             if known is None:
+                asked = runs.reaching(prefix) if asked is None else asked
                 known = list(_runs_with_crc(asked, crc32(group))) if asked else asked
                 if len(self._groups) < _MOST_KEPT:
                     self._groups[group] = known
             asked = known
+        if asked is None:
+            return runs.reaching(prefix)
         if size == self._whole and asked:
             whole = list(_runs_with_crc(asked, crc32(prefix)))
             asked = [each for each in asked if each in whole or not each[3]]

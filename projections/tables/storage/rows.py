@@ -142,7 +142,8 @@ class Tables(transaction.WholeTables):
             stored = self.nodes.get(schema.U64.pack(node))
             if stored is None:
                 raise transaction.missing_row(f"node {node}")
-            row = node_row(transaction.unpack_node(stored))
+            said = len(stored) == schema.NODE.size
+            row = node_row(schema.NODE.unpack(stored) if said else transaction.unpack_node(stored))
             if self.writing or len(self._cache.nodes) < _MOST_NODES:
                 self._cache.nodes[node] = row
         return row
