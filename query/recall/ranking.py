@@ -182,7 +182,7 @@ def texts_for(depth: int) -> int:
 
     Where one in ten was superseded 70 are needed for 64, and a second search would take as long as the first.
     """
-    return depth + depth // 2
+    return depth + 3 * depth // 8
 
 
 def _leaders_for(k: int) -> int:

@@ -513,8 +513,10 @@ def find_past_times(request: Request, now: int) -> list[valid_period.Period]:
     Of a time that includes now, the past part counts if the question is about the past: "where did she live in 2026?",
     asked in 2026.
     """
-    named = request.question.times if request.choice == valid_period.Choice() else ()
-    asks_past = bool(named) and request.question.asks_of == "past" and not request.question.is_remark
+    named = request.question.times
+    if not named or request.choice != valid_period.Choice():
+        return []
+    asks_past = request.question.asks_of == "past" and not request.question.is_remark
     past = (Interval(span[0], min(span[1], now)) for span in named if span[1] <= now or (asks_past and span[0] < now))
     return [valid_period.Period(span, throughout=False) for span in past]
 
