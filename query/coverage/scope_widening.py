@@ -105,7 +105,7 @@ def merge_user_answers(answers: Sequence[Recall], wanted: int, question: str, as
     shown = {hit.ref for hit in hits[:wanted]}
     pairs = [pair for pair in pairs if pair.ref in shown]
     competing = (*(pair for pair in found.competing if pair.ref in shown), *pairs)
-    note = joined_notes((found.note, note_of_competing(pairs) if pairs else ""))
+    note = joined_notes((found.note, note_of_competing(pairs, hits)))
     return replace(found, hits=tuple(hits[:wanted]), competing=competing, note=note)
 
 

@@ -369,6 +369,9 @@ _COMPETING: Final = (
 _CONTRADICTING: Final = "statements are recorded as contradictory, and the later one comes first: {}{}"
 MAX_TOLD: Final = 3
 """The most competing pairs that a note names; the answer lists all."""
+TOLD_SHARE: Final = 0.5
+"""The share of the best score that one of a competing pair has if a note names it: in a small store the first hits are
+all that there is, whatever is asked."""
 _REWRITES: Final = (
     "the edge types {} change what is shown; this program lacks their handlers, so the recorded rules apply"
 )
@@ -406,9 +409,12 @@ def _is_linked(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
     return any(hit.ref in ends and not ends.isdisjoint(hit.conflicts) for hit in hits)
 
 
-def _note_of_pairs(pairs: Sequence[records.Competing], note: str) -> str:
+def _note_of_pairs(pairs: Sequence[records.Competing], note: str, hits: Sequence[records.Hit]) -> str:
     """The note of competing statements, with full references, which every interface accepts; empty if none
-    compete."""
+    compete of those that the question is about."""
+    scores = {hit.ref: hit.score for hit in hits}
+    least = TOLD_SHARE * max(scores.values(), default=0.0)
+    pairs = [pair for pair in pairs if any(scores.get(ref, 0.0) >= least for ref in (pair.ref, pair.earlier))]
     if not pairs:
         return ""
     told = (f"{pair.ref} before {pair.earlier} ({pair.reason})" for pair in pairs[:MAX_TOLD])
@@ -467,9 +473,9 @@ def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> 
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
-def note_of_competing(pairs: Sequence[records.Competing]) -> str:
-    """The note of competing statements without a recorded contradiction."""
-    return _note_of_pairs(pairs, _COMPETING)
+def note_of_competing(pairs: Sequence[records.Competing], hits: Sequence[records.Hit]) -> str:
+    """The note of those hits that compete without a recorded contradiction."""
+    return _note_of_pairs(pairs, _COMPETING, hits)
 
 
 class Notes(TypedDict):
@@ -525,8 +531,8 @@ def notes_of(
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _note_of_past(hits) if then else _note_of_later(hits, past),
         _note_of_ended(hits),
-        _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING),
-        _note_of_pairs(recorded, _CONTRADICTING),
+        _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING, hits),
+        _note_of_pairs(recorded, _CONTRADICTING, hits),
         _STATISTICS if at_present else "",
         missing_handlers(spec),
         uncounted or (_READ.format(", ".join(map(_format_time, question.times_read))) if named else ""),

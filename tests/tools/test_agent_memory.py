@@ -243,6 +243,16 @@ def test_errors_and_notes_name_what_there_is_at_the_front_door(mem: worlddb.Memo
         assert own in words and not any(name in words for name in ("eassert", "valid_from", "valid_to")), words
 
 
+def test_a_note_names_only_competing_memories_that_a_question_is_about(mem: worlddb.Memory) -> None:
+    """A few memories are all among the first hits, whatever is asked."""
+    mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01")
+    mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01")
+    mem.add("The Wi-Fi password is on the fridge.")
+    asked, other = mem.recall("where does Ana live?"), mem.recall("what is the Wi-Fi password?")
+    assert "compete" in asked.note and "compete" not in other.note
+    assert len(asked.competing) == len(other.competing) == 1
+
+
 def test_what_is_known_to_contradict_is_not_said_to_be_undecided(mem: worlddb.Memory) -> None:
     one = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01")
     other = mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01")
