@@ -41,7 +41,6 @@ from worlddb.memory_scopes import (
     check_statement_type,
     concurrent_change_notes,
     containers_at_start,
-    deadline_notes,
     erase_found,
     find_earlier_start,
     find_end_change,
@@ -57,6 +56,7 @@ from worlddb.memory_scopes import (
     is_past,
     is_window_nonempty,
     later_view,
+    mark_notes,
     named_beginning,
     notes_inside,
     other_text_notes,
@@ -253,6 +253,9 @@ _TRANSLATIONS: Final = (
     (re.compile(r"^ingested\b"), "known"),
     (re.compile(r"Look at its (labels|tags) with show"), r"db.view().get(id) has its \1"),
     (re.compile(r"split it over several worlds"), "split it over several memories"),
+    (re.compile(r"cannot have an edge of type contradicts to itself"), "cannot contradict itself"),
+    (re.compile(r"Name two worlds"), "Name two memories"),
+    (re.compile(r"^Revise the world, or"), "Correct the memory, or"),
     (
         re.compile(r"(\w+) is valid before it was a member of [\w, ]+; views of these show it only from then on"),
         r"\1 is not found as of a time before it was first said to begin: add what held until then",
@@ -583,8 +586,7 @@ class Memory:
         self._check_present()
         self._find_text_memory(id)
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
-        notes = deadline_notes(self.db.view(), done.id)
-        return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
+        return self._with_mark_notes(done, deadline=True)
 
     @_translate_errors
     def unexpire(self, id: Any, *, why: str = "") -> Added:
@@ -594,7 +596,7 @@ class Memory:
     @_translate_errors
     def label(self, id: Any, *labels: str, why: str = "") -> Added:
         """Add labels to a memory, by which ``recall`` can filter."""
-        return self._mark(id, lambda ref: self.db.label(ref, *labels, why=why))
+        return self._with_mark_notes(self._mark(id, lambda ref: self.db.label(ref, *labels, why=why)))
 
     @_translate_errors
     def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
@@ -614,12 +616,16 @@ class Memory:
     @_translate_errors
     def pin(self, id: Any, *, why: str = "") -> Added:
         """Pin a memory: it is always in ``context`` and ``profile``, first, and no deadline hides it."""
-        return self._mark(id, lambda ref: self.db.pin(ref, why=why))
+        return self._with_mark_notes(self._mark(id, lambda ref: self.db.pin(ref, why=why)))
 
     @_translate_errors
     def unpin(self, id: Any, *, why: str = "") -> Added:
         """Take the pin off a memory."""
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
+
+    def _with_mark_notes(self, done: Added, *, deadline: bool = False) -> Added:
+        notes = mark_notes(self.db.view(), done.id, deadline=deadline)
+        return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()

@@ -954,10 +954,15 @@ def dropped_deadline_note(ref: str) -> str:
     return f"It has no deadline: that of {ref} will have passed, or has"
 
 
-def deadline_notes(view: View, ref: str) -> list[str]:
-    """Return a note if a new deadline hides a memory at once, or hides nothing."""
-    found = view.get(ref, include_expired=True, include_deprecated=True)
-    if found is None or found.expires_at is None:
+def mark_notes(view: View, ref: str, *, deadline: bool = False) -> list[str]:
+    """Return a note if nothing shows a new mark, or if a new ``deadline`` hides a memory at once, or hides nothing."""
+    try:
+        found = view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    except UnknownReference:  # It is in this world only later.
+        return []
+    if found is not None and found.closed:
+        return [f"{ref} holds no more, so no answer of now shows the mark"]
+    if found is None or not deadline or found.expires_at is None:
         return []
     if found.pinned:
         return [f"{ref} is pinned, so no deadline hides it: take the pin off if one is to"]

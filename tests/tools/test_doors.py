@@ -535,6 +535,10 @@ def test_who_forgets_or_erases_is_told_what_says_the_same_by_every_door(house: H
     deleted = house.caller("DELETE", f"/v1/worlds/{told[3]}").json()
     assert f"the same is said by {told[4]}, " in deleted["notes"][-1]["text"]
     assert not [note for note in mem.forget(mem.add("Ana cooks.")).notes if "the same is said" in note]
+    amended = call(Session(db), "memory_amend", id=told[4], text="Ana eats meat.")
+    assert f"the same is said by {told[5]}, " in str(amended["notes"])
+    replaced = agents.remember(db, "Ana eats rice.", replaces=told[5], world=db.view().containers(told[5])[0])
+    assert f"the same is said by {told[6]}, " in str(replaced["notes"])
 
     left = set(told)
     assert set(db.erasure_plan(told[0]).same_words) == left - {told[0]}
@@ -590,3 +594,18 @@ def test_a_refused_idempotency_key_names_what_differs_by_every_door(house: House
         answer = house.caller("POST", f"/v1/worlds/{house.home}/memories", **said)
         assert answer.status_code == status
     assert answer.json()["detail"].endswith(": content differs")
+
+
+def test_a_mark_that_nothing_shows_is_told_by_every_door(house: House) -> None:
+    """A memory that was over was pinned without a word, and never came."""
+    db, mem = house.db, worlddb.memory(house.db, user="ana")
+    old = mem.forget(mem.add("Ana smokes.")).id
+    told = [f"{old} holds no more, so no answer of now shows the mark"]
+    assert [*mem.pin(old).notes] == [*mem.label(old, "x").notes] == [*mem.expire(old, ttl=60).notes] == told
+    assert mem.unpin(old).notes == () == mem.tag(old, "last", version=1).notes
+    assert call(Session(db), "memory_mark", id=old, pinned=True)["notes"] == told
+    assert [note["text"] for note in house.run.json("label", old, "y")["notes"]] == told
+    answer = house.caller.send("POST", f"/v1/worlds/{old}/marks", add_labels=["z"])
+    assert answer["notes"][-1]["text"] == told[0]
+    with pytest.raises(worlddb.RefusedError, match="cannot contradict itself"):
+        mem.contradict(old, old)

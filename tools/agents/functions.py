@@ -598,7 +598,7 @@ def _require_replaceable(db: Database, ref: str, world: Any, since: str | None) 
 def _inherited_marks(
     db: Database, replaced: str | None, since: str | None, expires_at: str | None, world: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the marks of a statement that replaces another one, which it inherits, and notes on them.
+    """Return the marks of a statement that replaces another one, which it inherits, and notes on these and the other.
 
     Its own deadline takes precedence; an inherited one is left out if it has passed by then.
     """
@@ -611,7 +611,8 @@ def _inherited_marks(
     is_over = expires_at is None and old.expires_at is not None and old.expires_at <= begins
     marks: dict[str, Any] = {"labels": old.labels, "pinned": old.pinned, "properties": old.properties or None}
     marks["expires_at"] = None if is_over else old.expires_at if expires_at is None else expires_at
-    return marks, [dropped_deadline_note(old.ref)] if is_over else []
+    notes = [dropped_deadline_note(old.ref)] if is_over else []
+    return marks, notes + same_words_beside(db, view, old.ref, "replace that too, or forget it")
 
 
 def _find_subject(db: Database, about: str, home: str | None) -> str | None:

@@ -35,7 +35,6 @@ from worlddb.memory_scopes import (
     ScopeKey,
     check_scope_name,
     check_statement_type,
-    deadline_notes,
     notes_inside,
     restate_memory,
     retry_while_changed,
@@ -494,7 +493,8 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
         if given.remove_labels:
             tx.unlabel(memory.ref, *given.remove_labels, why=given.why)
     answer = _answer(session, tx.receipt, memory.ref)
-    answer.notes.extend([] if deadline is None else deadline_notes(session.view(), memory.ref))
+    if deadline is not None or given.pinned or given.add_labels:
+        answer.notes.extend(memory_scopes.mark_notes(session.view(), memory.ref, deadline=deadline is not None))
     answer.notes.extend(session.notes_on_other_user(view, memory.ref))
     return answer
 
@@ -723,6 +723,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     session.embed_new()
     answer = _answer(session, tx.receipt, tx.receipt.refs[0])
     answer.notes.append(_describe_ended(session, old))
+    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, old.ref, "amend that too, or retire it"))
     if until is not None:
         answer.notes.append(f"It is valid until {until}, the former end of {old.ref}")
     if is_over:

@@ -28,7 +28,6 @@ from worlddb.memory_scopes import (
     TAKEN,
     EndChange,
     Link,
-    deadline_notes,
     find_earlier_start,
     find_end_change,
     find_near_at_start,
@@ -38,6 +37,7 @@ from worlddb.memory_scopes import (
     has_statement,
     is_past,
     later_view,
+    mark_notes,
     recall_statements,
     replacement_notes,
     restate_memory,
@@ -258,8 +258,10 @@ def mark(store: ClientStore, request: Request) -> Reply:
     with store.db.batch(idempotency_key=store.key(request.idempotency_key), **_batch_options(rests_on)) as tx:
         _write_marks(tx, ref, body)
     tx.receipt.raise_if_refused()
-    deadline = [] if body.expires_at is None else deadline_notes(store.db.view(), ref)
-    return Reply(store.receipt(with_sentences(tx.receipt, deadline)) | {"refs": [ref]})
+    is_deadline = body.ttl is not None or body.expires_at not in (None, _NEVER)
+    is_shown = is_deadline or body.pinned or body.add_labels
+    notes = mark_notes(store.db.view(), ref, deadline=is_deadline) if is_shown else []
+    return Reply(store.receipt(with_sentences(tx.receipt, notes)) | {"refs": [ref]})
 
 
 def _batch_options(rests_on: tuple[View, str] | None) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """``worlddb expire``, ``label``, ``pin``, ``tag``, ``deprecate`` and others: marks that decide how worlds are found."""
 
 from collections.abc import Callable
+from typing import cast
 
 from worlddb import Database, Receipt, View, World
-from worlddb.memory_scopes import deadline_notes, with_sentences
+from worlddb.memory_scopes import mark_notes, with_sentences
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_common, add_deadline, answer_receipt, parse_deadline
 
@@ -32,10 +33,15 @@ def _expire(args: Namespace, out: Output) -> int:
 
     def mark(db: Database, ref: str) -> Receipt:
         receipt: Receipt = db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
-        receipt.raise_if_refused()
-        return with_sentences(receipt, deadline_notes(db.view(), ref))
+        return _with_mark_notes(db, ref, receipt, deadline=True)
 
     return _write(args, out, mark)
+
+
+def _with_mark_notes(db: Database, ref: str, receipt: Receipt, *, deadline: bool = False) -> Receipt:
+    """Add notes to the receipt of a new mark, if nothing shows it."""
+    receipt.raise_if_refused()
+    return with_sentences(receipt, mark_notes(db.view(), ref, deadline=deadline))
 
 
 def _refresh_arguments(parser: Parser) -> None:
@@ -78,7 +84,13 @@ def _label_arguments(parser: Parser) -> None:
 
 def _label(args: Namespace, out: Output) -> int:
     told = {"why": args.why, "idempotency_key": args.idempotency_key}
-    return _write(args, out, lambda db, ref: (db.unlabel if args.remove else db.label)(ref, *args.labels, **told))
+
+    def mark(db: Database, ref: str) -> Receipt:
+        if args.remove:
+            return cast(Receipt, db.unlabel(ref, *args.labels, **told))
+        return _with_mark_notes(db, ref, db.label(ref, *args.labels, **told))
+
+    return _write(args, out, mark)
 
 
 def _pin_arguments(parser: Parser) -> None:
@@ -89,7 +101,13 @@ def _pin_arguments(parser: Parser) -> None:
 
 def _pin(args: Namespace, out: Output) -> int:
     told = {"why": args.why, "idempotency_key": args.idempotency_key}
-    return _write(args, out, lambda db, ref: (db.unpin if args.remove else db.pin)(ref, **told))
+
+    def mark(db: Database, ref: str) -> Receipt:
+        if args.remove:
+            return cast(Receipt, db.unpin(ref, **told))
+        return _with_mark_notes(db, ref, db.pin(ref, **told))
+
+    return _write(args, out, mark)
 
 
 def _tag_arguments(parser: Parser) -> None:
