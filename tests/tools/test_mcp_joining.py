@@ -93,6 +93,7 @@ def test_names_that_may_be_of_one_are_proposed_and_never_joined(db: worlddb.Data
     assert len(staged["proposals"]) == 1 and entries(db) == ["Katherine Jones", "Catherine Jones"]
     (pair,) = call(desk, "memory_proposals")["proposals"]
     assert {pair["newcomer_name"], pair["known_name"]} == {"Katherine Jones", "Catherine Jones"}
+    assert pair["newcomer_owners"] == pair["known_owners"] == ["user:ada"], "who decides has to know whose they are"
 
 
 def test_an_amendment_is_about_whom_the_old_one_was_about(db: worlddb.Database) -> None:

@@ -4,6 +4,7 @@ Each takes the session, its checked arguments and the call, and returns one reco
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -117,7 +118,8 @@ def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> 
     status = None if given.status == "all" else given.status
     found = paged.view.proposals(status=status, limit=given.limit + 1, after=paged.behind.hex() or None)
     page, cursor = paged.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
-    return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in page], next_cursor=cursor)
+    owners = partial(session.owners, paged.view)
+    return tool_results.Pairs(proposals=[tool_results.pair(proposal, owners) for proposal in page], next_cursor=cursor)
 
 
 def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:

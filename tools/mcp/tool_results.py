@@ -5,7 +5,7 @@ server of one world.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -356,14 +356,16 @@ class Versions(msgspec.Struct, kw_only=True):
 
 
 class Pair(msgspec.Struct, kw_only=True):
-    """Two entities that may be the same: the newcomer and the known one."""
+    """Two entities that may be the same, the newcomer and the known one, each with the users whose entry it is."""
 
     proposal: str
     status: str
     newcomer: str
     newcomer_name: str
+    newcomer_owners: list[str]
     known: str
     known_name: str
+    known_owners: list[str]
     because: str
 
 
@@ -1049,15 +1051,17 @@ def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
     )
 
 
-def pair(found: Proposal) -> Pair:
-    """Return a proposal with the names of its sides."""
+def pair(found: Proposal, owners: Callable[[str], list[str]]) -> Pair:
+    """Return a proposal with the names of its sides, and whose they are."""
     return Pair(
         proposal=found.ref,
         status=found.status,
         newcomer=found.source,
         newcomer_name=_short_name(found.source_name),
+        newcomer_owners=owners(found.source),
         known=found.target,
         known_name=_short_name(found.target_name),
+        known_owners=owners(found.target),
         because=found.because[:MAX_LISTED_TEXT],
     )
 
