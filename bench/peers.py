@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench._peers import complaints, hops, speed
+from bench._peers import complaints, hops, hybrid, langgraph, speed
 from bench._peers.contract import Absent, Kind, Peer, dimension, vectors_of
 from bench._peers.registry import KINDS
 from bench._peers.syncs import syncs_per_write
@@ -54,6 +54,8 @@ _HOPS: Final = {
     "two_hops_p95_ms": "\np95 ms",
     "load_per_s": "load\n/s",
 }
+_APART: Final = {langgraph.KIND.name: hybrid.KIND.name}
+"""Who does not run beside whom: both load sqlite-vec, which works for one SQLite of a process, and bring two."""
 _ANSWERS: Final = (
     "searches\nby",
     "replaced\ntext found",
@@ -151,12 +153,15 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 def _available_peers(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
     """The facts known of each peer without opening it, and the installed peers."""
     told: dict[str, dict[str, Any]] = {}
-    kinds = []
+    kinds = list[Kind]()
     for kind in KINDS:
         if only and kind.name not in only:
             continue
         try:
             told[kind.name] = {"version": kind.version(), "searches": kind.searches}
+            beside = _APART.get(kind.name)
+            if beside is not None and any(each.name == beside for each in kinds):
+                raise Absent(f"not in one process with {beside}: both load sqlite-vec; run it with --only")
             kinds.append(kind)
         except Absent as absent:
             told[kind.name] = {"absent": str(absent)}

@@ -96,6 +96,14 @@ def test_a_peer_that_cannot_run_here_is_a_row_that_says_why(monkeypatch: pytest.
     assert peers.measure(tmp_path, sizes)["peers"] == {"nobody": {"absent": "not installed"}}
 
 
+def test_two_peers_that_no_process_survives_are_not_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("sqlite-vec, FTS5", "LangGraph")
+    monkeypatch.setattr(peers, "KINDS", [Kind(name, lambda: "1", "both", fts5.FullText) for name in names])
+    told, kinds = peers._available_peers(None)
+    assert [kind.name for kind in kinds] == ["sqlite-vec, FTS5"] and "--only" in told["LangGraph"]["absent"]
+    assert [kind.name for kind in peers._available_peers(["LangGraph"])[1]] == ["LangGraph"]
+
+
 class Hoarder(fts5.FullText):
     """A store that replaces nothing, and adds to it."""
 
