@@ -65,8 +65,9 @@ def rerank(
     ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall with
     ``Streams(describe=True)`` adds what was inferred of each hit; ``auto`` does so without a reranker.
 
-    A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
-    reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.
+    A text is a hit's name and content, as lines, without a name that is only the id in its source. Hits that score
+    alike keep their order; each keeps its lanes and its reason, and the answer's note says what ranked it. Ask the
+    recall for more hits than are wanted in the end.
 
     Raises:
         InputError: the recall is of groups, the reranker gave something else than one finite number a text, or there is
@@ -177,7 +178,8 @@ def _kept_scores(hit: Hit, instead: str | None) -> dict[str, float]:
 
 
 def _text_of(hit: Hit) -> str:
-    return "\n".join(filter(None, (hit.name, hit.content)))
+    says_nothing = hit.content and hit.name == str(hit.source.get("id"))
+    return "\n".join(filter(None, ("" if says_nothing else hit.name, hit.content)))
 
 
 def _parse_scores(given: Any, wanted: int) -> list[float]:

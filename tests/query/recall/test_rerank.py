@@ -40,6 +40,20 @@ def test_the_scores_of_the_caller_decide_and_the_answer_says_so(found: Recall) -
     assert msgspec.structs.replace(again, hits=found.hits, note=found.note) == found
 
 
+def test_a_name_that_is_only_an_id_is_not_read(found: Recall) -> None:
+    read: list[str] = []
+    ids: tuple[dict[str, Any], ...] = ({"id": found.hits[0].name}, {"id": 7}, {}, {"id": found.hits[3].name})
+    hits = [msgspec.structs.replace(hit, source=source) for hit, source in zip(found.hits, ids, strict=True)]
+    hits[3] = msgspec.structs.replace(hits[3], content="")
+
+    def reader(question: str, texts: Sequence[str]) -> list[int]:
+        read.extend(texts)
+        return [0] * len(texts)
+
+    worlddb.rerank(msgspec.structs.replace(found, hits=tuple(hits)), "red", reader)
+    assert read == [hits[0].content, *(f"{hit.name}\n{hit.content}" for hit in hits[1:3]), hits[3].name]
+
+
 @given(st.lists(st.integers(0, 2), min_size=len(TEXTS), max_size=len(TEXTS)), st.integers(1, len(TEXTS)))
 def test_hits_that_score_alike_keep_their_order(found: Recall, scores: list[int], k: int) -> None:
     again = worlddb.rerank(found, "red", lambda question, texts: np.array(scores, dtype=np.float32), k=k)
