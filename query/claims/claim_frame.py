@@ -127,6 +127,7 @@ _ANY_MORE: Final = frozenset({"any-more", "anymore"})
 _CHANGE: Final = _words(
     "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
     " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
+    " lowered delayed extended pushed shifted doubled halved downgraded"
     " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
     " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
     " renamed"
@@ -417,6 +418,17 @@ _CLAUSE_ENDS: Final = lazy(
 )
 _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
 """What stands between clauses of which each says whom it tells of."""
+_PREFACE: Final = lazy(r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)")
+_BY_SOMEBODY: Final = lazy(
+    r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? (?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
+    r"|extended|brought forward|changed|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
+    r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>(?:my|our|the|[A-Z][\w-]+['’]s?)"
+    r"(?: (?!to\b|from\b|until\b|by\b)[\w-]+){1,4}?(?: (?:to|from) [A-Z][\w-]+(?= to\b))?)"
+    r"(?P<rest> (?:to|from|until|till|by|back|forward)\b.*|[,.;!].*|$)"
+)
+"""What somebody does to a thing: it tells of the thing, as in the passive voice."""
+_CALLED_OFF: Final = frozenset({"cancelled", "canceled", "called off", "postponed", "put off"})
+"""Those that say all by themselves; the others say to what."""
 _NOT: Final = re.compile(r"n't\b")
 _CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
 _I_AM: Final = lazy(r"\bi(?: am|'m)\b")
@@ -836,9 +848,27 @@ def _begins_with_full_name(text: str) -> bool:
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
+def _of_the_thing(text: str) -> str:
+    """A statement without words like "Update:", and of what somebody changed in the passive voice.
+
+    "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
+    """
+    plain = _PREFACE.sub("", fold_blanks(text))
+    told = _BY_SOMEBODY.match(plain)
+    if told is None or not (told["rest"].startswith(" ") or told["verb"] in _CALLED_OFF):
+        return plain
+    if told["thing"].startswith("the ") and told["agent"].casefold() in _FIRST:
+        return plain
+    return f"{told['thing'][:1].upper()}{told['thing'][1:]} was {told['verb']}{told['rest']}"
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
 def leading_subject(text: str) -> frozenset[str]:
-    """The words of the name or noun phrase that a statement begins with; empty if there is none."""
-    titled = _TITLED.findall(fold_blanks(text[:_LEADING]).replace("’", "'"))
+    """The words of the name or noun phrase that a statement is about, which most begin with; empty if there is none.
+
+    What somebody changed is about the thing.
+    """
+    titled = _TITLED.findall(_of_the_thing(text)[:_LEADING].replace("’", "'"))
     if not titled:
         return frozenset()
     first = titled[0].casefold()
@@ -880,8 +910,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """
     if len(text) > MAX_CHARACTERS:
         return None
-    subject = subject or leading_subject(text)
-    plain = fold_blanks(text)
+    told = leading_subject(text)
+    plain = _of_the_thing(text) if not subject or names_agree(told, subject) else fold_blanks(text)
+    subject = subject or told
     simple = _normalise_text(plain)
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
@@ -1319,6 +1350,7 @@ def _indefinite_words(tokens: list[str]) -> list[str]:
 def forget() -> None:
     """Clear the caches, which hold texts, after an erasure."""
     leading_subject.cache_clear()
+    _of_the_thing.cache_clear()
     question_terms.cache_clear()
     has_only_light_words.cache_clear()
     names_agree.cache_clear()

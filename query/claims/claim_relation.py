@@ -383,7 +383,7 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
-    if _is_birthplace_beside_birthday(earlier, later):
+    if _is_birthplace_beside_birthday(earlier, later) or _are_bound_elsewhere(earlier.thing, later.thing):
         return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
@@ -570,6 +570,12 @@ def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
 @cache
 def _antonym_stems() -> frozenset[frozenset[str]]:
     return frozenset(frames.stems(pair) for pair in frames.ANTONYMS)
+
+
+def _are_bound_elsewhere(one: frames.Thing, other: frames.Thing) -> bool:
+    """True if two things of a kind have other words behind one preposition: the flight to Rome, and to Oslo."""
+    is_one_kind = bool(one.noun) and one.noun == other.noun and bool(one.place) and one.place == other.place
+    return is_one_kind and bool(one.behind) and bool(other.behind) and one.behind.isdisjoint(other.behind)
 
 
 def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:

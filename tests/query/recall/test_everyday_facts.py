@@ -666,6 +666,48 @@ def test_a_cancelled_or_moved_appointment_ends_what_was_set_and_another_one_noth
     assert found is not None and found.is_single_valued == ((earlier, later) in ENDED)
 
 
+CHANGED_BY_SOMEBODY = (
+    ("I take 20 mg of lisinopril every morning.", "Dr. Braun lowered my lisinopril to 10 mg."),
+    ("My dentist appointment is on 3 February at 9:00.", "The dentist moved my appointment to 10 February at 14:30."),
+    ("My dentist appointment is on 3 February.", "The dentist cancelled my appointment."),
+    ("My rent is 900 euros.", "The landlord has raised my rent to 980 euros."),
+    ("My flight to Rome leaves at 9:00.", "The airline rescheduled my flight to Rome to 11:30."),
+    ("Ana's salary is 50,000 euros.", "Globex raised Ana's salary to 55,000 euros."),
+    ("My internet plan is 50 Mbit.", "Vodafone upgraded my internet plan to 100 Mbit."),
+    ("The team meeting is at 3 pm.", "My boss just moved the team meeting to 4 pm."),
+    ("The wedding is on 5 May.", "They postponed the wedding to 12 September."),
+    ("Our project is called Falcon.", "Marketing renamed our project to Kestrel."),
+    ("My class is on Tuesdays at 6.", "The school moved my class to Thursdays."),
+    ("I take metformin twice a day.", "Dr. Lee reduced my metformin to once a day."),
+    ("I live in Munich.", "Update: I live in Augsburg now."),
+    ("I live in Munich.", "Big news: we moved to Augsburg!"),
+)
+"""The later one tells what somebody did to what the earlier one is about."""
+
+CHANGED_BESIDE = (
+    ("I live in Munich.", "Tom moved my desk to the corner."),
+    ("I live in Munich.", "Our friends moved to Augsburg."),
+    ("I take 20 mg of lisinopril every morning.", "Dr. Braun lowered my brother's lisinopril to 10 mg."),
+    ("I take 20 mg of lisinopril.", "Dr. Braun increased my metformin to 500 mg."),
+    ("My rent is 900 euros.", "The landlord raised my parking fee to 80 euros."),
+    ("My salary is 50,000 euros.", "The landlord raised my rent to 980 euros."),
+    ("The meeting is at 3 pm.", "Tom moved the workshop to 4 pm."),
+    ("My flight to Rome leaves at 9:00.", "Lufthansa moved my flight to Oslo to 11:30."),
+    ("My hair is brown.", "The hairdresser cut my hair on Friday."),
+    ("My son's bedtime is 8 pm.", "I moved my bedtime to 11 pm."),
+    ("My mother's dose is 10 mg.", "Dr. Braun lowered my dose to 5 mg."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*CHANGED_BY_SOMEBODY, *CHANGED_BESIDE])
+def test_what_somebody_does_to_a_thing_is_told_of_the_thing(earlier: str, later: str) -> None:
+    one, other = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
+    known, given = claim_frame.frame(earlier, one | other), claim_frame.frame(later, one | other)
+    found = claim_relation.relate(known, given) if known and given and claim_frame.names_agree(one, other) else None
+    is_told = found is not None and found.relation in claim_relation.COMPETING
+    assert is_told == ((earlier, later) in CHANGED_BY_SOMEBODY)
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock(worlddb.parse_time("2025-06-01T12:00:00Z"))
@@ -1160,3 +1202,14 @@ def test_of_a_span_in_which_a_home_changed_both_are_told(
     told = {each.content for hit in found for each in (hit, *hit.others)}
     assert told == {"Ana lives in Lisbon.", "Ana lives in Porto."} and "Lisbon" in found.note
     assert "Lisbon" in mem.context(question) and "Lisbon" not in mem.context("Where does Ana live?")
+
+
+def test_what_somebody_changed_comes_before_what_was_so(mem: worlddb.Memory, clock: ManualClock) -> None:
+    """Else the dose of last year is the answer, and nothing says that a doctor changed it."""
+    mem.add("I take 20 mg of lisinopril every morning.")
+    clock.advance(30 * DAY)
+    changed = mem.add("Dr. Braun lowered my lisinopril to 10 mg.")
+    assert [one.relation for one in changed.near] == ["replacement"]
+    clock.advance(DAY)
+    answer = mem.recall("what dose of lisinopril do I take?")
+    assert answer.hits[0].ref == changed.id and answer.competing
