@@ -1527,7 +1527,7 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
             elif not _DETERMINERS & set(behind[:1]) and _NO_HOMES.isdisjoint(tokens[place + 1 : place + 6]):
                 found |= {"residence", "place"}
     where = [word for word in rest[1:3] if word not in _IN_BETWEEN][:1] if rest and rest[0] in _COPULA else []
-    if where and where[0] in _PREPOSITIONS and not _TIMES & set(rest):
+    if where and where[0] in _PREPOSITIONS and not _TIMES & set(rest) and _NO_PLACES.isdisjoint(rest[2:5]):
         hour = rest[rest.index(where[0]) + 1 :][:1]
         found.add("schedule" if any(_HOUR.fullmatch(word) for word in hour) else "place")
     if where and where[0] in ("on", "in", "at") and _TIMES & set(rest):
@@ -1555,6 +1555,12 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
         found.discard("job")
     if "job" in found and verb != _stem("work") and _is_at_work(tokens):
         found.discard("job")
+    if rest and rest[0] in _COPULA and not _ATTITUDES.isdisjoint(rest[1:4]):
+        # Who is interested in a vegan recipe is no vegan by that.
+        found -= {"residence", "diet", "state", "level"} | (set() if "looking" in rest else {"job"})
+    for attribute in {"state", "diet", "phone"} & found:
+        if not _is_told(attribute, tokens, passive=passive):
+            found.discard(attribute)
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
@@ -1571,6 +1577,38 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
 
 _IN_BETWEEN: Final = _words("now still currently already just")
 """What may stand between "is" and where something is."""
+
+
+def _is_told(attribute: str, tokens: list[str], *, passive: bool) -> bool:
+    """True if a word for an attribute tells of it and not of a thing: is finished, but not finished a novel."""
+    known = _attribute_words()
+    padded = [*tokens, "", ""]
+    for at, word in enumerate(tokens):
+        if attribute not in known.get(word, ()):
+            continue
+        before, after = tokens[max(0, at - 3) : at], padded[at + 1]
+        if attribute == "phone":
+            is_told = after not in _OF_A_PHONE
+        elif attribute == "diet":
+            is_told = word in _EATING or (word != "food" and not _BECOMING.isdisjoint(before))
+        else:
+            is_object = after in _DETERMINERS or after in _OBJECTS or after[:1].isdecimal()
+            is_told = passive or not _BECOMING.isdisjoint(before) or not (is_object or word in _BEFORE_NOUNS)
+        if is_told:
+            return True
+    return False
+
+
+_OF_A_PHONE: Final = _words("case cases cover covers charger battery plan plans bill bills call calls screen holder 's")
+_EATING: Final = _words("eat eats diet meat")
+_BECOMING: Final = _COPULA | _words("became become becomes got gets went goes go turned stays stayed remains")
+_OBJECTS: Final = _words("some all both every each many several reading watching writing")
+_BEFORE_NOUNS: Final = _words("online offline active available draft alpha beta ready")
+_NO_PLACES: Final = _words("market process mood middle habit industry field")
+_ATTITUDES: Final = _words(
+    "interested excited curious keen glad happy thrilled grateful proud thinking planning trying looking considering"
+    " wondering hoping eager ready sure"
+)
 
 
 def _is_an_age(word: str) -> bool:
@@ -1599,7 +1637,9 @@ def _is_at_work(tokens: list[str]) -> bool:
 
 
 _BEFORE_A_JOB: Final = _words("to start starts begin begins")
-_AROUND_WORK: Final = _BEFORE_A_JOB | _words("at from after before for during off finish finishes leave leaves")
+_AROUND_WORK: Final = _BEFORE_A_JOB | _words(
+    "at from after before for during off with by about finish finishes leave leaves"
+)
 _OF_A_JOB: Final = _words("at for as in with on")
 
 

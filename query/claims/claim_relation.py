@@ -955,6 +955,8 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
         return False
     if _may_be_two(earlier, later) or _may_hold_beside(earlier, later):
         return False
+    if len(earlier.content) >= _MANY_WORDS and not earlier.head:
+        return False
     if earlier.singled_out and earlier.singled_out == later.singled_out:
         return True
     if not later.change:
@@ -1548,6 +1550,8 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
         return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     is_alike = earlier.verb == later.verb or earlier.light == later.light
     both = (earlier.content & later.content) - _measuring_stems() or (is_alike and not (own | other))
+    if overlap < _TOUCHING and len(earlier.content | later.content) >= _MANY_WORDS and not earlier.head:
+        return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _state_single_value(earlier, later):
         return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")

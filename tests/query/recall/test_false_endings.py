@@ -226,11 +226,18 @@ BOTH = (
     ("Ana works in Sales.", "Ana works in Porto."),
     ("Ana is a nurse.", "Ana works on the payments project."),
     ("Ana was born in 1990.", "Ana's birthday is on 3 May."),
+    ("I just finished a novel.", "I completed my first marathon."),
+    ("I'm excited to try the street food.", "I made a vegan cake last week."),
+    ("I'm interested in vegan recipes.", "I eat meat now and then."),
+    ("I have a Samsung phone.", "I recently got a new phone case."),
+    ("I'm overwhelmed with work.", "I started my new job in May."),
+    ("I'm in the market for a bike.", "I'm in Porto."),
+    ("Ana has a loyalty card for Giant Food Stores.", "Ana enjoys vegan cooking now."),
 )
 
 
 def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
-    subject = words_of(earlier.split(maxsplit=1)[0].removesuffix("'s"))
+    subject = words_of(earlier.split(maxsplit=1)[0].removesuffix("'s").removesuffix("'m"))
     one, other = frame(earlier, subject), frame(later, subject)
     assert one is not None and other is not None
     return claim_relation.relate(one, other)
