@@ -243,9 +243,9 @@ class WriteCalls(ABC):
         The new version takes the window from whatever held there; what lies before and after it stays. Without
         ``valid_to`` the window ends at the next version with a stated start, or where the world was retired; with
         ``replace_later``, which excludes ``valid_to``, it replaces all that follows. Fields that are not given stay
-        as they were at ``valid_from``, and so do the ``properties``; new properties replace all of them, and the
-        value ``None`` removes one. The receipt lists in ``lost`` what earlier versions lost. If no field is given,
-        nothing changes where one version holds throughout.
+        as they were at ``valid_from``, and so do the ``properties``; new properties replace all of them, without
+        those whose value is ``None``: ``{"state": None}`` leaves none. The receipt lists in ``lost`` what earlier
+        versions lost. If no field is given, nothing changes where one version holds throughout.
         """
         command = cmd.Revise(
             ref=self._ref(ref),
