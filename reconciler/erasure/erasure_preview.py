@@ -4,6 +4,7 @@ It shows what the erasure would reach, and where a name would still occur.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -185,9 +186,9 @@ def same_words_notes(log: LmdbLog, tables: Tables, before: Mapping[int, Sequence
     """
     found = []
     for node, others in before.items():
-        left = [each for each in others if erased_worlds.has_any_text(log, tables, each)]
+        left = list(islice((each for each in others if erased_worlds.has_any_text(log, tables, each)), MOST_TOLD))
         if left and not erased_worlds.has_any_text(log, tables, node):
-            refs = (tables.node(each).lineage.hex() for each in (node, *left[:MOST_TOLD]))
+            refs = (tables.node(each).lineage.hex() for each in (node, *left))
             found.append(Note("same_words_stay", tuple(refs)))
     return found
 
