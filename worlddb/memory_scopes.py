@@ -20,7 +20,7 @@ from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
-from worlddb.query.recall.near_claims import Near
+from worlddb.query.recall.near_claims import MAX_NEAR, Near
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
@@ -789,12 +789,11 @@ def same_words_notes(views: Iterable[View], found: World, remedy: str, *, nobody
     """
     if found.type == blocks.TURN or limits.is_blank(found.content):
         return []
-    look_near = View._near_of_no_user if nobodys else View.near
-    how: dict[str, Any] = {"about": None, "since": None, "until": None, "include_expired": False}
-    near = [each for view in views for each in look_near(view, text=found.content, **how)]
-    same = (each.ref for each in near if each.ref != found.ref and each.text.split() == found.content.split())
-    others = ", ".join(dict.fromkeys(same))
-    return [f"Word for word the same is said by {others}, which still holds: {remedy}"] * bool(others)
+    same = (ref for view in views for ref in view._saying_the_same(found.content, nobodys=nobodys))
+    others = [ref for ref in dict.fromkeys(same) if ref != found.ref][:MAX_NEAR]
+    hold = "holds" if len(others) == 1 else "hold"
+    told = f"Word for word the same is said by {', '.join(others)}, which still {hold}: {remedy}"
+    return [told] if others else []
 
 
 def same_words_beside(db: Database, view: View, ref: str, remedy: str) -> list[str]:

@@ -17,7 +17,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_relation import ClaimComparison, Relation
-from worlddb.query.question.question import CONVEX, LANES, Question, Request
+from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
@@ -166,6 +166,29 @@ def near(
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
 
     return recall.compared(window, request, compare, _find_called(question, names))
+
+
+def saying_the_same(window: Window, text: str, *, nobodys: bool) -> list[str]:
+    """The references of valid statements that say a text word for word, but for blanks, in log order.
+
+    They are found by their words alone, so no model runs; of ``nobodys`` none in a user's world.
+    """
+    question = Question(text, window.place.moment.valid)
+    request = Request(question, None, RECALLED, False, valid_period.Choice(), (TEXT,), CONVEX, in_order=False)
+    folded = claim_frame.fold_blanks(text)
+
+    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> list[str]:
+        found = []
+        for node in sorted(nearest):
+            seen = gate.seen(node)
+            body = None if seen is None or seen.row.type == _TURN else snapshot.body(seen.row)
+            if body is None or claim_frame.fold_blanks(body.content) != folded:
+                continue
+            if not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
+                found.append(snapshot.tables.node(node).lineage.hex())
+        return found
+
+    return recall.compared(window, request, compare)
 
 
 def _find_called(question: Question, names: Sequence[Any]) -> list[str] | None:
