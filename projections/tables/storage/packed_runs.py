@@ -406,9 +406,17 @@ _asked_before: dict[bytes, tuple[list[Run], _Runs]] = {}
 _LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
 
 
+_listed_before: list[tuple[bytes, dict[str, list[Run]]]] = [(b"", {})]
+"""The list that the last read came to: it is told from another sooner than its hash is made."""
+
+
 def listed_runs(stored: bytes) -> dict[str, list[Run]]:
-    """The runs of each table that has any, the oldest first, as they are stored."""
-    return {name: list(runs) for name, runs in _decoded_list(stored).items()}
+    """The runs of each table that has any, the oldest first, as they are stored; the lists are for reading only."""
+    [(before, runs)] = _listed_before
+    if before != stored:
+        runs = _decoded_list(stored)
+        _listed_before[0] = stored, runs
+    return dict(runs)
 
 
 @lru_cache(maxsize=8)

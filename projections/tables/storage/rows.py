@@ -18,6 +18,9 @@ Values = tuple[Any, ...]
 
 node_row: Final[Callable[[Values], schema.NodeRow]] = partial(tuple.__new__, schema.NodeRow)
 version_row: Final[Callable[[Values], schema.VersionRow]] = partial(tuple.__new__, schema.VersionRow)
+_node_key: Final = schema.U64.pack
+_node_columns: Final = schema.NODE.unpack
+_NODE_BYTES: Final = schema.NODE.size
 edge_row: Final[Callable[[Values], schema.EdgeRow]] = partial(tuple.__new__, schema.EdgeRow)
 edge_place: Final[Callable[[Values], schema.EdgePlace]] = partial(tuple.__new__, schema.EdgePlace)
 
@@ -139,11 +142,10 @@ class Tables(transaction.WholeTables):
     def node(self, node: int) -> schema.NodeRow:
         row = self._cache.nodes.get(node)
         if row is None:
-            stored = self.nodes.get(schema.U64.pack(node))
+            stored = self.nodes.get(_node_key(node))
             if stored is None:
                 raise transaction.missing_row(f"node {node}")
-            said = len(stored) == schema.NODE.size
-            row = node_row(schema.NODE.unpack(stored) if said else transaction.unpack_node(stored))
+            row = node_row(_node_columns(stored) if len(stored) == _NODE_BYTES else transaction.unpack_node(stored))
             if self.writing or len(self._cache.nodes) < _MOST_NODES:
                 self._cache.nodes[node] = row
         return row

@@ -1002,6 +1002,7 @@ class WholeTables:
             if runs is None and name in schema.PACKED:
                 runs = self.runs()
             if runs and (of_it := runs.get(name)):
+                of_it = runs[name] = list(of_it)
                 found = self._packed(name, of_it)
             else:
                 kind = TrieTable if name == "tries" else write_buffer.Table
