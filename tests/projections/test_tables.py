@@ -368,7 +368,8 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
             else:
                 table.pack() if what == "pack" else table.flush()
                 packed_runs.put_runs(txn, {"names": table.runs})
-                listed = packed_runs.listed_runs(bytes(txn.get(packed_runs.RUNS_KEY) or b"")).get("names", [])
+                stored = bytes(txn.get(packed_runs.RUNS_KEY) or b"")
+                listed = list(packed_runs.listed_runs(stored).get("names", []))
                 assert listed == table.runs
                 table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed, fixed, later)
             for reverse in (False, True):
