@@ -14,6 +14,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import blobs, codec, events, times
@@ -232,9 +233,11 @@ class Stretch(NamedTuple):
 
     def within(self, other: Stretch) -> Stretch:
         """The intersection of two stretches."""
-        return Stretch(max(self.start, other.start), min(self.end, other.end))
+        return _stretch((max(self.start, other.start), min(self.end, other.end)))
 
 
+_stretch: Final[Callable[[tuple[int, int]], Stretch]] = partial(tuple.__new__, Stretch)
+"""As `rows.py` makes its rows: each level of a walk makes some of these, and of what follows."""
 ALL_TIMES: Final = Stretch(times.ALWAYS, times.FOREVER)
 
 
@@ -293,19 +296,22 @@ class Standing(NamedTuple):
     is_only: bool = False
 
 
+_standing: Final[Callable[[tuple[int, Stretch, bool]], Standing]] = partial(tuple.__new__, Standing)
+
+
 def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
     """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
     (seq, valid), node = moment, tables.node(world)
     newest = tables.version(world, node.versions)
-    if newest.closed <= seq and newest.seq <= seq and newest.valid_from <= valid < newest.valid_to:
-        within = Stretch(newest.valid_from, newest.valid_to)
-    else:
+    start, end = newest.valid_from, newest.valid_to
+    if not (newest.closed <= seq and newest.seq <= seq and start <= valid < end):
         seen = asof.version_at(tables, world, moment)
         if seen is None:
             return None
-        within = Stretch(seen.validity.start, seen.validity.end)
+        start, end = seen.validity.start, seen.validity.end
     if says_container(node, moment):
-        return Standing(node.container, Stretch(max(within.start, node.contained_from), within.end), True)
+        return _standing((node.container, _stretch((max(start, node.contained_from), end)), True))
+    within = _stretch((start, end))
     pairs = tables.placed_pairs(world)
     for place, row in tables.placed(world, pairs):
         if asof.edge_seen(tables, place, row, moment):
@@ -340,8 +346,8 @@ def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: as
 def edge_stretch(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
     """The times around a moment at which an edge stays in force; only that instant if it was cut later."""
     if row.closed <= moment.seq:
-        return Stretch(row.valid_from, row.valid_to)
-    return Stretch(moment.valid, moment.valid + 1)
+        return _stretch((row.valid_from, row.valid_to))
+    return _stretch((moment.valid, moment.valid + 1))
 
 
 class KeptStanding(NamedTuple):
@@ -353,6 +359,9 @@ class KeptStanding(NamedTuple):
     seq: int
     stretch: Stretch
     is_latest: bool
+
+
+_kept_standing: Final[Callable[[tuple[int, Stretch, bool]], KeptStanding]] = partial(tuple.__new__, KeptStanding)
 
 
 class PlainPlacement(NamedTuple):
@@ -367,6 +376,11 @@ class PlainPlacement(NamedTuple):
     is_derived: bool
     is_alone: bool = True
     is_latest: bool = False
+
+
+_plain: Final[Callable[[tuple[int, Stretch, bool, bool, bool]], PlainPlacement]] = partial(
+    tuple.__new__, PlainPlacement
+)
 
 
 class ReferenceCount(NamedTuple):
@@ -479,14 +493,14 @@ class InteriorCache:
                 # What is kept of a world holds as long as what is kept of all around it.
                 self.standing.clear()
                 self._since = self._followed + 1
-            self.standing[world] = KeptStanding(seq, stretch, seq >= self._followed)
+            self.standing[world] = _kept_standing((seq, stretch, seq >= self._followed))
 
     def keep_plain(self, world: int, plain: PlainPlacement) -> None:
         """Cache that the first container of a world is valid up to the root."""
         with self._guard:
             if len(self.plain) >= MAX_STANDING:
                 self.plain.clear()
-            self.plain[world] = plain._replace(is_latest=True) if plain.seq >= self._followed else plain
+            self.plain[world] = _plain((*plain[:-1], True)) if plain.seq >= self._followed else plain
 
     def is_known_at(self, kept: KeptStanding | PlainPlacement, seq: int) -> bool:
         """True if what is kept as of a commit holds at another one, up to which :meth:`follow` has gone."""

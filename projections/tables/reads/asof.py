@@ -216,14 +216,14 @@ def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | N
     if row.closed <= seq and row.seq <= seq:
         # By far the most: one version, or the last of several.
         if row.valid_from <= valid < row.valid_to:
-            return SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+            return _seen((number, row, _interval((row.valid_from, row.valid_to))))
         if number == 1:
             return None
         if number == 2:
             # What a single revision left of the first version is in its row.
             first = tables.version(node, 1)
             if first.closed <= seq and first.valid_from <= valid < first.valid_to:
-                return SeenVersion(1, first, times.Interval(first.valid_from, first.valid_to))
+                return _seen((1, first, _interval((first.valid_from, first.valid_to))))
     elif number == 1 and row.seq > seq:
         return None
     line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
