@@ -647,8 +647,6 @@ class VisibleSnapshot:
 
     def may_have_edges(self, node: int, code: int) -> bool:
         """False if a world never had an edge of a type. Cheap and cached; false for most worlds."""
-        if self.is_alone(node):
-            return code in (schema.CONTAINS_CODE, _DERIVED_FROM)
         known = self._edged.get((node, code))
         if known is None:
             known = self._edged[node, code] = self._snapshot.tables.has_edges(node, code)

@@ -657,6 +657,9 @@ class PackedTable(write_buffer.Table):
         """Never: as above."""
 
     def _has_stored(self, prefix: bytes) -> bool:
+        # Mostly no run has any, which is not worth keeping.
+        if prefix not in self._ahead and self._all_packed() and not self._may_hold(prefix):
+            return False
         few = self._short_group(prefix)
         if few is not None:
             return bool(few)
