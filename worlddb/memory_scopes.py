@@ -21,7 +21,7 @@ from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
-from worlddb.query.records.records import Hit, Recall, World
+from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 
@@ -640,13 +640,15 @@ def restatement_notes(
     pinned: bool = False,
     until: TimeLike | None = None,
     end: EndChange | None = None,
+    world: str | None = None,
 ) -> list[str]:
     """Return notes on a restatement: what else changed, what was left out, and whether it is found.
 
-    The memory keeps its start, so a restated plan begins when it did.
+    The memory keeps its start, so a restated plan begins when it did. ``world`` is the one that the reader is confined
+    to.
     """
     now = receipt.ingest_time
-    changed = [*restatement_changes(db, receipt, said.ref), *left_out_notes(said, begins)]
+    changed = [*restatement_changes(db, receipt, said.ref, world), *left_out_notes(said, begins)]
     if type not in (said.type, DEFAULT_TYPE):
         changed.append(f"The type {one_line(type)} was left out: {said.ref} has the type {one_line(said.type)}")
     if end is not None and end.after == end.before:
@@ -690,10 +692,17 @@ class EarlierStart(NamedTuple):
     about: list[str]
 
 
-def find_earlier_start(view: View, said: World, since: int | None) -> EarlierStart | None:
+def _subject_edges(view: View, ref: str) -> Sequence[Edge]:
+    """Return the edges to what a memory is about, in a view that may be confined to a world."""
+    with suppress(UnknownReference):  # It may lie in that world at other times alone.
+        return view.edges(ref, type="refers_to", direction="out")
+    return ()
+
+
+def find_earlier_start(view: View, said: World, since: int | None, seen: View | None = None) -> EarlierStart | None:
     """Return the earlier start that a restatement adds; ``None`` if the memory is known to hold then.
 
-    ``view`` is the view of the whole store that the write reads.
+    ``view`` is the view of the whole store that the write reads, and ``seen`` the one that its writer is confined to.
     """
     if since is None or since >= said.valid.start:
         return None
@@ -703,9 +712,7 @@ def find_earlier_start(view: View, said: World, since: int | None) -> EarlierSta
         for each in (version.spans or (version.valid,))
     ):
         return None
-    about = [
-        edge.target for edge in view.edges(said.ref, type="refers_to", direction="out") if edge.valid.start > since
-    ]
+    about = [edge.target for edge in _subject_edges(seen or view, said.ref) if edge.valid.start > since]
     return EarlierStart(since, containers_at_start(view, said.ref, since), about)
 
 
@@ -846,8 +853,8 @@ def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:
     return msgspec.structs.replace(receipt, notes=notes)
 
 
-def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
-    """Return notes on other changes by a restatement: deadline, pin, labels, properties, subjects."""
+def restatement_changes(db: Database, receipt: Receipt, ref: str, world: str | None = None) -> list[str]:
+    """Return notes on other changes by a restatement: deadline, pin, labels, properties, subjects inside ``world``."""
     how: Any = {"include_expired": True, "include_deprecated": True}
     held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
     at = receipt.ingest_time if held is None else max(receipt.ingest_time, held.valid.start)
@@ -855,11 +862,9 @@ def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
     if before is None or after is None:
         return []
     notes = _deadline_change_notes(before, after, receipt.ingest_time)
-    about = [
-        {edge.target for edge in db.view(seq=seq, valid=at).edges(ref, type="refers_to", direction="out")}
-        for seq in (receipt.seq - 1, receipt.seq)
-    ]
-    notes += [f"{ref} named nobody that it is about, and does now"] if about[1] and not about[0] else []
+    views = (db.view(seq=seq, valid=at, world=world) for seq in (receipt.seq - 1, receipt.seq))
+    were_about, are_about = (_subject_edges(view, ref) for view in views)
+    notes += [f"{ref} named nobody that it is about, and does now"] if are_about and not were_about else []
     notes += [f"{ref} is pinned now"] if after.pinned and not before.pinned else []
     labels = [one_line(each) for each in after.labels if each not in before.labels]
     notes += [f"{ref} has new labels: {', '.join(labels)}"] if labels else []

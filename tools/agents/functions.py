@@ -329,11 +329,12 @@ def _restate(
     (since, until), end = window, find_end_change(look, said, *window)
     with db.batch(seen=look) as tx:
         about = [_subject_world(db, tx, each, home, source) for each in names]
-        earlier = find_earlier_start(look, said, since)
+        earlier = find_earlier_start(look, said, since, view)
         restate_memory(tx, said, source or {}, why, expires_at=expires_at, earlier=earlier, end=end, about=about)
         for ref, (edge_type, reason) in links.items():
             tx.link(said.ref, edge_type, ref, valid_from=since, why=reason)
-    notes = restatement_notes(db, tx.receipt, said, since, expires_at, type=type, until=until, end=end)
+    how: dict[str, Any] = {"type": type, "until": until, "end": end, "world": view.world}
+    notes = restatement_notes(db, tx.receipt, said, since, expires_at, **how)
     near_records = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said.ref,

@@ -304,7 +304,7 @@ def _describe_restatement(
     ref, receipt, links, end = restatement
     receipt.raise_if_refused()
     answer = _answer(session, receipt, ref)
-    changed = memory_scopes.restatement_changes(session.db, receipt, ref)
+    changed = memory_scopes.restatement_changes(session.db, receipt, ref, session.world)
     besides = ["it is linked to near memories"] if links else []
     besides += ["more was written about it"] if changed else []
     effects = " and ".join(besides) or "nothing else was written"
@@ -315,6 +315,7 @@ def _describe_restatement(
         memory = session.get(view, ref)
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
         marked |= {"until": given.valid_to, "end": end, "type": given.type}
+        marked["world"] = session.world
         answer.notes.extend(memory_scopes.restatement_notes(session.db, receipt, memory, begins, **marked))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(others, {}, links))
@@ -333,7 +334,8 @@ def _record_restatement(
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        earlier = memory_scopes.find_earlier_start(session.db.view(seq=then.seq, valid=then.valid), memory, since)
+        whole = session.db.view(seq=then.seq, valid=then.valid)
+        earlier = memory_scopes.find_earlier_start(whole, memory, since, then)
         end = _restated_end(session, then, memory, given)
         about = _new_subjects(session, tx, view, then, given, call, memory)
         restate_memory(tx, memory, call.source, given.why, **marks, earlier=earlier, end=end, about=about)

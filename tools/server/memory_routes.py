@@ -154,6 +154,7 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
             receipt = _record_restatement(look, then, repeated, given, others, key, end, is_new_about)
             document = store.receipt(receipt) | {"refs": [repeated.ref]}
             how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end, "type": body.type}
+            how["world"] = store.home()
             notes = restatement_notes(store.db, receipt, repeated, given.since, body.expires_at, **how)
             return Reply({"receipt": document, "near": store.to_wire(others), "restated": True, "notes": notes})
     others_near = [each for each in near if each.ref not in given.named]
@@ -190,7 +191,7 @@ def _record_restatement(
     body, at = given.body, str(given.home)
     with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
-        marks["earlier"] = find_earlier_start(view_for_write(given.store.db, key), memory, given.since)
+        marks["earlier"] = find_earlier_start(view_for_write(given.store.db, key), memory, given.since, then)
         if is_new_about:
             names = (given.store.create_entry(tx, at, at, name, body.source) for name in given.new_names)
             marks["about"] = [*given.about, *names]

@@ -228,6 +228,29 @@ def differences(asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str,
     return found
 
 
+def test_what_others_say_a_memory_is_about_is_neither_told_nor_written_when_it_is_said_again() -> None:
+    """It was taken for a memory that names somebody, and one that got an earlier start got their edge once more."""
+
+    said: list[dict[str, Any]] = [{}, {"about": ["Ada"]}, {"valid_from": "2020-01-01"}]
+
+    async def work() -> None:
+        with two_sides() as (alone, crowded):
+            told = []
+            for side in (alone, crowded):
+                for turn, more in enumerate(said, start=2):
+                    told.append(
+                        await side.ask(turn, "memory_write", {"text": "Ada likes tea.", "user_id": "7", **more})
+                    )
+                    if turn == 2 and side.theirs:
+                        side.db.link(side.ids[0], "refers_to", side.theirs[0], home=side.theirs[0])
+                edges = side.db.view().edges(side.ids[0], type="refers_to", direction="out", include_superseded=True)
+                told.append(repr([each.target for each in edges if each.target not in side.theirs]))
+                assert sum(each.target in side.theirs for each in edges) == (side is crowded)
+            assert told[:4] == told[4:] and "named nobody that it is about, and does now" in told[1]
+
+    anyio.run(work)
+
+
 # To shrink a list of calls takes minutes, and what differs is shown as it is.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
