@@ -6,6 +6,7 @@ import random
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -124,6 +125,23 @@ def test_a_key_of_one_world_writes_inside_of_it_alone(tmp_path: Path) -> None:
         assert view.hash(outside) == before
         for path in ("/v1/head", "/metrics", f"/v1/worlds/{inside}/download", f"/v1/proofs?ref={inside}"):
             assert guest("GET", path).json()["code"] == "beyond_key"
+
+
+def test_what_others_say_a_memory_is_about_is_neither_told_nor_written_when_it_is_said_again(tmp_path: Path) -> None:
+    with serve_store(tmp_path, embedder=None) as served:
+        owner = served.caller("owner")
+        inside, outside = (owner.send("POST", "/v1/worlds", name=name)["refs"][0] for name in ("inside", OUTSIDE))
+        guest = served.caller("guest", inside)
+
+        def said(**more: object) -> dict[str, Any]:
+            return guest.send("POST", f"/v1/worlds/{inside}/memories", text="Ada likes tea.", **more)
+
+        (memory,) = said()["receipt"]["refs"]
+        served.db.link(memory, "refers_to", outside, home=outside)
+        assert f"{memory} named nobody that it is about, and does now" in said(about=["Ada"])["notes"]
+        said(valid_from="2020-01-01")
+        edges = served.db.view().edges(memory, type="refers_to", direction="out", include_superseded=True)
+        assert [each.target for each in edges].count(outside) == 1 and len(edges) == 3
 
 
 PAIRS, MOST_PAIRS, MOST_APART = 600, 1_800, 0.03
