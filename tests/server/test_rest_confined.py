@@ -133,7 +133,7 @@ def test_what_others_say_a_memory_is_about_is_neither_told_nor_written_when_it_i
         inside, outside = (owner.send("POST", "/v1/worlds", name=name)["refs"][0] for name in ("inside", OUTSIDE))
         guest = served.caller("guest", inside)
 
-        def said(**more: object) -> dict[str, Any]:
+        def said(**more: Any) -> Any:
             return guest.send("POST", f"/v1/worlds/{inside}/memories", text="Ada likes tea.", **more)
 
         (memory,) = said()["receipt"]["refs"]
