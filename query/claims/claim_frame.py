@@ -420,7 +420,8 @@ _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|h
 """What stands between clauses of which each says whom it tells of."""
 _PREFACE: Final = lazy(r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)")
 _BY_SOMEBODY: Final = lazy(
-    r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? (?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
+    r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
+    r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
     r"|extended|brought forward|changed|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
     r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>(?:my|our|the|[A-Z][\w-]+['’]s?)"
     r"(?: (?!to\b|from\b|until\b|by\b)[\w-]+){1,4}?(?: (?:to|from) [A-Z][\w-]+(?= to\b))?)"
