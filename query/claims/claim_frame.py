@@ -549,6 +549,8 @@ class Frame(NamedTuple):
     """The stems of what was cancelled."""
     times_a_year: float = 0.0
     """How many times a year it happens; 0 if it does not say."""
+    sentences: tuple[str, ...] = ()
+    """Its sentences about the subject, the first ones, if it has several."""
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
@@ -974,10 +976,29 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         *(_find_plain_clause(plain, tokens, naming), _numbered_objects(rest, verb)),
         denies or stems(heavy) - {_stem("cancelled")} if _is_cancelled(tokens, goes_on) else frozenset(),
         _times_a_year(simple),
+        _sentences_about(plain, subject),
     )
 
 
 _WITHOUT_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_NUMBER_WORDS)
+
+
+_MOST_SENTENCES: Final = 3
+
+
+def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
+    """The first sentences of a text, or parts between semicolons, that begin with its subject or a pronoun for it."""
+    if plain.find(". ", 1, -1) < 0 and "; " not in plain and "! " not in plain:
+        return ()
+    told = [part for each in analysis.sentences(plain) for part in each.split("; ")]
+    if len(told) == 1:
+        return ()
+    others = frozenset[str]() if "i" in subject else _THEIR | _PRONOUNS - _FIRST
+    return tuple(
+        each
+        for each in told[:_MOST_SENTENCES]
+        if names_agree(leading_subject(each), subject) or each.split(" ", 1)[0].casefold() in others
+    )
 
 
 def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:

@@ -8,7 +8,7 @@ relation rests on, since rules this simple are sometimes wrong; only a person or
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final, Literal, NamedTuple
 
 from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
@@ -89,7 +89,31 @@ def are_long(earlier: Frame, later: Frame) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
+    """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near.
+
+    If they do not compete as wholes, they do so if a sentence of one does with a sentence of the other.
+    """
+    found = _relate_wholes(earlier, later)
+    has_several = bool(earlier.sentences or later.sentences) and not later.wish
+    if has_several and (found is None or found.relation == "compatible"):
+        return _relate_sentences(earlier, later) or found
+    return found
+
+
+def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """How a sentence of a statement competes with one of the other, which ends no whole; ``None`` if none does."""
+    before, after = (
+        [told for each in one.sentences if (told := frames.frame(each, one.subject)) is not None] or [one]
+        for one in (earlier, later)
+    )
+    for told, given in product(before, after):
+        found = _relate_wholes(told, given)
+        if found is not None and found.relation in COMPETING:
+            return found._replace(is_single_valued=False)
+    return None
+
+
+def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if (ended := _relate_cancellation(earlier, later) or _relate_departure(earlier, later)) is not None:
         return ended
     found = _find_relation(earlier, later)

@@ -1204,6 +1204,24 @@ def test_of_a_span_in_which_a_home_changed_both_are_told(
     assert "Lisbon" in mem.context(question) and "Lisbon" not in mem.context("Where does Ana live?")
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "competes"),
+    [
+        ("I work at Siemens as a product manager.", "I quit Siemens; I start at Bosch on 1 March.", True),
+        ("I work at Siemens.", "I quit Siemens last week. My new job at Bosch starts in March.", True),
+        ("Ana lives in Lisbon. She works at Globex.", "Ana works at Initech.", True),
+        ("Ana's dose is 20 mg.", "Ana saw Dr. Braun on Monday. Her dose is 10 mg.", True),
+        ("Ana lives in Lisbon. She works at Globex.", "Ana has a cat.", False),
+        ("Ana has a red car.", "Ana was in Rome. Her mother has a blue car.", False),
+        ("Ana likes tea.", "Ana was in Rome. She likes coffee.", False),
+    ],
+)
+def test_of_two_sentences_one_may_compete(earlier: str, later: str, competes: bool) -> None:
+    found = related(earlier, later)
+    assert (found is not None and found.relation in claim_relation.COMPETING) == competes
+    assert found is None or not found.is_single_valued
+
+
 def test_what_somebody_changed_comes_before_what_was_so(mem: worlddb.Memory, clock: ManualClock) -> None:
     """Else the dose of last year is the answer, and nothing says that a doctor changed it."""
     mem.add("I take 20 mg of lisinopril every morning.")
