@@ -37,6 +37,10 @@ _CLOSE: Final = 0.5
 _TOUCHING: Final = 0.25
 _MANY_WORDS: Final = 9
 """From so many words that say something on, in two statements together, they may tell of several things."""
+MEANT_FROM: Final = 0.65
+"""The nearness from which two statements of one subject are near in meaning."""
+_SHARED: Final = 0.1
+"""What a telling word that both have adds to their nearness."""
 _LIGHT_WEIGHT: Final = 0.35
 """What a word that says little counts, beside one that does."""
 _LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
@@ -85,6 +89,11 @@ def related_by_meaning(likeness: float) -> ClaimComparison:
 def are_long(earlier: Frame, later: Frame) -> bool:
     """True if two statements have so many words that they may share some and still tell of several things."""
     return len(earlier.content | later.content) >= _MANY_WORDS
+
+
+def nearness(earlier: Frame, later: Frame, cosine: float) -> float:
+    """How near two statements are in meaning: the cosine of their vectors, and more for each telling word in both."""
+    return cosine + _SHARED * len(earlier.content & later.content)
 
 
 @lru_cache(maxsize=_KEPT)

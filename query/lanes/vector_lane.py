@@ -45,6 +45,9 @@ class VectorLane(Protocol):
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
         """The same lane, its query without a share of what some (world, version) pairs have in common."""
 
+    def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
+        """The same lane with the text of a (world, version) pair as its query; ``None`` if that has no vector."""
+
 
 Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
 """The recorded vectors of a version, by space, world and version."""
@@ -55,6 +58,12 @@ def _query_apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored:
     found = (stored(query.space, *pair) for pair in sorted(nearest))
     wholes = [vector_rows.whole_text(row.values, query.dimension) for row in found if row is not None]
     return query._replace(vector=vector_rows.subtract_mean(query.vector, wholes, share)) if wholes else query
+
+
+def _query_like(query: VectorQuery, pair: tuple[int, int], stored: Stored) -> VectorQuery | None:
+    """The query with the vector of a version's whole text."""
+    row = stored(query.space, *pair)
+    return None if row is None else query._replace(vector=vector_rows.whole_text(row.values, query.dimension))
 
 
 class PresentVectorLane:
@@ -90,6 +99,10 @@ class PresentVectorLane:
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
         query = _query_apart(self._query, nearest, stored, share)
         return PresentVectorLane(self._follower, self._head, query, self._before, stating=self._stating)
+
+    def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
+        query = _query_like(self._query, pair, stored)
+        return None if query is None else PresentVectorLane(self._follower, self._head, query, self._before)
 
 
 class SeenVectors:
@@ -145,3 +158,7 @@ class ExactVectorLane:
 
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
         return ExactVectorLane(self._seen, _query_apart(self._query, nearest, stored, share), stating=self._stating)
+
+    def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
+        query = _query_like(self._query, pair, stored)
+        return None if query is None else ExactVectorLane(self._seen, query)

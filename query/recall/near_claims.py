@@ -38,10 +38,6 @@ MAX_ABOUT: Final = 64
 """How many subjects a statement may be about."""
 ALIKE_FROM: Final = 0.35
 """The cosine from which two statements of one subject under one verb are of one kind: tea and coffee."""
-MEANT_FROM: Final = 0.65
-"""The nearness from which two statements of one subject are near in meaning: their cosine, and for each telling word
-that both have ``SHARED``."""
-SHARED: Final = 0.1
 OF_MEANING: Final = 0.6
 """The likeness of two compatible statements with a nearness of 1: what competes mostly comes before them."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
@@ -371,8 +367,8 @@ def relate_with_meaning(
     alike = claim_relation.relate(earlier, later)
     if cosine is None or (alike is not None and alike.relation == "same"):
         return alike
-    nearness = cosine + SHARED * len(earlier.content & later.content)
-    is_meant = nearness >= MEANT_FROM
+    nearness = claim_relation.nearness(earlier, later, cosine)
+    is_meant = nearness >= claim_relation.MEANT_FROM
     if claim_relation.are_long(earlier, later) and not is_meant:
         return None
     is_one_verb = earlier.verb == later.verb and bool(earlier.light & later.light)

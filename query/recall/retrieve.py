@@ -39,6 +39,8 @@ SUPERSEDED: Final = "superseded"
 """The same for a hit that is shown because an earlier hit replaced it."""
 LATER: Final = "competes"
 """The same for a statement that began later than a better, competing hit about the same subject."""
+UPDATED: Final = "updated"
+"""The same for a statement that began later than the best hit, is near it in meaning, and answers about as well."""
 UNTIL: Final = "until"
 """The same for what holds until a better hit begins that is a plan by its words."""
 NOW: Final = "now"
@@ -364,10 +366,35 @@ def _competing_pairs(
 
     Of ``asked``, a question of now, also those of which one alone tells what is so now.
     """
+    for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, combinations(said, 2)):
+        told = rivalry_of(old.text, new.text, new.seen.row.valid_from, subject, until, asked)
+        if told is None:
+            continue
+        alike, order = told
+        if order in ("beside", "swapped"):
+            first, last = (later, earlier) if order == "swapped" else (earlier, later)
+            yield Rivals(last, first, "compatible", "", is_beside=True)
+        # What says of something what it was made of does not take its place.
+        elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
+            yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan")
+
+
+_Told = tuple[int, _Statement]
+"""The node of a statement, and the statement."""
+
+
+def _pairs_of_a_subject(
+    snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], pairs: Iterable[tuple[int, int]]
+) -> Iterator[tuple[_Told, _Told, frozenset[str]]]:
+    """Those pairs of statements that are about one subject and did not begin together, the later one first.
+
+    With the words that name the subject.
+    """
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
     words = {node: claim_frame.leading_subject(one.text) for node, one in said.items()}
-    for (node, one), (other_node, other) in combinations(said.items(), 2):
+    for node, other_node in pairs:
+        one, other = said[node], said[other_node]
         shared = one.about & other.about
         mine, theirs = words[node], words[other_node]
         if not shared and (one.about or other.about or mine.isdisjoint(theirs)):
@@ -388,17 +415,64 @@ def _competing_pairs(
         # Who is told to be Ana may be "my" in what is said of her.
         subject |= mine | theirs if not shared or claim_frame.names_agree(mine, theirs) else frozenset()
         pair = ((node, one), (other_node, other))
-        (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
-        told = rivalry_of(old.text, new.text, new.seen.row.valid_from, subject, until, asked)
-        if told is None:
-            continue
-        alike, order = told
-        if order in ("beside", "swapped"):
-            first, last = (later, earlier) if order == "swapped" else (earlier, later)
-            yield Rivals(last, first, "compatible", "", is_beside=True)
-        # What says of something what it was made of does not take its place.
-        elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
-            yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan")
+        yield (*(pair if _is_newer(one.seen, other.seen) else pair[::-1]), subject)
+
+
+def _lift_update(
+    search: "_Search", ranked: list[ranking.Ranked], said: dict[int, _Statement], until: int
+) -> list[ranking.Ranked]:
+    """The hits, the latest of those first that may be an update of the first: near it in meaning, and about as good.
+
+    Of long statements only, since of short ones the words tell, and for questions of now without a time. It decides
+    nothing: the hit that was the first is the next.
+    """
+    first, snapshot, vector, asked = ranked[0], search.snapshot, search.lanes.vector, search.request.question
+    top = first.passed.node
+    if vector is None or top not in said or asked.times or not _asks_of_now(asked):
+        return ranked
+    least = (1 - ABOUT_AS_GOOD) * first.score
+    close = [hit.passed.node for hit in ranked[1:LOOKED_AT] if hit.score >= least and hit.passed.node in said]
+    pairs = [(top, node) for node in close if said[node].seen.row.valid_from > said[top].seen.row.valid_from]
+    if not pairs:
+        return ranked
+    own = vector.like((top, first.passed.seen.number), snapshot.vector)
+    cosines = {} if own is None else own.scores([(node, said[node].seen.number) for _, node in pairs])
+    updates = [
+        node
+        for (node, new), (_, old), subject in _pairs_of_a_subject(snapshot, said, pairs)
+        if _is_update(old, new, subject, until, asked.text, cosines.get((node, new.seen.number)))
+        and not provenance.is_derived_from(snapshot, node, new.seen.row, top)
+        and not (search.request.trust_weight > 0 and _is_trusted_less(snapshot, node, top, said))
+    ]
+    if not updates:
+        return ranked
+    latest = max(updates, key=lambda node: _start_order(said[node].seen))
+    lifted = next(hit for hit in ranked if hit.passed.node == latest)
+    parts = {**lifted.parts, UPDATED: first.score - lifted.score}
+    rest = [hit for hit in ranked if hit.passed.node != latest]
+    return [lifted._replace(score=first.score, parts=parts), *rest]
+
+
+ABOUT_AS_GOOD: Final = 0.15
+"""The share of the best hit's score by which another one may be behind and answer about as well."""
+_UNTIL_NOW: Final = re.compile(r"^(?!.*\b(?:did|was|were|had|before|when|until)\b).*\b(?:have|has)\b", re.I | re.S)
+"""The present perfect, of what is so until now: "how long have I been using it"."""
+
+
+def _asks_of_now(question: Question) -> bool:
+    return question.asks_of != "ahead" and (question.asks_of != "past" or _UNTIL_NOW.match(question.text) is not None)
+
+
+def _is_update(
+    old: _Statement, new: _Statement, subject: frozenset[str], until: int, asked: str, cosine: float | None
+) -> bool:
+    """True if two statements are long and near in meaning, and their words put neither of them first."""
+    known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
+    if cosine is None or known is None or given is None or not claim_relation.are_long(known, given):
+        return False
+    is_near = claim_relation.nearness(known, given, cosine) >= claim_relation.MEANT_FROM
+    since = new.seen.row.valid_from
+    return is_near and rivalry_of(old.text, new.text, since, subject, until, asked) is None
 
 
 Order = Literal["later", "plan", "beside", "swapped"]
@@ -922,6 +996,7 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     kept, rivals = lift_later_statements(
         snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked
     )
+    kept = _lift_update(search, kept, said, until) if kept else kept
     return found._replace(ranked=_lift_derived_statements(snapshot, kept, request.question.text), rivals=rivals)
 
 

@@ -13,7 +13,7 @@ import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
 from worlddb.query.question.question import Question, asks_for_change
-from worlddb.query.recall import scoring
+from worlddb.query.recall import retrieve, scoring
 from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -468,3 +468,40 @@ def test_a_note_of_the_future_names_a_time_only_where_the_question_does(db: Data
     for question, names in (("Is she going to the class?", False), ("Is she going to the class next month?", True)):
         note = view.recall(question).note
         assert ("names a future time" in note) == names and ("asks about the future" in note) != names
+
+
+HIVES = "By the way, I've been keeping bees behind the shed with my neighbour, and we look after 3 hives so far."
+MORE_HIVES = (
+    "I'm really happy with how the bees are doing behind the shed - my neighbour and I have just set up hives four"
+    " and five."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_moved"),
+    [
+        ("How many hives of bees are behind the shed?", True),
+        ("How many hives of bees have been behind the shed?", True),
+        ("How many hives of bees were behind the shed?", False),
+        ("How many hives of bees did we have behind the shed?", False),
+        ("How many hives of bees were behind the shed in May 2023?", False),
+    ],
+)
+def test_the_later_of_two_long_statements_near_in_meaning_comes_first(
+    tmp_path: Path, question: str, is_moved: bool
+) -> None:
+    clock = ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))
+    with worlddb.open(tmp_path / "store", clock=clock, embedder=worlddb.StaticEmbedder()) as db:
+        home = db.create("Notes", "Notes").ref
+        ana = db.create("Person", "Ana", world=home).ref
+        for text, since in ((HIVES, "2023-01-01"), (MORE_HIVES, "2024-01-01"), ("I bought a shed.", "2024-03-01")):
+            said = db.create("Fact", "", content=text, valid_from=since, world=home, resolve=False).ref
+            db.link(said, "refers_to", ana)
+        db.embed()
+        for view in (db.view(), db.view(world=home)):
+            found = view.recall(question)
+            assert (found.hits[0].content == MORE_HIVES) == is_moved
+            assert [retrieve.UPDATED in hit.scores for hit in found.hits].count(True) == is_moved
+            assert found.competing == ()
+            scores = [hit.score for hit in found.hits]
+            assert scores == sorted(scores, reverse=True)
