@@ -1426,7 +1426,7 @@ def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -
     if later.attributes - earlier.attributes and earlier.content != later.content:
         # Who is home from hospital is not in hospital.
         return False
-    if (" from " in earlier.key) != (" from " in later.key):
+    if (_COMES_FROM.search(earlier.key) is None) != (_COMES_FROM.search(later.key) is None):
         # Who is from Poland may vote in Poland.
         return False
     added = later.content - earlier.content - {later.verb}
@@ -1436,6 +1436,9 @@ def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -
     if earlier.times != later.times or _values(earlier) != _values(later):
         return False
     return overlap >= _SAME_FROM or (not differ and bool(earlier.content & later.content) and overlap >= _CLOSE)
+
+
+_COMES_FROM: Final = re.compile(r"\b(?:is|are|am|['’]m) from\b")
 
 
 def _changes_only_to_present(earlier: Frame, later: Frame) -> bool:
@@ -1583,8 +1586,6 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
         return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     is_alike = earlier.verb == later.verb or earlier.light == later.light
     both = (earlier.content & later.content) - _measuring_stems() or (is_alike and not (own | other))
-    if overlap < _TOUCHING and len(earlier.content | later.content) >= _MANY_WORDS and not earlier.head:
-        return _comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _state_single_value(earlier, later):
         return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
