@@ -149,6 +149,14 @@ class TextFollower:
         with self._guard:
             self._views(min(through, head), head)
 
+    def is_ready(self, *, head: int, through: int) -> bool:
+        """True if :meth:`prepare` has nothing to read from the log or to write."""
+        with self._guard:
+            index = self._open()
+            index.refresh()
+            base, later = self._base(index), self._tail
+            return min(through, head) <= base or (later is not None and later.base == base and later.head >= head)
+
     def ceiling(self, terms: Sequence[analysis.Term], *, head: int, through: int) -> float:
         """The highest score that any document could reach.
 

@@ -128,6 +128,10 @@ class PresentTextLane:
         """Let the index catch up, which must not happen inside of a transaction."""
         self._follower.prepare(head=self.indexed, through=through)
 
+    def is_ready(self, *, through: int) -> bool:
+        """True if :meth:`prepare` has nothing to do."""
+        return self._follower.is_ready(head=self.indexed, through=through)
+
     def ceiling(self, text: str, *, through: int) -> float:
         return self._follower.ceiling(_terms(text), head=self.indexed, through=through)
 

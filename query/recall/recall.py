@@ -2,10 +2,11 @@
 
 A recall opens two read transactions: one for the log's head, whom the question names and which embedding space answers,
 before the indexes catch up and the model runs; and one snapshot for all else. An index that is behind opens its own.
+Where words alone are compared and the index is not behind, one is enough.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -38,6 +39,8 @@ _MAX_COUNTED: Final = 2_000
 
 
 Answered = TypeVar("Answered")
+_Opened = AbstractContextManager[visible.VisibleSnapshot]
+"""The snapshot that an answer is made in, which is opened for it or was before."""
 
 
 class _QuestionFacts(NamedTuple):
@@ -179,10 +182,14 @@ def compared(
         return candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, memories=True)
 
     def by(
-        window: Window, request: Request, looked_up: _QuestionFacts, text: text_lane.PresentTextLane | None
+        window: Window,
+        request: Request,
+        looked_up: _QuestionFacts,
+        text: text_lane.PresentTextLane | None,
+        opened: _Opened,
     ) -> tuple[Answered]:
         subject = _embed_question(window, request, looked_up)
-        with window.snapshot() as snapshot:
+        with opened as snapshot:
             present = None if text is None else _present_indexes(window, snapshot, request, text, subject.query)
             indexes, gate = present or _exact_indexes(window, snapshot, request, subject), gate_in(snapshot)
             return (compare(snapshot, gate, ranking.find_nearest(snapshot, gate, indexes.lanes, request)),)
@@ -197,7 +204,7 @@ def compared(
 def _answer_with_indexes(
     window: Window,
     request: Request,
-    by: Callable[[Window, Request, _QuestionFacts, text_lane.PresentTextLane | None], Answered],
+    by: Callable[[Window, Request, _QuestionFacts, text_lane.PresentTextLane | None, _Opened], Answered],
     names: Sequence[str] | None = None,
 ) -> Answered | None:
     """The answer to a request, made by the present indexes, or of precisely what is seen; none to no question."""
@@ -206,30 +213,38 @@ def _answer_with_indexes(
         with window.snapshot() as snapshot:
             searched_world(window, snapshot, request)
         return None
-    exact = request.exact or window.place.is_confined
+    exact, through = request.exact or window.place.is_confined, window.place.moment.seq
     with window.snapshot() as snapshot:
         looked_up = _read_question_facts(window, snapshot, request, names, exact=exact)
+        answered: Answered | None = None
+        if not exact and set(request.lanes) == {TEXT}:
+            with closing(window.present_lane(looked_up.head)) as text:
+                if text.is_ready(through=through):
+                    answered = by(window, request, looked_up, text, nullcontext(snapshot))
     if exact:
-        answered = by(window, request, looked_up, None)
-        window.keep()
-        return answered
-    with closing(window.present_lane(looked_up.head)) as text:
-        # The index catches up here, which must not happen inside of a transaction.
-        text.prepare(through=window.place.moment.seq)
-        begin_search(window, request, text)
-        answered = by(window, request, looked_up, text)
+        answered = by(window, request, looked_up, None, window.snapshot())
+    elif answered is None:
+        with closing(window.present_lane(looked_up.head)) as text:
+            # The index catches up here, which must not happen inside of a transaction.
+            text.prepare(through=through)
+            begin_search(window, request, text)
+            answered = by(window, request, looked_up, text, window.snapshot())
     window.keep()
     return answered
 
 
 def _answer(
-    window: Window, request: Request, looked_up: _QuestionFacts, text: text_lane.PresentTextLane | None
+    window: Window,
+    request: Request,
+    looked_up: _QuestionFacts,
+    text: text_lane.PresentTextLane | None,
+    opened: _Opened,
 ) -> tuple[records.Recall, bool]:
     """The answer by the present indexes, of which ``text`` is one, or by scratch ones, with what ``_recall`` adds."""
     seq, exact = window.place.moment.seq, text is None
     subject = _embed_question(window, request, looked_up)
     query = subject.query
-    with window.snapshot() as snapshot:
+    with opened as snapshot:
         present = None if text is None else _present_indexes(window, snapshot, request, text, query)
         indexes = present or _exact_indexes(window, snapshot, request, subject)
         found, in_short = _retrieve_hits(window, snapshot, request, subject, indexes)

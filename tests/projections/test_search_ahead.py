@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from worlddb.projections.indexes.tail import RetriedSearch
 from worlddb.projections.indexes.text_snapshot import IndexUnreadable, SearchFuture, TextSearch
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.records.records import Recall
+from worlddb.query.snapshot.snapshot import Snapshot
 
 WAIT_SECONDS = 30.0
 HIT = TextHit(1, 1, 1, 0.5)
@@ -170,3 +172,26 @@ def test_a_search_is_done_where_no_thread_can_be_had_any_more(tmp_path: Path, mo
         lane = PresentTextLane(db._reader.text, db.view().seq, pool)
         lane.begin("gate", limit=5, through=lane.indexed)
         assert len(lane.search("gate", limit=5, through=lane.indexed)) == 1
+
+
+def test_a_recall_by_words_reads_in_one_transaction_unless_the_index_is_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    begin = store.StoreReader._begun
+
+    def counted(self: store.StoreReader) -> AbstractContextManager[Snapshot]:
+        begun.append("read")
+        return begin(self)
+
+    monkeypatch.setattr(store.StoreReader, "_begun", counted)
+    with worlddb.open(tmp_path / "store", background=False) as db:
+        db.create("Note", "garden", content="the garden gate")
+        for names in (["garden"], ["garden", "yard"]):
+            view, found = db.view(), []
+            for _ in range(2):
+                begun.clear()
+                found.append(view.recall("gate", lanes=["text"]))
+                assert [hit.name for hit in found[-1].hits] == names
+            assert begun == ["read"] and found[0] == found[1]
+            db.create("Note", "yard", content="a gate that is in the yard")
