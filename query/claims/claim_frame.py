@@ -419,6 +419,10 @@ _CLAUSE_ENDS: Final = lazy(
 _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
 """What stands between clauses of which each says whom it tells of."""
 _PREFACE: Final = lazy(r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)")
+_MY_NAMED: Final = lazy(
+    r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
+)
+"""Words before a name that say whose it is: my sister Clara, our dog Rex."""
 _BY_SOMEBODY: Final = lazy(
     r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
     r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
@@ -777,6 +781,16 @@ def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(first) and bool(second) and (first <= second or second <= first)
 
 
+def shared_subject(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    """The words by which two statements name a subject, if their names agree.
+
+    Of "my sister Clara" and "Clara" it is Clara; of "my sister Clara" and "my sister" it is who says so.
+    """
+    if "i" in one & other:
+        return frozenset({"i"})
+    return (one | other) - {"i"} if (one | other) - {"i"} else one | other
+
+
 def begins_with_other_name(earlier: str, later: str) -> bool:
     """True if two statements begin with different names, whatever both refer to."""
     one, other = (
@@ -869,14 +883,16 @@ def _of_the_thing(text: str) -> str:
 def leading_subject(text: str) -> frozenset[str]:
     """The words of the name or noun phrase that a statement is about, which most begin with; empty if there is none.
 
-    What somebody changed is about the thing.
+    What somebody changed is about the thing. "My sister Clara" is Clara's, and "i", as what is mine.
     """
-    titled = _TITLED.findall(_of_the_thing(text)[:_LEADING].replace("’", "'"))
+    plain = _of_the_thing(text)[:_LEADING].replace("’", "'")
+    titled = _TITLED.findall(plain)
     if not titled:
         return frozenset()
     first = titled[0].casefold()
     if first in _FIRST:
-        return frozenset({"i"})
+        named = _MY_NAMED.match(plain)
+        return frozenset({"i"}) if named is None else _leading_name(_TITLED.findall(plain[named.end() :])) | {"i"}
     if first in _DETERMINERS:
         found: list[str] = []
         for place, word in enumerate(titled[1:6]):
@@ -891,6 +907,10 @@ def leading_subject(text: str) -> frozenset[str]:
             # No word ends the phrase: it is told by its first one.
             found = found[:1]
         return frozenset(found)
+    return _leading_name(titled)
+
+
+def _leading_name(titled: list[str]) -> frozenset[str]:
     named: list[str] = []
     for word in titled[:6]:
         if not (word[0].isupper() or (named and word[0].isdecimal())):
@@ -915,7 +935,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         return None
     told = leading_subject(text)
     plain = _of_the_thing(text) if not subject or names_agree(told, subject) else fold_blanks(text)
-    subject = subject or told
+    subject = subject or (frozenset({"i"}) if "i" in told else told)
+    if told & subject and "i" in told - subject:
+        plain = _MY_NAMED.sub("", plain)
     simple = _normalise_text(plain)
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:

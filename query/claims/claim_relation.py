@@ -1243,7 +1243,7 @@ def relation_of(earlier: str, later: str) -> Relation | None:
     before, after = frames.leading_subject(earlier), frames.leading_subject(later)
     if not frames.names_agree(before, after):
         return None
-    subject = before | after
+    subject = frames.shared_subject(before, after)
     one, other = frames.frame(earlier, subject), frames.frame(later, subject)
     found = None if one is None or other is None else relate(one, other)
     if found is not None and found.relation == "replacement" and not found.is_single_valued:
@@ -1270,7 +1270,7 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
             subject = frozenset[str]().union(*map(frames.words_of, shared))
             before, after = frames.leading_subject(earlier.text), frames.leading_subject(later.text)
             if frames.names_agree(before, after):
-                subject |= before | after
+                subject |= frames.shared_subject(before, after)
             elif not shared:
                 continue
             if not shared and earlier.about and later.about:

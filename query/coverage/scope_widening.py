@@ -120,7 +120,9 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
         before, after = claim_frame.leading_subject(old.content), claim_frame.leading_subject(new.content)
         if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
             continue
-        told = retrieve.rivalry_of(old.content, new.content, new.valid.start, before | after, until, asked)
+        told = retrieve.rivalry_of(
+            old.content, new.content, new.valid.start, claim_frame.shared_subject(before, after), until, asked
+        )
         if told is None:
             continue
         alike, order = told

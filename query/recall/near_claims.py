@@ -334,7 +334,7 @@ def _likeness(
         return claim_relation.REPEATED
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
-    words = subject.words | first if leads else subject.words
+    words = claim_frame.shared_subject(subject.words, first) if leads else subject.words
     if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(folded)):
         # Who is told to be Ana may be "my" in what is said of her.
         words |= first | lead

@@ -269,7 +269,7 @@ def _split_by_owner(
         frame = claim_frame.frame(one.text)
         if frame is None or not frame.owned or claim_frame.stems(frame.owned).isdisjoint(telling):
             continue
-        if claim_frame.leading_subject(one.text) == {"i"}:
+        if "i" in claim_frame.leading_subject(one.text):
             mine[node] = frame
         else:
             theirs.add(node)
@@ -413,7 +413,8 @@ def _pairs_of_a_subject(
             called[each] = _name_words(snapshot, each)
         subject = frozenset[str]().union(*(called[each] for each in shared))
         # Who is told to be Ana may be "my" in what is said of her.
-        subject |= mine | theirs if not shared or claim_frame.names_agree(mine, theirs) else frozenset()
+        if not shared or claim_frame.names_agree(mine, theirs):
+            subject |= claim_frame.shared_subject(mine, theirs)
         pair = ((node, one), (other_node, other))
         yield (*(pair if _is_newer(one.seen, other.seen) else pair[::-1]), subject)
 

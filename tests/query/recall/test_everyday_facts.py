@@ -1204,6 +1204,45 @@ def test_of_a_span_in_which_a_home_changed_both_are_told(
     assert "Lisbon" in mem.context(question) and "Lisbon" not in mem.context("Where does Ana live?")
 
 
+OF_ONE_NAMED = (
+    ("My sister Clara is allergic to peanuts.", "Clara is no longer allergic to peanuts."),
+    ("My sister Clara lives in Rome.", "Clara moved to Milan."),
+    ("Clara lives in Rome.", "My sister Clara moved to Milan."),
+    ("My sister Clara lives in Rome.", "My sister moved to Milan."),
+    ("My dog Rex is 3 years old.", "Rex is 4 years old."),
+    ("My son Leo is in second grade.", "Leo just started third grade."),
+    ("My daughter Mia weighs 20 kg.", "Mia weighs 22 kg now."),
+    ("My doctor Dr. Braun has his practice in Main Street.", "Dr. Braun moved to Oak Street."),
+    ("My client Globex pays 80 euros an hour.", "Globex pays 90 euros an hour now."),
+    ("Our cat Minka is on a diet.", "Minka is no longer on a diet."),
+    ("My friend Ben is vegan.", "Ben eats meat again."),
+)
+"""Both are told of one, by a name and by whose it is."""
+
+OF_OTHERS_NAMED = (
+    ("My sister Clara lives in Rome.", "I moved to Milan."),
+    ("I live in Munich.", "My brother Max lives in Ulm."),
+    ("My sister Clara lives in Rome.", "My brother Max lives in Ulm."),
+    ("My sister Clara is allergic to peanuts.", "I am no longer allergic to peanuts."),
+    ("My dog Rex is 3 years old.", "My cat Minka is 4 years old."),
+    ("My sister Clara lives in Rome.", "My sister Anna lives in Milan."),
+    ("My son Leo likes football.", "Leo likes tennis."),
+    ("I have a dog called Rex.", "My dog Rex likes carrots."),
+    ("I am vegan.", "My friend Ben eats meat again."),
+    ("My boss is Tom.", "My colleague Tom moved to Ulm."),
+    ("My colleague Anna lives in Rome.", "My sister Anna lives in Milan."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*OF_ONE_NAMED, *OF_OTHERS_NAMED])
+def test_my_sister_clara_is_clara(earlier: str, later: str, mem: worlddb.Memory, clock: ManualClock) -> None:
+    first = mem.add(earlier)
+    clock.advance(DAY)
+    changed = mem.add(later)
+    told = [one.ref for one in changed.near if one.relation in claim_relation.COMPETING]
+    assert told == [first.id] * ((earlier, later) in OF_ONE_NAMED)
+
+
 @pytest.mark.parametrize(
     ("earlier", "later", "competes"),
     [
