@@ -85,12 +85,13 @@ class VectorSearcher:
         return len(self.numbers)
 
     def search(
-        self, query: Matrix, limit: int, selected: Numbers | None, by_graph: bool | None = None
+        self, query: Matrix, limit: int, selected: Numbers | None, by_graph: bool | None = None, wide: int = 1
     ) -> list[vector_rows.VectorHit]:
         """The best vectors, of the selected places if there are such, ties in log order.
 
         All of few vectors are compared, and all of few that a filter leaves. Where many are left the graph is searched,
         the wider the fewer they are, since it leads through those that do not count. ``by_graph`` decides otherwise.
+        ``wide`` times as many are searched for.
         """
         import numpy as np
 
@@ -100,12 +101,13 @@ class VectorSearcher:
         if selected is not None and not by_graph and passing <= GATHERED_SHARE * self.count:
             return self._best(self.scores(query, selected), np.asarray(selected), limit)
         selector = None if selected is None else self._selector(selected)
-        fetch = limit + TIE_ROOM
+        sought = wide * limit
+        fetch = sought + TIE_ROOM
         while True:
             scores, places = self._fetched(query, fetch, selector, passing, by_graph)
-            if len(places) < fetch or scores[limit - 1] > scores[-1] + SUMMED_OTHERWISE or fetch >= limit + TIE_LIMIT:
+            if len(places) < fetch or scores[sought - 1] > scores[-1] + SUMMED_OTHERWISE or fetch >= sought + TIE_LIMIT:
                 return self._best(self.scores(query, places), places, limit)
-            fetch = limit + 8 * (fetch - limit)
+            fetch = sought + 8 * (fetch - sought)
 
     def is_for_graph(self, passing: int, limit: int) -> bool:
         """True if searching the graph compares less than going through the vectors that pass.
@@ -232,19 +234,21 @@ class VectorBase:
         return self._vectors.is_for_graph(passing, limit)
 
     def search(
-        self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None
+        self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None, wide: int = 1
     ) -> list[vector_rows.VectorHit]:
         """The best vectors, among the selected places if given; see :meth:`VectorSearcher.search`."""
-        return self._vectors.search(query, limit, selected, by_graph)
+        return self._vectors.search(query, limit, selected, by_graph, wide)
 
-    def search_before(self, query: Matrix, limit: int, before: int | None) -> list[vector_rows.VectorHit]:
+    def search_before(
+        self, query: Matrix, limit: int, before: int | None, wide: int = 1
+    ) -> list[vector_rows.VectorHit]:
         """The best vectors of worlds with lower numbers than ``before``, if that is given."""
         import numpy as np
 
         earlier = self.count
         if before is not None:
             earlier = int(np.searchsorted(self._nodes, before, side="left", sorter=self._order))
-        return self.search(query, limit, None if earlier == self.count else self._order[:earlier])
+        return self.search(query, limit, None if earlier == self.count else self._order[:earlier], wide=wide)
 
     def places_of_members(self, members: fields.Nodes) -> Numbers:
         """As :meth:`places_of_nodes`, with the last result cached."""

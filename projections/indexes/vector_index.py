@@ -200,13 +200,15 @@ class VectorFollower:
         bonus: float = vector_rows.STATEMENT_BONUS,
         stating: float = 0.0,
         exact: bool = False,
+        wide: int = 1,
     ) -> list[vector_rows.VectorHit]:
         """Find the best ``limit`` vectors recorded up to ``head``.
 
         They come best first, ties by world and version; with ``nodes``, of those worlds alone; with ``before``, of
         worlds with lower numbers than that. A version that has several vectors may be found several times. A text that
         is nothing but statements is nearer by ``stating``. ``exact``: all of those worlds are compared, however many,
-        since what a graph finds depends on what else is in it.
+        since what a graph finds depends on what else is in it. Among all worlds a graph is searched for ``wide`` times
+        as many.
         """
         query = vector_rows.query_row(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
@@ -216,7 +218,7 @@ class VectorFollower:
         hits: list[vector_rows.VectorHit] = []
         if base is not None:
             if wanted is None:
-                hits.extend(base.search_before(query, limit, before))
+                hits.extend(base.search_before(query, limit, before, wide))
             else:
                 places = (
                     base.places_of_members(nodes) if isinstance(nodes, fields.Nodes) else base.places_of_nodes(wanted)

@@ -30,8 +30,11 @@ class VectorQuery(NamedTuple):
 class VectorLane(Protocol):
     """Where a recall gets its vector hits."""
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
-        """The nearest vectors, best first, ties in log order; a version may have several."""
+    def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
+        """The nearest vectors, best first, ties in log order; a version may have several.
+
+        Among all worlds a graph is searched for ``wide`` times as many, of which it misses less of the first ones.
+        """
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """The cosines of some (world, version) pairs, by the nearest vector of each.
@@ -84,10 +87,10 @@ class PresentVectorLane:
         self._before = before
         self._stating = stating
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
+    def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
         asked, before = self._query.vector, self._before
         return self._follower.find(
-            asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating
+            asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating, wide=wide
         )
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -147,7 +150,7 @@ class ExactVectorLane:
         self._query = query
         self._stating = stating
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
+    def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
         return self._seen.vectors.search(self._query.vector, limit, nodes, stating=self._stating)
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:

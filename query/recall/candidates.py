@@ -467,7 +467,9 @@ class _Participants:
 def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> Set[int]:
     """The worlds of some of the names that participants of a conversation with a machine have, which something refers
     to; every question asks for the same."""
-    kept = snapshot.shared_cache(_Participants) if names else None
+    if not names:
+        return frozenset()
+    kept = snapshot.shared_cache(_Participants)
     if kept is None or snapshot.whole is None:
         return set[int]().union(*find_nodes_by_name(snapshot, names).values())
     log = snapshot.whole.log

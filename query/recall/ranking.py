@@ -476,7 +476,7 @@ def search_vectors(
     lane: vector_lane.VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1
 ) -> Sequence[candidates.Proposed]:
     """The best hits of the vector lane; among all worlds it searches for ``wide`` times as many."""
-    return lane.search(limit=wide * limit if nodes is None else limit, nodes=nodes)[:limit]
+    return lane.search(limit=limit, nodes=nodes, wide=wide)
 
 
 def _collect_evidence(
