@@ -518,6 +518,8 @@ class StoreReader:
 
     def _follow(self) -> bool:
         """Bring the text index up to date in short steps; false if another process is doing it."""
+        # Else the buffers of each step would stay in the allocator's heaps, with small blocks between them.
+        environment.release_large_blocks()
         # A follower of its own: those who search wait for one step and not for all of them. It keeps nothing.
         return self._text_follower().catch_up(
             self.head(),
