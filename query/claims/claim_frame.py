@@ -119,7 +119,9 @@ _NEGATIVE: Final = _words(
     # A denial in German, Spanish, French or Portuguese is not the same as what it denies.
     " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
 )
-_ENDING: Final = _words("stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled")
+_ENDING: Final = _words(
+    "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled outgrew outgrown overcame"
+)
 """Words that say that something is so no more."""
 _ALMOST: Final = _words("almost nearly")
 _ANY_MORE: Final = frozenset({"any-more", "anymore"})
@@ -127,7 +129,7 @@ _ANY_MORE: Final = frozenset({"any-more", "anymore"})
 _CHANGE: Final = _words(
     "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
     " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
-    " lowered delayed extended pushed shifted doubled halved downgraded"
+    " outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
     " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
     " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
     " renamed"
@@ -418,7 +420,10 @@ _CLAUSE_ENDS: Final = lazy(
 )
 _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
 """What stands between clauses of which each says whom it tells of."""
-_PREFACE: Final = lazy(r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)")
+_PREFACE: Final = lazy(
+    r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)"
+    r"|^(?:it )?turns out(?: that)?,? "
+)
 _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
@@ -426,7 +431,7 @@ _MY_NAMED: Final = lazy(
 _BY_SOMEBODY: Final = lazy(
     r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
     r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
-    r"|extended|brought forward|changed|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
+    r"|extended|brought forward|changed|reset|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
     r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>(?:my|our|the|[A-Z][\w-]+['’]s?)"
     r"(?: (?!to\b|from\b|until\b|by\b)[\w-]+){1,4}?(?: (?:to|from) [A-Z][\w-]+(?= to\b))?)"
     r"(?P<rest> (?:to|from|until|till|by|back|forward)\b.*|[,.;!].*|$)"
@@ -885,7 +890,7 @@ def leading_subject(text: str) -> frozenset[str]:
 
     What somebody changed is about the thing. "My sister Clara" is Clara's, and "i", as what is mine.
     """
-    plain = _of_the_thing(text)[:_LEADING].replace("’", "'")
+    plain = _of_the_thing(text[:MAX_CHARACTERS])[:_LEADING].replace("’", "'")
     titled = _TITLED.findall(plain)
     if not titled:
         return frozenset()

@@ -681,6 +681,8 @@ CHANGED_BY_SOMEBODY = (
     ("I take metformin twice a day.", "Dr. Lee reduced my metformin to once a day."),
     ("I live in Munich.", "Update: I live in Augsburg now."),
     ("I live in Munich.", "Big news: we moved to Augsburg!"),
+    ("Clara is allergic to peanuts.", "Clara outgrew her peanut allergy."),
+    ("I am allergic to cats.", "It turns out I'm not allergic to cats after all."),
 )
 """The later one tells what somebody did to what the earlier one is about."""
 
