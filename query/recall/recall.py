@@ -101,7 +101,8 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     """
     found, may_come = _recall(window, request)
     now = window.place.moment.valid
-    coming = _coming_interval(request, found, now) if may_come else None
+    named = _coming_intervals(request, found, now) if may_come else []
+    coming = times.Interval(named[0].start, max(each.end for each in named)) if named else None
     is_plain = request.group is None and request.covers is None and request.choice == valid_period.Choice()
     if coming is None or not is_plain:
         return found
@@ -111,16 +112,22 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     # The same first hits are looked at whatever is wanted.
     request, wanted = request._replace(k=max(request.k, LOOKED_AT)), request.k
     by_then = recall(by_end, request._replace(choice=valid_period.Choice(period=period))).hits
+    # What begins between two times that are named is not meant.
+    by_then = tuple(hit for hit in by_then if hit.valid.start <= now or _is_within(hit, named))
     begins = [hit.valid.start for hit in by_then if hit.valid.start > now]
     begins += [version.valid.start for hit in by_then for version in hit.others if version.valid.start > now]
-    then = recall(window.at_valid(max(begins, default=coming.start)), request)
-    held = {hit.version for hit in then.hits}
+    at = max(begins, default=coming.start)
+    then = recall(window.at_valid(at), request)
+    # By the last of several named times the first is past; what held then alone is taken as it was found by then.
+    holding = [hit for hit in then.hits if len(named) == 1 or hit.valid.end > at]
+    held = {hit.version for hit in holding}
     # What is over again by the last of it answers as well as it did.
     over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
-    first = sorted([*then.hits, *over], key=lambda hit: -round(hit.score, 6)) if over else [*then.hits]
+    first = sorted([*holding, *over], key=lambda hit: -round(hit.score, 6)) if over else holding
+    first = [hit for hit in first if hit.valid.start <= now or len(named) == 1 or _is_within(hit, named)]
     if request.question.times and claim_frame.has_only_light_words(request.question.without_times):
         # Of what somebody has on a day, that day's appointments come first.
-        first.sort(key=lambda hit: hit.valid.start < coming.start or hit.valid.end > coming.end)
+        first.sort(key=lambda hit: all(hit.valid.start < each.start or hit.valid.end > each.end for each in named))
     held |= {hit.version for hit in over}
     now_said = [hit for hit in found.hits if hit.version not in held]
     hits = tuple(_with_present(first, now_said, request.question)[:wanted])
@@ -153,14 +160,19 @@ def _with_present(
     return [*hits, *left.values()]
 
 
-def _coming_interval(request: Request, found: records.Recall, now: int) -> times.Interval | None:
-    """The future part of the first named time that is not over; none for past times."""
+def _coming_intervals(request: Request, found: records.Recall, now: int) -> list[times.Interval]:
+    """The future parts of the named times that are not over; none for past times."""
     if request.question.asks_of == "past":
-        return None
+        return []
     if not request.question.times:
-        return times.Interval(now + 1, times.FOREVER) if request.question.asks_of == "ahead" else None
+        return [times.Interval(now + 1, times.FOREVER)] if request.question.asks_of == "ahead" else []
     spans = (times.Interval(max(span.start, now + 1), span.end) for span in found.times)
-    return next((span for span in spans if span.start < span.end), None)
+    return sorted(span for span in spans if span.start < span.end)
+
+
+def _is_within(hit: records.Hit, named: Sequence[times.Interval]) -> bool:
+    """True if a hit holds at some time of one of these intervals."""
+    return any(hit.valid.start < each.end and each.start < hit.valid.end for each in named)
 
 
 Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float | None]], Answered]

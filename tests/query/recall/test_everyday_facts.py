@@ -1032,6 +1032,26 @@ def test_of_what_somebody_has_on_a_day_its_appointments_come_first(mem: worlddb.
     assert "dentist" in mem.recall("When is Ana at the dentist?").hits[0].content
 
 
+def test_of_two_days_to_come_the_appointments_of_both_come_first_and_none_between(
+    mem: worlddb.Memory, clock: ManualClock
+) -> None:
+    """Only the first of several times to come was looked at."""
+    clock.advance(3 * DAY)
+    for day, text in (
+        (6, "Ana dines with Eva."),
+        (10, "Ana has a haircut."),
+        (13, "Ana hears Tom play."),
+        (20, "Rome."),
+    ):
+        mem.add(text, about="Ana", since=f"2025-06-{day:02}T18:00:00Z", until=f"2025-06-{day:02}T22:00:00Z")
+    mem.add("Ana likes tea.", about="Ana")
+    for question in ("What does Ana have next Friday?", "What does Ana have this Friday and the Friday after?"):
+        found = mem.recall(question)
+        assert {hit.content for hit in found.hits[:2]} == {"Ana dines with Eva.", "Ana hears Tom play."}
+        assert all("haircut" not in hit.content and "Rome" not in hit.content for hit in found)
+        assert "over" not in mem.context(question)
+
+
 def test_when_something_is_asks_for_what_holds_now_and_then_for_what_replaces_it(
     mem: worlddb.Memory, clock: ManualClock
 ) -> None:
