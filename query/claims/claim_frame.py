@@ -120,7 +120,8 @@ _NEGATIVE: Final = _words(
     " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
 )
 _ENDING: Final = _words(
-    "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled outgrew outgrown overcame"
+    "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled outgrew outgrown"
+    " overcame"
 )
 """Words that say that something is so no more."""
 _ALMOST: Final = _words("almost nearly")
