@@ -1534,7 +1534,7 @@ _PARTICIPLES: Final = _words(
     " known seen driven stolen broken drawn flown grown"
 )
 _PAST: Final = _words(
-    "put hit shut "
+    "put hit shut beat "
     "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
     " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
     " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"

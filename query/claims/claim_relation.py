@@ -1167,6 +1167,14 @@ def _name_other_things(earlier: Frame, later: Frame) -> bool:
     return all(bool(one.indefinite - one.names - called) and not one.head for one in (earlier, later))
 
 
+def _tells_of_act(one: Frame) -> bool:
+    """True if a statement tells what was done, and not what is so: that somebody settled a debt."""
+    return one.past and not one.negated and any(frames.is_past(word) and word not in _WERE for word in one.key.split())
+
+
+_WERE: Final = frozenset({"was", "were", "had", "did"})
+
+
 def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if earlier.key == later.key:
         return REPEATED
@@ -1203,7 +1211,11 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in another unit")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
-        if say_otherwise(earlier.key, later.key) or (differ and are_long(earlier, later)):
+        if (
+            _tells_of_act(earlier) != _tells_of_act(later)
+            or say_otherwise(earlier.key, later.key)
+            or (differ and are_long(earlier, later))
+        ):
             said = "nearly the same words, and what tells them apart"
             return _comparison(0.3 + 0.4 * overlap, later, said, "compatible")
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
