@@ -1093,6 +1093,7 @@ _POINTING: Final = _words("it that this those these them there then one ones any
 """Words for what another clause tells."""
 _THEIR: Final = _words("her his their its")
 _AT_PRESENT: Final = _words("now nowadays currently these-days")
+ANIMALS: Final = _words("dog cat horse pony hamster rabbit bird parrot tortoise puppy kitten")
 PEOPLE: Final = _words(
     "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
 )
@@ -1233,6 +1234,8 @@ def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
         return "amount" if any(word[0].isdecimal() for word in rest) else ""
     if first in COLOURS:
         return "colour"
+    if first in _LACKING:
+        return "state"
     if first in _BEHIND or first in _PREPOSITIONS:
         return "place"
     if first in _OPPOSITE or first in _OPPOSITE.values():
@@ -1243,6 +1246,8 @@ def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
     return "kind" if first in ("a", "an") else "quality" if is_quality else ""
 
 
+_LACKING: Final = _words("out low short empty down away")
+"""Of what a thing has run out, or that it is not there."""
 _NO_TIMES: Final = _words("today hour hours daily weekly monthly yearly")
 _SAYING_LITTLE: Final = _words("very quite really rather so too now still always also just the")
 

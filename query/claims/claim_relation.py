@@ -595,7 +595,7 @@ def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
         is_several = one == "part" or (one == "quality" and not any(pair <= own | new for pair in _antonym_stems()))
         return is_several and bool(own and new)
     if one and other:
-        return "state" not in (one, other) or not {one, other}.isdisjoint(("colour", "quality"))
+        return "state" not in (one, other) or not {one, other}.isdisjoint(("colour", "quality", "kind"))
     unsorted = later if one else earlier
     return (one or other) == "quality" or ((one or other) in ("colour", "kind") and bool(unsorted.verb))
 
@@ -617,6 +617,8 @@ def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
     if not one.noun or not other.noun:
         return False
     if one.names and other.names and one.names.isdisjoint(other.names):
+        return True
+    if {one.place, other.place} == {"to", "from"}:
         return True
     if one.place == other.place and not one.behind <= other.behind and not other.behind <= one.behind:
         return True
@@ -883,6 +885,7 @@ def _may_both_hold(earlier: Frame, later: Frame) -> bool:
         return False
     both = (earlier, later)
     says_which = all((not each.verb or each.passive) and each.content - each.head and not each.numbers for each in both)
+    says_which = says_which and not any(map(_CODE.fullmatch, earlier.content | later.content))
     is_other = (earlier.content - later.content) and (later.content - earlier.content)
     return bool(says_which and is_other and (bool(earlier.names) == bool(later.names)))
 
@@ -895,7 +898,12 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
         return True
     if earlier.head or later.head:
         return False
-    is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
+    is_somebodys = (
+        bool(later.verb)
+        and later.verb not in _meeting_stems()
+        and earlier.verb == later.verb
+        and not (earlier.thing.noun or later.thing.noun)
+    )
     if is_somebodys and earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
         return True
     one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
@@ -1064,8 +1072,14 @@ def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
     ways = [_WHERE.search(one.key) for one in (earlier, later)]
     if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
         return False
-    is_somebody = not earlier.owned.isdisjoint(frames.PEOPLE | frames.OF_SEVERAL)
-    return bool(earlier.numbers and later.numbers) or bool((earlier.head or earlier.thing.noun) and not is_somebody)
+    is_thing = bool(earlier.head or earlier.thing.noun) and not _is_somebody(earlier)
+    return is_thing or bool(earlier.numbers and later.numbers)
+
+
+def _is_somebody(one: Frame) -> bool:
+    """True if a statement begins with a person or an animal that belongs to its subject."""
+    begins = one.owned | {one.thing.noun}
+    return not begins.isdisjoint(frames.PEOPLE | frames.OF_SEVERAL | frames.ANIMALS)
 
 
 def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
@@ -1076,8 +1090,10 @@ def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
         return False
     if any(_IN_GROUP.search(one.key) for one in (earlier, later)):
         return True
-    is_thing = earlier.head or earlier.thing.noun or earlier.numbers or later.numbers
-    return not is_thing and any(_ON_NO_PLACE.search(one.key) for one in (earlier, later))
+    is_thing = (earlier.head or earlier.thing.noun) and not _is_somebody(earlier)
+    return not (is_thing or earlier.numbers or later.numbers) and any(
+        _ON_NO_PLACE.search(one.key) for one in (earlier, later)
+    )
 
 
 _IN_GROUP: Final = re.compile(
@@ -1705,9 +1721,9 @@ def _making_stems() -> frozenset[str]:
 
 def _meets_at_other_time(earlier: Frame, later: Frame) -> bool:
     """True if a club or a class meets at another time, or the bins are collected then; a person may do so twice."""
-    is_one = earlier.content == later.content and earlier.verb == later.verb and bool(earlier.thing.noun)
-    is_somebody = not (earlier.owned | {earlier.thing.noun}).isdisjoint(frames.PEOPLE | frames.OF_SEVERAL)
-    return is_one and not is_somebody and _are_of_other_times(earlier, later)
+    is_one = earlier.content == later.content and earlier.verb == later.verb
+    is_set = earlier.verb in _meeting_stems() or (bool(earlier.thing.noun) and not _is_somebody(earlier))
+    return is_one and is_set and _are_of_other_times(earlier, later)
 
 
 @cache

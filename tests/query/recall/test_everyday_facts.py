@@ -644,6 +644,66 @@ LIVED_AT_LAST = (
 more, and no word tells Mensa from a town."""
 
 
+LIVED_LATER = (
+    ("compatible", "I'm in the rowing club.", "I'm in Amnesty."),
+    ("replacement", "My blood pressure is 140 over 90.", "My blood pressure is 125 over 80."),
+    ("replacement", "My phone plan has 20 GB.", "My phone plan has 50 GB."),
+    ("compatible", "My phone plan has 20 GB.", "My phone plan costs 15 euros."),
+    ("replacement", "My seat is 7C.", "My seat is 7D."),
+    ("replacement", "Our flat is 80 square metres.", "Our flat is 95 square metres."),
+    ("compatible", "Our flat is 80 square metres.", "Our flat is on the fourth floor."),
+    ("same", "The bag weighs 5 kg.", "The bag weighs 5000 grams."),
+    ("same", "The trail is 10 km.", "The trail is 6.2 miles."),
+    ("replacement", "The trail is 10 km.", "The trail is 10 miles."),
+    ("replacement", "I take the 7 o'clock train to work.", "I take the 8 o'clock train to work."),
+    ("compatible", "I take the 7 am train.", "I take the 6 pm train."),
+    ("replacement", "My son is in class 2b.", "My son is in class 3b."),
+    ("compatible", "My son is in class 2b.", "My son is in the football club."),
+    ("replacement", "I drink three coffees a day.", "I drink one coffee a day."),
+    ("compatible", "I drink three coffees a day.", "I drink two litres of water a day."),
+    ("replacement", "My car's MOT is due in March.", "My car's MOT is due in September."),
+    ("compatible", "My car's MOT is due in March.", "My car's insurance is due in June."),
+    ("replacement", "My mother is in hospital.", "My mother is home again."),
+    ("replacement", "Ben's nickname is Bear.", "Ben's nickname is Wolf."),
+    ("compatible", "Ben's nickname is Bear.", "Ben's surname is Wolf."),
+    ("replacement", "I work in marketing.", "I work in product design."),
+    ("compatible", "I work in marketing.", "I work on the third floor."),
+    ("compatible", "I work at Siemens.", "I work at the Munich site."),
+    ("replacement", "I work at Siemens.", "I lost my job."),
+    ("compatible", "I'm a bus driver.", "I quit the union."),
+    ("compatible", "I work at Siemens.", "I quit the gym."),
+    ("replacement", "My therapist is Dr. Wu.", "My therapist is Dr. Lang."),
+    ("compatible", "My therapist is Dr. Wu.", "My dentist is Dr. Lang."),
+    ("replacement", "I'm single.", "I'm dating Marco."),
+    ("replacement", "We meet on Tuesdays.", "We meet on Fridays."),
+    ("replacement", "My physio appointment is on Monday at 9.", "My physio appointment is on Monday at 11."),
+    ("replacement", "My physio appointment is on Monday at 9.", "My physio appointment has been cancelled."),
+    ("compatible", "My physio appointment is on Monday at 9.", "My gym class has been cancelled."),
+    ("replacement", "My holiday to Greece is booked.", "My holiday to Greece was called off."),
+    ("replacement", "I pay 20 euros a month for the gym.", "I pay 25 euros a month for the gym."),
+    ("compatible", "I pay 20 euros a month for the gym.", "I pay 20 euros a month for the pool."),
+    ("replacement", "I prefer e-mails in German.", "I prefer e-mails in English."),
+    ("compatible", "My dog is on a grain-free diet.", "My dog is on antibiotics."),
+    ("replacement", "My printer is an HP.", "My printer is a Canon."),
+    ("compatible", "My printer is an HP.", "My printer is out of ink."),
+    ("replacement", "The wifi password is sunrise7.", "The wifi password is sunset8."),
+    ("compatible", "The wifi password is sunrise7.", "The wifi is slow."),
+    ("replacement", "I run 5 km three times a week.", "I run 8 km three times a week."),
+    ("compatible", "I run 5 km three times a week.", "I swim 1 km a week."),
+    ("compatible", "The landlord is Mr. Roth.", "The plumber is Mrs. Klein."),
+    ("replacement", "My flight to Oslo is on 3 May.", "My flight to Oslo is on 4 May."),
+    ("compatible", "My flight to Oslo is on 3 May.", "My flight from Oslo is on 9 May."),
+    ("replacement", "I take 50 mg of sertraline.", "I take 100 mg of sertraline."),
+    ("compatible", "I take 50 mg of sertraline.", "I take 50 mg of zinc."),
+    ("replacement", "The score is 2-1.", "The score is 2-2."),
+    ("compatible", "I have a flat in Leipzig.", "I have a garden in Leipzig."),
+    ("compatible", "I live in Leipzig.", "I own a cabin in Sweden."),
+    ("compatible", "I drive an Audi.", "I drive on weekends."),
+)
+"""Written after the others; of the half that was run last, 19 of 32 were right before all rules and 25 with them. Three
+are left out: a diet that a dog is off, a job that somebody got, and what is preferred of tea and of seats."""
+
+
 def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
     before, after = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
     one, other = (claim_frame.frame(text, before | after) for text in (earlier, later))
@@ -651,7 +711,9 @@ def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
     return claim_relation.relate(one, other) if claim_frame.names_agree(before, after) else None
 
 
-@pytest.mark.parametrize(("expected", "earlier", "later"), [*UNITS, *UNITS_AT_LAST, *LIVED, *LIVED_AT_LAST])
+@pytest.mark.parametrize(
+    ("expected", "earlier", "later"), [*UNITS, *UNITS_AT_LAST, *LIVED, *LIVED_AT_LAST, *LIVED_LATER]
+)
 def test_what_is_told_of_another_value_is_what_a_careful_person_says(expected: str, earlier: str, later: str) -> None:
     found = related(earlier, later)
     relation = "" if found is None else found.relation
