@@ -67,10 +67,13 @@ class SnapshotSource(Protocol):
         """A snapshot for the length of one call."""
 
 
-def says_container(row: schema.NodeRow, moment: asof.Moment) -> bool:
-    """True if the row of a world says what contains it at a moment; else its edges do."""
+def says_container(world: int, row: schema.NodeRow, moment: asof.Moment) -> bool:
+    """True if the row of a world says what contains it at a moment; else its edges do.
+
+    It is an earlier world, so that a walk up ends even if rows were altered.
+    """
     seq, valid = moment
-    return row.container != schema.NO_CONTAINER and row.created <= seq and row.contained_from <= valid
+    return row.container < world and row.created <= seq and row.contained_from <= valid
 
 
 def placings_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[schema.EdgePlace]:
@@ -81,7 +84,7 @@ def placings_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) 
 
 def containers_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    if isinstance(tables, rows.Tables) and says_container(row := tables.node(node), moment):
+    if isinstance(tables, rows.Tables) and says_container(node, row := tables.node(node), moment):
         return [row.container]
     return [place.source for place in placings_at(tables, node, moment)]
 
@@ -91,7 +94,7 @@ def containers_of_each(tables: table_reads.TableReads, nodes: Sequence[int], mom
     said: dict[int, int] = {}
     if isinstance(tables, rows.Tables):
         each_row = zip(nodes, tables.nodes_of(nodes), strict=True)
-        said = {node: row.container for node, row in each_row if says_container(row, moment)}
+        said = {node: row.container for node, row in each_row if says_container(node, row, moment)}
     others = [node for node in nodes if node not in said]
     each = tables.edges_of_each(others, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     found = []
@@ -309,7 +312,7 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
         if seen is None:
             return None
         start, end = seen.validity.start, seen.validity.end
-    if says_container(node, moment):
+    if says_container(world, node, moment):
         return _standing((node.container, _stretch((max(start, node.contained_from), end)), True))
     within = _stretch((start, end))
     pairs = tables.placed_pairs(world)
@@ -322,11 +325,11 @@ def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Stand
 def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
     """As :func:`find_standing`, of many worlds."""
     nodes = dict(zip(worlds, tables.nodes_of(worlds), strict=True))
-    others = [world for world, row in nodes.items() if not says_container(row, moment)]
+    others = [world for world, row in nodes.items() if not says_container(world, row, moment)]
     placed = tables.edges_of_each(others, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     each: list[Standing | None] = []
     for world, seen in zip(worlds, asof.versions_at(tables, worlds, moment), strict=True):
-        if seen is not None and says_container(row := nodes[world], moment):
+        if seen is not None and says_container(world, row := nodes[world], moment):
             start, end = max(seen.validity.start, row.contained_from), seen.validity.end
             each.append(Standing(row.container, Stretch(start, end), True))
             continue

@@ -352,7 +352,7 @@ class VisibleSnapshot:
         moment, tables = self.place.moment, self._snapshot.tables
         alone = self._find_lone(node)
         lies = tables.node(node)
-        if says_container(lies, moment):
+        if says_container(node, lies, moment):
             beyond = self._find_standing(lies.container)
             if beyond is None:
                 self._containers[node] = [lies.container]

@@ -195,7 +195,8 @@ def test_the_row_of_a_world_says_where_it_lies_if_a_single_edge_put_it_there_for
                 row, edges = tables.node(node), list(tables.placed(node))
                 place, only = edges[0]
                 is_for_good = (only.seq, only.unlinked, only.closed, only.valid_to) == (row.created, LIVE, 0, FOREVER)
-                expected = (place.source, only.valid_from) if len(edges) == 1 and is_for_good else ELSEWHERE
+                is_said = len(edges) == 1 and is_for_good and place.source < node
+                expected = (place.source, only.valid_from) if is_said else ELSEWHERE
                 assert row[-2:] == expected, node
                 said += expected != ELSEWHERE
             assert 3 < said < node
@@ -214,3 +215,22 @@ def test_the_row_of_a_world_says_where_it_lies_if_a_single_edge_put_it_there_for
         assert db.verify(deep=True).ok
         with db._env.read() as txn:
             assert {len(value) for _, value in Tables(txn).nodes.scan(b"")} == {80}
+
+
+def test_a_row_that_names_no_earlier_container_is_not_followed_and_is_damage() -> None:
+    with new_store() as db:
+        outer = db.create("Thing", "outer").ref
+        inner = db.create("Thing", "inner", world=outer).ref
+        with db._env.read() as txn:
+            container, node = (Tables(txn).node_of(bytes.fromhex(ref)) or 0 for ref in (outer, inner))
+
+        def put(txn: Any, named: int) -> None:
+            tables = Tables(txn)
+            tables.put_node(node, tables.node(node)._replace(container=named))
+            tables.flush()
+
+        db._env.write(lambda txn: put(txn, node))
+        assert db.view().containers(inner) == [outer]
+        assert (seen := db.view().get(inner)) is not None and not seen.in_ended
+        assert [found.problem[:9] for found in db.verify(deep=True).findings] == ["the table"]
+        db._env.write(lambda txn: put(txn, container))

@@ -371,8 +371,8 @@ class Tables(transaction.WholeTables):
 
         They are read before the first change of them is put.
         """
-        placed = self.node(target)[-2:]
-        if placed == schema.UNPLACED and target >= self.first_new_node and valid.end == times.FOREVER:
+        is_new = target >= self.first_new_node and self.node(target)[-2:] == schema.UNPLACED
+        if is_new and source < target and valid.end == times.FOREVER:
             self._place_node(target, (source, valid.start))
         else:
             self.displaced(target)

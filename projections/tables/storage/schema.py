@@ -262,8 +262,9 @@ class NodeRow(NamedTuple):
     ``ended`` is the commit that retired or superseded it, 0 if none did, and :data:`CUT` once it was resumed: its
     timeline says when it had ended. ``body`` is its newest version.
 
-    ``container`` is the only world that ever contained it, by an edge of the commit that created it, which has been in
-    force since the valid time ``contained_from`` without an end; :data:`NO_CONTAINER` says nothing: its edges do.
+    ``container`` is the only world that ever contained it, an earlier one, by an edge of the commit that created it,
+    which has been in force since the valid time ``contained_from`` without an end; :data:`NO_CONTAINER` says nothing:
+    its edges do.
     """
 
     lineage: bytes
