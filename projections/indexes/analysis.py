@@ -247,6 +247,11 @@ else ("rose", "bore", "ground", "wound", "lay")."""
 
 
 @cache
+def _irregular_pasts() -> frozenset[str]:
+    return frozenset(form for verb in _IRREGULAR.split(";") for form in verb.split()[1:])
+
+
+@cache
 def _other_forms() -> dict[str, tuple[str, ...]]:
     """The stem of each form of an irregular verb with those of its other forms."""
     found: dict[str, tuple[str, ...]] = {}
@@ -793,6 +798,7 @@ def say_otherwise(one: str, other: str) -> bool:
         or before.markers() != after.markers()
         or before.is_opposed(after)
         or before.differs_in_tense(after)
+        or before.tells_of_act(after)
         or before.differs_in_voice(after)
         or before.roles_differ(after)
     )
@@ -842,6 +848,20 @@ class _Wording:
         return bool(
             (past.keys() & (other._stems() - present.keys())) or (present.keys() & (self._stems() - past.keys()))
         )
+
+    def tells_of_act(self, other: _Wording) -> bool:
+        """True if only one tells what was done to a thing: "has a class", and "dropped her class"."""
+        mine, theirs = self._acts(), other._acts()
+        return not (mine and theirs) and not (mine <= other.known and theirs <= self.known)
+
+    def _acts(self) -> set[str]:
+        return {
+            word
+            for at, (word, behind) in enumerate(pairwise(self.words))
+            if behind in _ARTICLES
+            and (word.endswith("ed") or word in _irregular_pasts())
+            and _AUXILIARY.isdisjoint(self.words[max(at - 2, 0) : at])
+        }
 
     def _pasts(self) -> dict[str, str]:
         places = enumerate(self.words)

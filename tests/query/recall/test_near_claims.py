@@ -841,6 +841,8 @@ def test_another_number_said_of_one_thing_still_takes_its_place(db: Database, ea
     [
         ("Ivo owes Eva 50 euros.", "Eva owes Ivo 50 euros."),
         ("Ana takes vitamin C every morning.", "Ana takes vitamin D every morning."),
+        ("Ana has a Spanish class on Mondays in Faro.", "Ana dropped her Spanish class on Mondays in Faro."),
+        ("The team uses the old laptop for demos.", "The team sold the old laptop for demos."),
         ("Ana's blood type is A.", "Ana's blood type is O."),
         ("Ana plays for team A.", "Ana plays for team B."),
         ("Ana lives in block C of the estate.", "Ana lives in block D of the estate."),
