@@ -1236,6 +1236,10 @@ def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
         return "colour"
     if first in _LACKING:
         return "state"
+    if first in ("due", "payable"):
+        return "time"
+    if "@" in first:
+        return "kind"
     if first in _BEHIND or first in _PREPOSITIONS:
         return "place"
     if first in _OPPOSITE or first in _OPPOSITE.values():

@@ -424,6 +424,8 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _are_of_other_aspects(earlier, later) or _are_of_other_aspects(later, earlier):
         return True
+    if later.change in _PRESENT and (_names_alone(earlier, later) or _names_alone(later, earlier)):
+        return True
     if earlier.past and later.past and (_are_of_other_times(earlier, later) or _are_of_other_rounds(earlier, later)):
         return True
     if _is_other_numbered_thing(earlier, later):
@@ -472,6 +474,18 @@ def _parted_stems() -> frozenset[str]:
 @cache
 def _together_stems() -> frozenset[str]:
     return frames.stems(("girlfriend", "boyfriend", "partner", "dating"))
+
+
+def _names_alone(one: Frame, other: Frame) -> bool:
+    """True if one says only by name what a thing is, and the other where, when, how or what that does."""
+    if not one.thing.noun or one.thing != other.thing or one.verb or one.numbers or one.negated:
+        return False
+    begin = one.head | frames.stems((one.thing.noun, *one.thing.which))
+    value, rest = one.content - begin, other.content - begin
+    is_named = bool(value) and value <= one.names and one.sort in ("", "kind") and not begin & _single_value_stems()
+    if not is_named or (rest and rest <= other.names and other.sort != "place"):
+        return False
+    return other.sort in ("place", "state", "time", "part") or (bool(other.verb) and "name" not in other.attributes)
 
 
 def _tells_of_home_itself(one: Frame, other: Frame) -> bool:
@@ -542,7 +556,8 @@ def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
 _BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$|\bbirthday is\b")
 _WORKS: Final = re.compile(
     r"\b(?:works|worked|working|work) (?:(?P<way>in|at|for|as|out of|on|with)\b(?! (?:(?:mon|tues|wednes|thurs|fri"
-    r"|satur|sun)days?|weekdays)\b)|(?P<how>\d|from|on|remotely|part[- ]time|full[- ]time|nights|late|overtime|shifts))"
+    r"|satur|sun)days?|weekdays)\b)|(?P<how>\d|from|on|part[- ]time|full[- ]time|nights|late"
+    r"|overtime|shifts|hard|well|alone|very|really|too|quite|(?:two|three|several) jobs|[a-z]+ly\b))"
 )
 _IS_A: Final = re.compile(r"\b(?:is|are|am|['’]m) an? (?:[\w-]+ ){0,2}?[\w-]+$")
 _PART_OF_FIRM: Final = re.compile(
@@ -898,6 +913,14 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
         return True
     if earlier.head or later.head:
         return False
+    if (
+        earlier.verb == later.verb
+        and earlier.verb_preposition == later.verb_preposition == "with"
+        and _is_work(earlier)
+    ):
+        return True
+    if earlier.verb == later.verb and earlier.verb in _towards_stems() and not earlier.numbers and not later.numbers:
+        return True
     is_somebodys = (
         bool(later.verb)
         and later.verb not in _meeting_stems()
@@ -908,6 +931,15 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
         return True
     one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
     return one is not None and other is not None and one.lastgroup == other.lastgroup
+
+
+@cache
+def _towards_stems() -> frozenset[str]:
+    """The stems of verbs for what is done towards one person and another."""
+    return frames.stems(_TOWARDS.split())
+
+
+_TOWARDS: Final = "owes lends gives sends tells calls sees visits knows helps trusts writes"
 
 
 _ONE_OF_SEVERAL: Final = re.compile(
@@ -941,6 +973,11 @@ def _refines_home(earlier: Frame, later: Frame) -> bool:
         and {earlier.place_preposition, later.place_preposition} in _STREETS
     ):
         return True
+    if earlier.place_preposition != later.place_preposition and all(
+        (earlier.place_preposition, later.place_preposition)
+    ):
+        # Near the river, above the shop: of a town whose name is not said.
+        return not earlier.names or not later.names
     before, after = (
         one.content - frames.stems_of("residence") - _moving_stems() - {one.verb} for one in (earlier, later)
     )
@@ -995,6 +1032,8 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     if earlier.owned != later.owned or not _have_same_sort(earlier, later):
         return False
     if _may_be_two(earlier, later) or _may_hold_beside(earlier, later):
+        return False
+    if _lives_with(earlier) and _lives_with(later) and not later.change:
         return False
     if len(earlier.content) >= _MANY_WORDS and not earlier.head:
         return False
