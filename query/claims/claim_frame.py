@@ -457,6 +457,7 @@ _SCORE: Final = lazy(r"\b((?:score|result|won|lost|drew|leads?|led|beat)\b[^.]*?
 """A score is one value, and no two numbers."""
 _SIGN_OF_MONEY: Final = re.compile(r"(?P<sign>[$€£])(?P<count>\d+(?:\.\d+)?)(?!\w)")
 _MONEY: Final = {"$": "dollars", "€": "euros", "£": "pounds"}
+_DIGIT: Final = re.compile(r"\d")
 _STUCK: Final = re.compile(r"(?<![^\W\d])(\d)(kg|km|cm|mm|mg|ml|lbs?|oz|ft|gb|mb|tb)\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
@@ -753,7 +754,9 @@ def _normalise_text(text: str) -> str:
         plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
     if "-" in plain:
         plain = _SCORE.sub(r"\1s\2-\3", plain)
-    plain = _LETTERED.sub(_as_one_word, _SIGN_OF_MONEY.sub(_as_money, _CODE.sub(r"n\1\2", _STUCK.sub(r"\1 \2", plain))))
+    if _DIGIT.search(plain) is not None:
+        plain = _SIGN_OF_MONEY.sub(_as_money, _CODE.sub(r"n\1\2", _STUCK.sub(r"\1 \2", plain)))
+    plain = _LETTERED.sub(_as_one_word, plain)
     if "degrees " in plain:
         plain = plain.replace("degrees celsius", "celsius").replace("degrees fahrenheit", "fahrenheit")
     plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)

@@ -192,6 +192,8 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     A cancellation that names less than the plan ("cancelled his flight", for one to Oslo) may be about another one, and
     ends nothing.
     """
+    if frames.stem("cancelled") not in later.content:
+        return None
     if not later.cancelled and _CANCELLED.search(later.key) is None:
         return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
@@ -1123,7 +1125,7 @@ def _is_somebody(one: Frame) -> bool:
 
 def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
     """True if each says what somebody is in or on, and no place: in a choir, in Mensa, on a diet, on antibiotics."""
-    if later.change or earlier.negated or later.negated:
+    if later.change or earlier.negated or later.negated or (earlier.attributes & later.attributes).isdisjoint(_WHERES):
         return False
     if any(_WHERE.search(one.key) is None for one in (earlier, later)):
         return False
@@ -1135,6 +1137,7 @@ def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
     )
 
 
+_WHERES: Final = ("place", "schedule")
 _IN_GROUP: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:\w+ )?in (?:(?:an?|the|our|my|her|his|their) )?(?:[\w'’-]+ ){0,3}?"
     r"(?:choir|band|club|orchestra|union|league|society|party|association|guild|scouts|cast|jury|committee|council"
