@@ -149,6 +149,12 @@ class TextFollower:
         with self._guard:
             self._views(min(through, head), head)
 
+    @property
+    def has_many(self) -> bool:
+        """True if the index has so many texts that each search takes a while."""
+        index = self._index
+        return index is not None and index.count >= text_snapshot.FEW_TEXTS
+
     def is_ready(self, *, head: int, through: int) -> bool:
         """True if :meth:`prepare` has nothing to read from the log or to write."""
         with self._guard:

@@ -177,14 +177,6 @@ def depth_for(k: int) -> int:
     return max(DEPTH, 2 * k)
 
 
-def texts_for(depth: int) -> int:
-    """The number of texts that are fetched at once, of which as many as ``depth`` are wanted that are shown.
-
-    Where one in ten was superseded 70 are needed for 64, and a second search would take as long as the first.
-    """
-    return depth + 3 * depth // 8
-
-
 def _leaders_for(k: int) -> int:
     """The number of hits of each lane whose following turns are candidates, for ``k`` hits."""
     return candidates.MAX_LEADERS if k <= STEADY else k
@@ -257,7 +249,7 @@ def _propose_candidates(
     by node."""
     text, vector, through, compared = lanes.text, lanes.vector, gate.snapshot.place.moment.seq, request.compared_text
     # Where a world is searched, each that is fetched is looked for in it.
-    first_texts = texts_for(depth) if gate.is_open else depth
+    first_texts = text.fetched_for(depth) if text is not None and gate.is_open else depth
     proposed: dict[str, list[candidates.Passed]] = {
         lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
     }

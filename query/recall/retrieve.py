@@ -803,7 +803,7 @@ class Found(NamedTuple):
 def begin_search(window: Window, request: Request, text: TextLane) -> None:
     """Begin the first search of the text lane, if it is known before anything was read."""
     if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
-        limit = ranking.texts_for(ranking.depth_for(request.k))
+        limit = text.fetched_for(ranking.depth_for(request.k))
         text.begin(request.compared_text, limit=limit, through=window.place.moment.seq)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
+from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import MAX_STATEMENTS, extract_statements, sentences
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
@@ -90,9 +91,11 @@ def test_texts_that_are_not_shown_cost_no_second_search(db: Database, monkeypatc
         return search(lane, text, through, limit, nodes)
 
     monkeypatch.setattr(ranking, "search_words", counted)
+    monkeypatch.setattr(text_snapshot, "FEW_TEXTS", 90)
+    assert db.catch_up()
     hits = db.view().recall(asked).hits
     assert {hit.name for hit in hits}.isdisjoint(f"vase {n}" for n in range(74, 90, 2))
-    assert fetched == [ranking.texts_for(ranking.depth_for(10))]
+    assert fetched == [88] and ranking.depth_for(10) == 64
 
 
 @pytest.mark.parametrize(
