@@ -1,10 +1,10 @@
 """Rerankers of the extras ``embed`` and ``rerank``: their gain over the default recall, and their cost.
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
-reranked by late interaction, with --cross by a cross-encoder, or with --cull by both, one after the other. Their scores
-are added to the hit's own. Recall@k is the share of the evidence among the first k. Both are given by halves, and the
-difference with its 95 % interval over the questions. Late interaction caches the texts that it has read, so the
-processor's time is that of the questions in their order.
+reranked by late interaction, with --cross by a cross-encoder, or with --cull by both: half of the one, then the other.
+Their scores are added to the hit's own. Recall@k is the share of the evidence among the first k. Both are given by
+halves, and the difference with its 95 % interval over the questions. Late interaction caches the texts that it has
+read, so the processor's time is that of the questions in their order.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def _arguments() -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Ask every question that has evidence, and rerank its hits."""
-    late, cross = arguments.cull or not arguments.cross, arguments.cull or arguments.cross
-    rerankers: list[Reranker] = [MiniLMReranker(threads=1)] if late else []
-    rerankers += [CrossEncoderReranker(threads=1)] if cross else []
+    rerankers = _rerankers(arguments)
     for reranker in rerankers:
         reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
@@ -85,11 +83,21 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "sources": dict(sources),
         "time": {source: {"p50_ms": round(p50(ms), 1), "p95_ms": round(p95(ms), 1)} for source, ms in times_ms.items()},
-        "by": [type(each).__name__ for each in rerankers],
+        "cross": arguments.cross,
         "of": arguments.of,
         "cull": arguments.cull,
         "every": arguments.every,
     }
+
+
+def _rerankers(arguments: argparse.Namespace) -> list[Reranker]:
+    """Those to ask, one after the other."""
+    if arguments.cross:
+        return [CrossEncoderReranker(threads=1)]
+    late = MiniLMReranker(threads=1)
+    if not arguments.cull:
+        return [late]
+    return [lambda question, texts: [score / 2 for score in late(question, texts)], CrossEncoderReranker(threads=1)]
 
 
 def _summed(told: list[tuple[list[float], list[float]]], seed: int) -> dict[str, Any]:

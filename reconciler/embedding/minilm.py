@@ -215,7 +215,7 @@ class MiniLMReranker:
             found = {each: self._kept[each] for each in passages if each in self._kept}
             for each in found:
                 self._kept.move_to_end(each)
-        # One by one: what the model's 8-bit numbers stand for depends on all that is read at once.
+        # One by one, so that what is cached never depends on what it was read beside.
         new = list(dict.fromkeys(each for each in passages if each not in found))
         for each in new:
             inner = self._model.token_vectors(each)[1:-1]
@@ -248,8 +248,8 @@ def _best_passage(ids: Sequence[int], words: frozenset[int], most: int = PASSAGE
 # -- question and text read together
 
 ASKED_TOKENS: Final = 64
-READ_TOKENS: Final = 192
-"""So much of a question and of a text is read together."""
+READ_TOKENS: Final = 96
+"""So much of a question and of a text is read together; 192 of a text find no more (docs/retrieval-experiments.md)."""
 PER_LOGIT: Final = 0.02
 """What one of the logarithm of the odds is worth beside the score of a hit; chosen on one half of the development
 questions and judged on the other, see docs/retrieval.md."""
@@ -267,8 +267,8 @@ class CrossEncoderReranker:
     that it can be added to a hit's own: give it to :func:`worlddb.rerank` with ``instead="nothing"``. Alone it ranks
     worse than recall does, for it knows neither who said something, nor when, nor what was said before.
 
-    Of a long text that passage is read, of 192 tokens, that has most of the question's. It takes 8 ms of the processor
-    for a text of 40 words and 25 for a long one, and keeps nothing. ``threads`` is how many cores one question may use,
+    Of a long text that passage is read, of 96 tokens, that has most of the question's. It takes 8 ms of the processor
+    for a text of 40 words and 13 for a long one, and keeps nothing. ``threads`` is how many cores one question may use,
     0 for all of them. Nothing is loaded before the first question, and several threads may use it.
     """
 

@@ -95,9 +95,9 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
 
 
-@pytest.mark.parametrize(("cross", "cull", "by"), [(False, None, "L"), (True, None, "C"), (False, 1, "LC")])
+@pytest.mark.parametrize(("cross", "cull", "asked"), [(False, None, "L"), (True, None, "C"), (False, 1, "LC")])
 def test_what_is_reranked_is_told_by_halves_beside_what_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool, cull: int | None, by: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool, cull: int | None, asked: str
 ) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(
@@ -111,13 +111,15 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(
             assert threads == 1
 
         def __call__(self, question: str, texts: list[str]) -> list[int]:
+            read[type(self).__name__] = len(texts)
             return [10 * place for place in range(len(texts))]
 
+    read: dict[str, int] = {}
     monkeypatch.setattr(reranking, "MiniLMReranker", type("L", (Upside,), {}))
     monkeypatch.setattr(reranking, "CrossEncoderReranker", type("C", (Upside,), {}))
     given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3}
     told = reranking.measure(Namespace(**given, cross=cross, cull=cull))
-    assert told["by"] == list(by)
+    assert read == {each: cull if cull and each == "C" else 2 for each in asked}
     assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"]["p50_ms"] >= 0
     for half in ("0", "1"):
         found = told["sources"]["LoCoMo"][half]
