@@ -227,6 +227,7 @@ BOTH = (
     ("Ana is a nurse.", "Ana works on the payments project."),
     ("Ana was born in 1990.", "Ana's birthday is on 3 May."),
     ("Ana works with Tom.", "Ana works with Eva."),
+    ("Ana is working on a novel.", "Ana is working on a thesis."),
     ("Ana works very hard.", "Ana works at Globex."),
     ("Ana works two jobs.", "Ana works at Globex."),
     ("Ana lives in Lisbon.", "Ana lives near the river."),
