@@ -915,11 +915,8 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
         return True
     if earlier.head or later.head:
         return False
-    if (
-        earlier.verb == later.verb
-        and earlier.verb_preposition == later.verb_preposition == "with"
-        and _is_work(earlier)
-    ):
+    way = earlier.verb_preposition
+    if earlier.verb == later.verb and way == later.verb_preposition and way in ("with", "on") and _is_work(earlier):
         return True
     if earlier.verb == later.verb and earlier.verb in _towards_stems() and not earlier.numbers and not later.numbers:
         return True
