@@ -53,8 +53,8 @@ TIE_ROOM: Final = 128
 """So many hits are fetched beyond the limit at first. With 32 one search in five saw no end of a tie, and was made
 again; each more takes time to be handed over."""
 _MORE_ROOM: Final = 19
-"""The same where hits whose order is known are enough: one search in ten is then made again, and each of the others
-takes a fifth less time."""
+"""The same where hits whose order is known are enough: one search in ten is then made again, and all together take a
+tenth less time."""
 _PICKED_ROOM: Final = 32
 """The same where those of some nodes are picked out, for each of which many others are fetched."""
 TIE_LIMIT: Final = 16_384
