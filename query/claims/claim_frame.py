@@ -423,7 +423,7 @@ _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|h
 """What stands between clauses of which each says whom it tells of."""
 _PREFACE: Final = lazy(
     r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)"
-    r"|^(?:it )?turns out(?: that)?,? "
+    r"|^(?:it )?turns out(?: that)?,? |^(?:i've |i |we've |we )?changed (?:my|our) minds?[,:;] "
 )
 _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
@@ -458,6 +458,7 @@ _SCORE: Final = lazy(r"\b((?:score|result|won|lost|drew|leads?|led|beat)\b[^.]*?
 _SIGN_OF_MONEY: Final = re.compile(r"(?P<sign>[$€£])(?P<count>\d+(?:\.\d+)?)(?!\w)")
 _MONEY: Final = {"$": "dollars", "€": "euros", "£": "pounds"}
 _DIGIT: Final = re.compile(r"\d")
+_WAY_BACK: Final = lazy(r"\b(flight|train|bus|ferry|boat|trip|journey|drive|ride) back\b(?! (?:on|to work)\b)")
 _STUCK: Final = re.compile(r"(?<![^\W\d])(\d)(kg|km|cm|mm|mg|ml|lbs?|oz|ft|gb|mb|tb)\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
@@ -750,6 +751,8 @@ def _normalise_text(text: str) -> str:
         plain = _THOUSANDS.sub("", plain)
     if ":" in plain:
         plain = _CLOCK.sub(r"\1.\2", plain)
+    if " back" in plain:
+        plain = _WAY_BACK.sub(r"return \1", plain)
     if "size" in plain:
         plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
     if "-" in plain:

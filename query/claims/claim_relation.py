@@ -418,7 +418,9 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
-    if _is_birthplace_beside_birthday(earlier, later) or _are_bound_elsewhere(earlier.thing, later.thing):
+    if _is_birthplace_beside_birthday(earlier, later) or _are_marked_apart(earlier, later):
+        return True
+    if _is_by_how_much(later) or _tells_of_hours_worked(earlier, later):
         return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
@@ -622,10 +624,44 @@ def _antonym_stems() -> frozenset[frozenset[str]]:
     return frozenset(frames.stems(pair) for pair in frames.ANTONYMS)
 
 
-def _are_bound_elsewhere(one: frames.Thing, other: frames.Thing) -> bool:
-    """True if two things of a kind have other words behind one preposition: the flight to Rome, and to Oslo."""
-    is_one_kind = bool(one.noun) and one.noun == other.noun and bool(one.place) and one.place == other.place
-    return is_one_kind and bool(one.behind) and bool(other.behind) and one.behind.isdisjoint(other.behind)
+def _are_marked_apart(earlier: Frame, later: Frame) -> bool:
+    """True if words tell two things apart whatever changed: the flight to Rome, and to Oslo; an eye and an ear exam."""
+    one, other = earlier.thing, later.thing
+    if not one.noun or not other.noun:
+        return False
+    mine, theirs = one.which - frames.RENEWED, other.which - frames.RENEWED
+    if one.noun != other.noun:
+        # The insurance of a car, and its inspection.
+        return (
+            bool(earlier.numbers and later.numbers and mine & theirs)
+            and one.noun not in theirs
+            and other.noun not in mine
+        )
+    is_bound = bool(one.place) and one.place == other.place and bool(one.behind) and bool(other.behind)
+    return bool(mine - theirs and theirs - mine) or (is_bound and one.behind.isdisjoint(other.behind))
+
+
+def _is_by_how_much(one: Frame) -> bool:
+    """True if a number says by how much something changed, and not what it is: gained 5 kg."""
+    return _BY_HOW_MUCH.search(one.key) is not None
+
+
+_BY_HOW_MUCH: Final = re.compile(
+    r"\b(?:gained|lost|put on|(?:went|gone|goes|going) (?:up|down) by"
+    r"|(?:rose|fell|grew|dropped|raised|lowered|increased|reduced|cut|moved|delayed|extended|pushed)\b[^.;]* by)"
+    r" (?:\d|an? (?:hour|day|week|month|year|kilo)\b)"
+)
+
+
+def _tells_of_hours_worked(earlier: Frame, later: Frame) -> bool:
+    """True if only one says how much somebody works: on a ward, and four shifts a week."""
+    if "job" not in earlier.attributes & later.attributes:
+        return False
+    told = [any(unit.rstrip("s") in _WORKED for _, unit in one.numbers) for one in (earlier, later)]
+    return told[0] != told[1]
+
+
+_WORKED: Final = frozenset({"hour", "shift", "day", "night", "h"})
 
 
 def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
@@ -1003,6 +1039,25 @@ def _names_no_value(earlier: Frame, later: Frame) -> bool:
     return earlier.verb == later.verb != "" and (bool(own) != bool(other)) and bool(earlier.times | later.times)
 
 
+def _says_further_facts(earlier: Frame, later: Frame) -> bool:
+    """True if the earlier statement has numbers of things that the later one does not speak of: a code, a platform."""
+    others = {unit for _, unit in earlier.numbers - later.numbers if unit} - {unit for _, unit in later.numbers}
+    if len(earlier.numbers) > 1 and later.numbers and others - _TIME_UNITS:
+        return True
+    parts = (_DATED.sub("", part) for part in re.split(r", (?!\d{3}\b)", earlier.key)[1:])
+    return any(any(letter.isdecimal() for letter in part) for part in parts)
+
+
+_MONTH_NAMES: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
+_TIME_UNITS: Final = frozenset(
+    (*_MONTH_NAMES.split("|"), "am", "pm", "hour", "day", "week", "month", "year", "o'clock")
+)
+_DATED: Final = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH_NAMES})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
+    r"|\b\d{1,2}[:.]\d\d\b|\bat \d{1,2}\b|\b\d{1,2} ?(?:am|pm)\b"
+)
+
+
 def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     """True if the earlier statement only states a value of an attribute of the later one.
 
@@ -1016,6 +1071,8 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _have_same_mood(earlier, later):
         return False
     if later.recurs and not earlier.recurs and not earlier.times_a_year:
+        return False
+    if _says_further_facts(earlier, later):
         return False
     common = earlier.attributes & later.attributes
     if _mentions_in_passing(later, common) or _are_other_parts_of_day(earlier, later):
@@ -1824,6 +1881,18 @@ def _replacement(later: Frame, overlap: float, attribute: str) -> ClaimCompariso
     return _comparison(0.6 + 0.4 * overlap, later, f"the same attribute ({attribute}), another value", "replacement")
 
 
+@cache
+def _people_stems() -> frozenset[str]:
+    """Words for those who belong to somebody: what changes of mum's is not all that is said of her."""
+    return frames.stems((*frames.PEOPLE, *_RELATIVES))
+
+
+_RELATIVES: Final = (
+    *("mum", "mom", "mother", "dad", "father", "son", "daughter", "brother", "sister", "sibling", "aunt", "uncle"),
+    *("cousin", "grandma", "grandpa", "child", "kid", "baby"),
+)
+
+
 def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> ClaimComparison | None:
     """The relation of two statements that no attribute joins, by their verbs and the words in common."""
     if earlier.head & later.head or _state_single_value(earlier, later):
@@ -1848,7 +1917,12 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
         if objects and overlap >= _CLOSE:
             return _comparison(0.5 + 0.4 * overlap, later, "the same past event, another value", "contradiction")
         return _comparison(0.4 + 0.4 * overlap, later, "both may have been true", "compatible") if objects else None
-    if later.change and (objects or overlap >= _TOUCHING) and not _is_in_passing(earlier, later, overlap):
+    is_of_them = bool(objects) and objects <= _people_stems()
+    if (
+        later.change
+        and (objects or overlap >= _TOUCHING)
+        and not (is_of_them or _is_in_passing(earlier, later, overlap))
+    ):
         return _comparison(0.5 + 0.4 * overlap, later, "words in common, and a change", "replacement")
     if verbs_agree and differ and (_is_for_another(earlier, later) or _takes_another(earlier, later)):
         return _comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")

@@ -760,7 +760,37 @@ CHANGED_BESIDE = (
     ("My hair is brown.", "The hairdresser cut my hair on Friday."),
     ("My son's bedtime is 8 pm.", "I moved my bedtime to 11 pm."),
     ("My mother's dose is 10 mg.", "Dr. Braun lowered my dose to 5 mg."),
+    ("My train leaves at 9:10 from platform 4.", "My train back leaves at 17:20."),
+    (
+        "I'm allergic to penicillin, and my mum is allergic to ibuprofen.",
+        "Dr. Wrona raised Mum's bisoprolol to 7.5 mg.",
+    ),
+    ("From November on I work on the intensive care unit.", "I work four shifts a week."),
+    ("I work four shifts a week.", "I've changed my mind, early shifts are better."),
+    ("Kuba weighs 50 kg.", "Kuba gained 5 kg."),
+    ("Mum's eye exam is on 5 November at 10:00.", "Mum's ear exam was moved to 7 November."),
+    ("My car insurance is due on 5 November.", "My car inspection was moved to 7 November."),
 )
+
+FURTHER_FACTS = (
+    (
+        "Tomas",
+        "Client Helios owes me 1,240 euros, invoice HX-118, due on 15 October.",
+        "Helios pushed the deadline to 25 October.",
+    ),
+    ("", "The concert is on 5 December at 20:00, ticket code AB12.", "The concert was moved to 8 December."),
+)
+
+
+@pytest.mark.parametrize(("about", "earlier", "later"), FURTHER_FACTS)
+def test_what_says_more_than_what_changed_is_not_ended(
+    about: str, earlier: str, later: str, mem: worlddb.Memory, clock: ManualClock
+) -> None:
+    """Else the debt is gone with the deadline."""
+    first = mem.add(earlier, about=about or ())
+    clock.advance(DAY)
+    mem.add(later, about=about or (), on_near="supersede_same_subject")
+    assert first.id in [hit.ref for hit in mem.recall(earlier).hits]
 
 
 @pytest.mark.parametrize(("earlier", "later"), [*CHANGED_BY_SOMEBODY, *CHANGED_BESIDE])
