@@ -82,6 +82,7 @@ from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.recall.retrieve import OVER, THEN
+from worlddb.query.recall.scoring import GOVERNS, KEPT
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -111,6 +112,11 @@ _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 _CONTEXT_HITS: Final = 64
 """Hits to make a context from."""
+_RELEVANT_SHARE: Final = 0.4
+"""The share of the best score below which a hit is shown only once everything above it is. Less than
+:data:`worlddb.query.recall.answer.TOLD_SHARE`: an answer may rest on what is far from the question alone."""
+_GUIDES: Final = frozenset({GOVERNS, KEPT})
+"""The parts of a score of what says how to answer, which may be far from the question."""
 _BYTES_A_TOKEN: Final = 3
 """Bytes per token, low enough to keep a token budget for any common model."""
 _LONGEST_LINE: Final = 1_000
@@ -706,12 +712,14 @@ class Memory:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
-        once, in the order of their beginnings, with contradictions and later statements about the same. Of a memory
+        once, in the order of their beginnings, with contradictions and later statements about the same. The first
+        that does not fit is shown without date and source if it then does; what scores less than two fifths of the best
+        is shown only where all that scores more is. Of a memory
         longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
         left. What is still to begin, and a best memory that begins after a past time in the question, are marked as
-        such. Pinned memories and the best one that do not fit are shown without date and source, or as a piece. The
-        text's ``note`` says if perhaps nothing of it answers the question, how many did not fit or were shortened, and
-        which ``max_tokens`` shows them all; else it is empty. ``count`` counts the tokens of a text; the default
+        such. Pinned memories, the best one and a later one that competes with it are shown without date and source, or
+        as a piece, if they do not fit. The text's ``note`` says if perhaps nothing of it answers the question, how many
+        of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; else it is empty. ``count`` counts the tokens of a text; the default
         assumes three bytes a token, which overestimates for common models. Empty, also in its ``note``, if nothing was
         found.
         """
@@ -1407,13 +1415,18 @@ class PromptText(str):
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, or a version of it, for a prompt. One that ``is_due`` is shown in any case: cut, if it has to be."""
+    """A memory, or a version of it, for a prompt.
+
+    One that ``is_due`` is shown in any case: cut, if it has to be. One that is not ``is_relevant`` is shown only if
+    everything before it is.
+    """
 
     order: tuple[int, int, int, int]
     found: records.World | records.Hit | records.Version
     ref: str
     beside: str
     is_due: bool
+    is_relevant: bool
 
     @property
     def whole(self) -> str:
@@ -1448,31 +1461,45 @@ def prompt_text(
     shown: list[tuple[tuple[int, int, int, int], str]] = []
     left, cut = list[_Line](), 0
     for line in lines:
+        if left and not line.is_relevant:
+            break  # It would be there for being short, where something more relevant is not.
         before = [told for _, told in sorted(shown)]
-        forms = ([] if line.is_due and is_bare else [line.whole]) + ([line.bare] if line.is_due else [])
+        is_next = line.is_relevant and not left
+        forms = ([] if line.is_due and is_bare else [line.whole]) + ([line.bare] if line.is_due or is_next else [])
         told = next((form for form in forms if fits([*before, form])), "")
         told = told or _cut_line(line, before, tokens, max_tokens, question)
         if told:
             shown.append((line.order, told))
-            cut += told != line.whole
+            cut += told != line.whole and line.is_relevant
         else:
             left.append(line)
     notes = [_WEAK] if found.weak and found.hits else []
+    relevant = sorted((line for line in lines if line.is_relevant), key=lambda line: line.order)
+    left = [line for line in left if line.is_relevant]
     if left or cut:
-        enough = math.ceil(tokens("\n".join(line.whole for line in sorted(lines, key=lambda line: line.order))))
-        notes.append(_unfit_note(len(lines), left, cut, enough))
+        enough = math.ceil(tokens("\n".join(line.whole for line in relevant)))
+        notes.append(_unfit_note(len(relevant), left, cut, enough))
     return PromptText("\n".join(told for _, told in sorted(shown)), "; ".join(notes))
 
 
 def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
-    """Return what a prompt may show, pinned memories first, each text once; these and the best hit are due."""
+    """Return what a prompt may show, pinned memories first, each text once.
+
+    These, the best hit and a later one that competes with it are due.
+    """
     known = {hit.ref: hit for hit in found.hits}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
     first = next((hit for hit in found.hits[:1] if hit.ref == found.begins_later), None)
+    due = {hit.ref for hit in hits[: len(pinned) + 1]}
+    due |= {later[ref] for ref in due if ref in later}
+    best = max((hit.score for hit in found.hits), default=0.0)
+    least = min(best, best * _RELEVANT_SHARE)
+    # The later one of two may score less than the one that it competes with.
+    hits.sort(key=lambda hit: hit.ref not in due)
     lines: dict[tuple[str, str], _Line] = {}
-    for place, hit in enumerate(hits):
+    for hit in hits:
         told: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
         told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
         for each, beside in told:
@@ -1482,8 +1509,10 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
             elif each is first:
                 beside += " (begins after the time in the question)"
             order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
-            is_due = place <= len(pinned) and each is hit
-            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, is_due=is_due))
+            is_due = hit.ref in due and each is hit
+            is_far = isinstance(hit, records.Hit) and hit.score < least and _GUIDES.isdisjoint(hit.scores)
+            marks = {"is_due": is_due, "is_relevant": is_due or not is_far}
+            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, **marks))
     return [*lines.values()]
 
 
@@ -1492,7 +1521,7 @@ def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str
     pinned = sum(line.order[0] == 0 for line in left)
     parts = [f"{len(left)} did not fit" + (f" ({pinned} pinned)" if pinned else "")] if left else []
     parts += [f"{cut} {'was' if cut == 1 else 'were'} shortened"] if cut else []
-    memories = "1 memory" if count == 1 else f"{count} memories"
+    memories = "1 relevant memory" if count == 1 else f"{count} relevant memories"
     return f"Of {memories} found, {' and '.join(parts)}: max_tokens={enough} shows all of it"
 
 
@@ -1509,17 +1538,18 @@ def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: i
         size = int(len(found.content) * room / alone)
         while size >= _SHORTEST_PIECE:
             piece = msgspec.structs.replace(found, content=_piece(found.content, size, question))
-            told = f"- {_line(piece, line.ref)}"
+            told = f"- {_line(piece, line.ref)}{line.beside}"
             if tokens(told) <= room and tokens("\n".join([*before, told])) <= max_tokens:
                 return told
             size = size * 7 // 8
-    size = min(len(found.content), int(len(found.content) * left / alone) * 2) if line.is_due else 0
-    while size >= _SHORTEST_BARE:
-        piece = msgspec.structs.replace(found, content=around(found.content, question, size))
-        told = f"- {one_line(_named_text(piece))}"
-        if tokens("\n".join([*before, told])) <= max_tokens:
-            return told
-        size = size * 15 // 16
+    for beside in dict.fromkeys((line.beside, "")) if line.is_due else ():
+        size = min(len(found.content), int(len(found.content) * left / alone) * 2)
+        while size >= _SHORTEST_BARE:
+            piece = msgspec.structs.replace(found, content=around(found.content, question, size))
+            told = f"- {one_line(_named_text(piece))}{beside}"
+            if tokens("\n".join([*before, told])) <= max_tokens:
+                return told
+            size = size * 15 // 16
     return ""
 
 

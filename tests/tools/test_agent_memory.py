@@ -535,9 +535,9 @@ def test_what_is_pinned_and_the_best_memory_are_shown_without_their_source_or_as
     assert mem.context(question, max_tokens=30) == f"- {told}"
     mem.add("Ana likes tea.")
     mem.add(told, pinned=True)
-    for budget in (26, 30, 36):
+    for budget in (26, 28, 31):
         text = mem.context(question, max_tokens=budget)
-        assert text == f"- {told}" and "Of 2 memories found, 1 did not fit and 1 was shortened" in text.note
+        assert text == f"- {told}" and "Of 2 relevant memories found, 1 did not fit and 1 was shortened" in text.note
         assert len(text.encode()) <= 3 * budget
     enough = int(text.note.partition("max_tokens=")[2].split()[0])
     whole = mem.context(question, max_tokens=enough)
@@ -558,6 +558,32 @@ def test_a_piece_of_the_best_memory_is_what_was_asked_for_in_a_small_budget(mem:
         assert (
             len(mem.context("phone?", max_tokens=budget // 3, count=lambda told: len(told.split())).split()) <= budget
         )
+
+
+def test_a_tight_context_leaves_out_what_is_far_from_the_question_before_what_is_near(mem: worlddb.Memory) -> None:
+    mem.add("My rent is 850 euros.", since="2026-01-01")
+    for said in ("My landlord has put the rent up to 980 euros a month.", "Tea, please.", "Good morning!", "Lol ok."):
+        mem.add(said, since="2026-01-02")
+    found = mem.recall("how much is my rent?", k=64)
+    assert len(found.hits) == 5 and found.hits[2].score < 0.4 * found.hits[0].score
+    for budget in (42, 50):
+        text = mem.context("how much is my rent?", max_tokens=budget)
+        assert "850" in text and "980" in text and len(text.splitlines()) == 2
+        assert "Of 2 relevant memories found, 1 was shortened: max_tokens=" in text.note
+    alone = mem.context("how much is my rent?", max_tokens=26)
+    assert len(alone.splitlines()) == 1 and "Of 2 relevant memories found, 1 did not fit" in alone.note
+    enough = int(alone.note.partition("max_tokens=")[2].split()[0])
+    near = mem.context("how much is my rent?", max_tokens=enough)
+    assert near.note == "" and len(near.splitlines()) == 2
+    assert len(mem.context("how much is my rent?").splitlines()) == 5
+
+
+def test_a_tight_context_keeps_the_mark_of_a_later_competing_memory(mem: worlddb.Memory) -> None:
+    mem.add("Ana lives in Lisbon.", since="2026-01-01", pinned=True)
+    mem.add("Ana moved to Porto.", since="2026-01-02")
+    for budget in (30, 40):
+        text = mem.context("where does Ana live?", max_tokens=budget)
+        assert "Lisbon. (a later one says: Ana moved to Porto.)" in text and "- Ana moved to Porto." in text
 
 
 def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
