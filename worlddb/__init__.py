@@ -134,6 +134,7 @@ else:
         for home, names in _HOMES.items()
         for each in names.split()
     }
+    _ROOMS = {f"{__name__}.{room}" for room in ("log", "projections", "query", "reconciler", "tools")}
     __all__ = sorted(_PLACES)  # noqa: PLE0605
 
     def __getattr__(name):
@@ -144,7 +145,14 @@ else:
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         home, own = _PLACES[name]
-        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), own)
+        try:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), own)
+        except ModuleNotFoundError as error:
+            if error.name not in _ROOMS:
+                raise
+            # Python began in a clone, and what is installed is a copy: only the folder of the façade was found.
+            remedy = f"{__path__[0]} is part of a clone: run `pip install -e .` in the clone, or begin elsewhere"
+            raise ModuleNotFoundError(f"{error.msg}. {remedy}", name=error.name) from None
         return found
 
     def __dir__():

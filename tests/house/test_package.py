@@ -78,3 +78,12 @@ def test_the_installation_that_runs_these_tests_is_this_checkout() -> None:
     code = "import worlddb.log; print(worlddb.log.__file__)"
     run = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=True)
     assert Path(run.stdout.strip()) == ROOT / "log" / "__init__.py"
+
+
+def test_a_copy_installed_beside_the_clone_is_told_from_a_missing_library(tmp_path: Path) -> None:
+    """In the clone's own folder Python finds only ``worlddb/`` unless the installation is editable."""
+    (tmp_path / "worlddb").mkdir()
+    copyfile(ROOT / "worlddb" / "__init__.py", tmp_path / "worlddb" / "__init__.py")
+    command = [sys.executable, "-S", "-c", "import worlddb; worlddb.Clock"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "No module named 'worlddb.log'" in run.stderr and "`pip install -e .` in the clone" in run.stderr
