@@ -151,7 +151,7 @@ else:
             if error.name not in _ROOMS:
                 raise
             # Python began in a clone, and what is installed is a copy: only the folder of the façade was found.
-            remedy = f"{__path__[0]} is part of a clone: run `pip install -e .` in the clone, or begin elsewhere"
+            remedy = f"{__file__} is part of a clone: run `pip install -e .` in the clone, or begin elsewhere"
             raise ModuleNotFoundError(f"{error.msg}. {remedy}", name=error.name) from None
         return found
 
