@@ -663,7 +663,10 @@ class Session(Scopes):
         others = [each for each in known if each not in near]
         now = self.db.view()
         when = "yet" if view.seq == now.seq and now.valid - view.valid < _PRESENT_MICROS else "there at that time"
-        hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories {when}"
+        if label.kind == "user" and self.user is not None:
+            hint = "" if near else f"This server is for {mcp_wording.named(f'user:{self.user}')}"
+        else:
+            hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories {when}"
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
     def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
@@ -672,10 +675,15 @@ class Session(Scopes):
         return f"{mcp_wording.named(str(label))} is a new scope, different from {' or '.join(near)}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
-        """Return the scopes of the same kind with similar ids, and the first scopes of that kind."""
+        """Return the scopes of the same kind with similar ids, and the first scopes of that kind.
+
+        Of the users, a session with a default user names only that one.
+        """
         scopes = view.find(type=SCOPE, limit=MAX_COMPARED)
         of_kind = f"{label.kind}:"
         known = [world.name for world in scopes if world.name.startswith(of_kind) and self.is_scope(view, world)]
+        if label.kind == "user" and self.user is not None:
+            known = [name for name in known if composed(name) == f"user:{composed(self.user)}"]
         by_fold: dict[str, list[str]] = {}
         for name in known:
             by_fold.setdefault(name.removeprefix(of_kind).casefold(), []).append(name)
