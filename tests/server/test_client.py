@@ -45,7 +45,8 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     for label in ("history", ["history"]):
         asked = {"world": "ships", "label": label, "type": "Fact", "author": "owner"}
         assert [hit.content for hit in remote.recall("Vasa", **asked).hits] == ["The Vasa sank in 1629."]
-    assert "has the tag 'history'" in remote.recall("Vasa", world="ships", tag="history").notes[-1]
+    untagged = remote.recall("Vasa", world="ships", tag="history")
+    assert "has the tag 'history'" in untagged.notes[-1] and untagged.note == "; ".join(untagged.notes)
     again = [remote.remember("ships", "The Kronan sank in 1676.", labels=[each]) for each in ("sunk", "old", "sunk")]
     assert [each.restated for each in again] == [False, True, True] and not again[1].near
     assert len({each.receipt.ref for each in again}) == 1

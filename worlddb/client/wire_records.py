@@ -225,6 +225,11 @@ class Recalled(_Record, frozen=True, kw_only=True):
     groups: tuple[Group, ...] = ()
     receipt: str | None = None
 
+    @property
+    def note(self) -> str:
+        """The notes as the library's ``Recall`` has them: joined to one text, empty if there are none."""
+        return "; ".join(self.notes)
+
 
 class RecallCheck(_Record, frozen=True, kw_only=True):
     """What became of checking a receipt: ``verdict`` is ``holds`` if the same question has the same answer.
