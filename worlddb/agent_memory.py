@@ -719,9 +719,9 @@ class Memory:
         left. What is still to begin, and a best memory that begins after a past time in the question, are marked as
         such. Pinned memories, the best one and a later one that competes with it are shown without date and source, or
         as a piece, if they do not fit. The text's ``note`` says if perhaps nothing of it answers the question, how many
-        of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; else it is empty. ``count`` counts the tokens of a text; the default
-        assumes three bytes a token, which overestimates for common models. Empty, also in its ``note``, if nothing was
-        found.
+        of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; else it is
+        empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates for
+        common models. Empty, also in its ``note``, if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")

@@ -120,8 +120,8 @@ _NEGATIVE: Final = _words(
     " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
 )
 _ENDING: Final = _words(
-    "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled outgrew outgrown"
-    " overcame"
+    "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled ditched"
+    " outgrew outgrown overcame"
 )
 """Words that say that something is so no more."""
 _ALMOST: Final = _words("almost nearly")
@@ -130,7 +130,7 @@ _ANY_MORE: Final = frozenset({"any-more", "anymore"})
 _CHANGE: Final = _words(
     "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
     " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
-    " outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
+    " ditched outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
     " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
     " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
     " renamed"
@@ -384,6 +384,10 @@ _PHRASES: Final = {
     "from now on": "from-now-on",
     "these days": "these-days",
     "went up": "went-up",
+    "has gone up": "went-up",
+    "have gone up": "went-up",
+    "has gone down": "went-down",
+    "have gone down": "went-down",
     "is up": "went-up",
     "went down": "went-down",
     "is down": "went-down",
@@ -423,6 +427,7 @@ _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|h
 """What stands between clauses of which each says whom it tells of."""
 _PREFACE: Final = lazy(
     r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)"
+    r"|^(?:(?:no|wait|no wait|sorry|oops|actually|correction|scratch that|my mistake|ok|oh)[,:.!] )+"
     r"|^(?:it )?turns out(?: that)?,? |^(?:i've |i |we've |we )?changed (?:my|our) minds?[,:;] "
 )
 _MY_NAMED: Final = lazy(
@@ -433,11 +438,14 @@ _BY_SOMEBODY: Final = lazy(
     r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
     r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
     r"|extended|brought forward|changed|reset|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
-    r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>(?:my|our|the|[A-Z][\w-]+['’]s?)"
+    r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>[a-z]+(?= to\b)|(?:my|our|the|[A-Z][\w-]+['’]s?)"
     r"(?: (?!to\b|from\b|until\b|by\b)[\w-]+){1,4}?(?: (?:to|from) [A-Z][\w-]+(?= to\b))?)"
     r"(?P<rest> (?:to|from|until|till|by|back|forward)\b.*|[,.;!].*|$)"
 )
 """What somebody does to a thing: it tells of the thing, as in the passive voice."""
+_PUT_UP: Final = lazy(r"\b(?:put|bumped) (?P<thing>(?:my|our|the) [\w-]+(?: [\w-]+)?) (?P<way>up|down)(?= (?:to|by)\b)")
+_RAISED: Final = {"up": "raised", "down": "lowered"}
+_SUPPLIERS: Final = _words("landlord landlady bank insurer insurance employer provider gym")
 _CALLED_OFF: Final = frozenset({"cancelled", "canceled", "called off", "postponed", "put off"})
 """Those that say all by themselves; the others say to what."""
 _NOT: Final = re.compile(r"n't\b")
@@ -882,13 +890,18 @@ def _of_the_thing(text: str) -> str:
 
     "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
     """
-    plain = _PREFACE.sub("", fold_blanks(text))
+    plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", _PREFACE.sub("", fold_blanks(text)))
     told = _BY_SOMEBODY.match(plain)
     if told is None or not (told["rest"].startswith(" ") or told["verb"] in _CALLED_OFF):
         return plain
-    if told["thing"].startswith("the ") and told["agent"].casefold() in _FIRST:
-        return plain
-    return f"{told['thing'][:1].upper()}{told['thing'][1:]} was {told['verb']}{told['rest']}"
+    thing, agent = told["thing"], told["agent"].split(" ", 1)
+    if agent[0].casefold() in _FIRST and (" " not in thing or thing.startswith("the ")):
+        if len(agent) == 1:
+            return plain
+        if agent[1] in _SUPPLIERS:
+            # What my landlord does to the rent he does to mine.
+            thing = f"my {thing.removeprefix('the ')}"
+    return f"{thing[:1].upper()}{thing[1:]} was {told['verb']}{told['rest']}"
 
 
 @lru_cache(maxsize=_MAX_FRAMES)

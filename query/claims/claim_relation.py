@@ -367,6 +367,9 @@ def _disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
     if _DISPOSES.search(later.key) is None or later.head:
         return False
     said = earlier.content | earlier.head | earlier.light
+    bought = _INSTEAD.search(later.key)
+    if bought is not None:
+        return said.isdisjoint(frames.stems(frames.words_of(later.key[: bought.start()])) - later.subject)
     more = later.content | (later.light & frames.stems(("old", "other")))
     return bool(more - said - _disposal_stems() - later.subject)
 
@@ -383,6 +386,8 @@ def _disposes(earlier: Frame, later: Frame) -> bool:
     return is_had and bool(gone) and gone <= said and (gone <= earlier.names or earlier.head <= gone)
 
 
+_INSTEAD: Final = re.compile(r" and (?:bought|got|ordered|leased|picked up|am getting|'m getting) ")
+"""Behind it stands what took the place of the thing that is gone."""
 _DISPOSES: Final = re.compile(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?:sold|scrapped|donated)\b")
 _HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his|her|my|our|their) ")
 

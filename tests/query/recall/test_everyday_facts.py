@@ -743,6 +743,12 @@ CHANGED_BY_SOMEBODY = (
     ("I take metformin twice a day.", "Dr. Lee reduced my metformin to once a day."),
     ("I live in Munich.", "Update: I live in Augsburg now."),
     ("I live in Munich.", "Big news: we moved to Augsburg!"),
+    ("My rent is 850 euros.", "My landlord put the rent up to 980."),
+    ("My rent is 850 euros.", "Our landlord increased rent to 980."),
+    ("The password is tulip9.", "Scratch that, the password is tulip8."),
+    ("My PIN is 1234.", "Actually, my PIN is 4321."),
+    ("My husband Marek works for DHL.", "Marek isn't working for DHL any more, he starts at Allegro on 1 November."),
+    ("I drive an old Skoda Fabia.", "I sold the Skoda and bought a Toyota Yaris."),
     ("Clara is allergic to peanuts.", "Clara outgrew her peanut allergy."),
     ("I am allergic to cats.", "It turns out I'm not allergic to cats after all."),
 )
@@ -796,7 +802,8 @@ def test_what_says_more_than_what_changed_is_not_ended(
 @pytest.mark.parametrize(("earlier", "later"), [*CHANGED_BY_SOMEBODY, *CHANGED_BESIDE])
 def test_what_somebody_does_to_a_thing_is_told_of_the_thing(earlier: str, later: str) -> None:
     one, other = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
-    known, given = claim_frame.frame(earlier, one | other), claim_frame.frame(later, one | other)
+    subject = claim_frame.shared_subject(one, other)
+    known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
     found = claim_relation.relate(known, given) if known and given and claim_frame.names_agree(one, other) else None
     is_told = found is not None and found.relation in claim_relation.COMPETING
     assert is_told == ((earlier, later) in CHANGED_BY_SOMEBODY)
