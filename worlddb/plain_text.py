@@ -10,6 +10,7 @@ JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
 concealed = errors.concealed
 is_blank = limits.is_blank
+meant_arguments = limits.meant_arguments
 
 
 def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:

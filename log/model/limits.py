@@ -311,6 +311,9 @@ _MEANT: Final[Mapping[str, Sequence[str]]] = {
     "reason": ("why",),
     "valid_from": ("since",),
     "valid_to": ("until",),
+    "since": ("valid_from",),
+    "until": ("valid_to",),
+    **dict.fromkeys(("q", "query", "question"), ("query", "question", "text")),
     "k": ("max_tokens", "limit"),
     **dict.fromkeys(("limit", "top_k", "n", "max_results"), ("k", "max_tokens", "limit")),
 }
@@ -325,6 +328,13 @@ def argument_names(method: Any) -> tuple[str, ...]:
     return (*code.co_varnames[1:count], *(f"{star}{next(rest)}" for star, flag in stars if code.co_flags & flag))
 
 
+def meant_arguments(unknown: str, known: Sequence[str]) -> list[str]:
+    """Return which of the known arguments an unknown one may mean, best first: by its meaning, else by its spelling."""
+    from difflib import get_close_matches
+
+    return [name for name in _MEANT.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+
+
 def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Check the names of a call's arguments.
 
@@ -334,9 +344,7 @@ def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) 
     unknown = next((name for name in given if name not in known), None)
     if unknown is None:
         return
-    from difflib import get_close_matches
-
-    near = [name for name in _MEANT.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+    near = meant_arguments(unknown, known)
     remedy = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(known) or 'none'}"
     if f"*{unknown}" in known:
         remedy = f"Give {unknown} one after the other and without that name"

@@ -140,7 +140,10 @@ def test_a_relative_iri_error_suggests_a_base(ana: RestClient) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "names"),
     [
-        ("GET", "/v1/worlds/cafes/search?q=tea", None, ("text", "valid", "ingested")),
+        ("GET", "/v1/worlds/cafes/search?q=tea", None, ("Did you mean text?", "valid", "ingested")),
+        ("POST", "/v1/worlds/cafes/recall", {"text": "tea", "limit": 3}, ("Did you mean k?", "lanes")),
+        ("POST", "/v1/worlds/cafes/memories", {"text": "x", "since": "2020-01-01"}, ("Did you mean valid_from?",)),
+        ("POST", "/v1/worlds/cafes/members", {"name": "x", "until": "2030-01-01"}, ("Did you mean valid_to?",)),
         ("GET", "/v1/worlds/cafes?valid_at=2020-01-01", None, ("valid", "seq")),
         ("GET", "/v1/jobs?limit=3", None, ("It has none",)),
         ("POST", "/v1/worlds/cafes/members", {"name": "x", "kind": "T"}, ("type", "content", "valid_from")),

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
-from worlddb.plain_text import JOINERS, concealed, escaped, one_line
+from worlddb.plain_text import JOINERS, concealed, escaped, meant_arguments, one_line
 from worlddb.tools.mcp.tool_arguments import DIGITS
 
 MARK: Final = "    | "
@@ -173,7 +173,7 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
 
 
 def _explain_unknown_field(given: str, names: list[str]) -> str:
-    near = get_close_matches(given, names, n=1)
+    near = meant_arguments(given, names)
     meant = f"Did you mean {near[0]}? " if near else ""
     return meant + (f"It takes {', '.join(names)}" if names else "It takes no arguments")
 

@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from worlddb import Database, InvalidTime, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
+from worlddb.plain_text import meant_arguments
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
@@ -41,6 +42,7 @@ _LOG: Final = logging.getLogger("worlddb.server")
 _ANONYMOUS: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _FIELD: Final = re.compile(r"at `\$\.([\w-]+)")
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 _WEIGHT: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 _TAG_BYTES: Final = 8
@@ -705,7 +707,13 @@ def _fields_remedy(names: Iterable[str]) -> str:
 
 
 def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
-    """Return the remedy for an invalid value: the choices of its field, else the list of fields."""
+    """Return the remedy for an invalid value: the choices of its field, else the list of fields.
+
+    Of an unknown field it says first which of these it may mean.
+    """
+    unknown = _UNKNOWN_FIELD.fullmatch(str(error))
+    if unknown is not None and (near := meant_arguments(unknown[1], _field_names(declared))):
+        return f"Did you mean {near[0]}? {_fields_remedy(_field_names(declared))}"
     wrong = _FIELD.search(str(error))
     for each in msgspec.structs.fields(declared) if wrong is not None else ():
         choices = [*_choices(each.type)] if wrong is not None and each.encode_name == wrong[1] else []

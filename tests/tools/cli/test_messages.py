@@ -239,10 +239,13 @@ def test_an_argument_that_is_misspelled_and_a_tool_that_is_not_there_are_guessed
     for name, given, meant in (
         ("memory_recall", "user", "user_id"),
         ("memory_write", "idempotency", "idempotency_key"),
+        ("memory_write", "since", "valid_from"),
+        ("memory_write", "until", "valid_to"),
+        ("memory_recall", "k", "limit"),
     ):
         (tool,) = (tool for tool in TOOLS if tool.name == name)
         with pytest.raises(msgspec.ValidationError) as failed:
-            msgspec.convert({"query": "x", "text": "x", given: "x"}, tool.takes)
+            msgspec.convert({"query" if name == "memory_recall" else "text": "x", given: "x"}, tool.takes)
         if given in str(failed.value):
             assert f"Did you mean {meant}?" in mcp_wording.explain_invalid(failed.value, tool.input_schema)
     names = [tool.name for tool in TOOLS]
