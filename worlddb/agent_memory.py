@@ -41,6 +41,7 @@ from worlddb.memory_scopes import (
     check_statement_type,
     concurrent_change_notes,
     containers_at_start,
+    displaced_notes,
     erase_found,
     find_earlier_start,
     find_end_change,
@@ -500,6 +501,7 @@ class Memory:
             *done.notes,
             *named,
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
+            *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),
         )
         notes += (*concurrent_change_notes(self.db, seen, receipt, found.ref), *self._same_words_notes(found))

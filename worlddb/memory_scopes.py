@@ -836,15 +836,35 @@ def other_text_notes(
     ]
 
 
+def displaced_notes(view: View, receipt: Receipt, ref: str) -> list[str]:
+    """Return notes on later texts of a memory that a revision from an earlier time left with no time to hold.
+
+    Of those with a stated start the receipt has a note itself. What was there alone is what the revision corrects.
+    """
+    lost = sorted((each for each in receipt.lost if each.ref == ref), key=lambda loss: loss.valid_from)
+    if len(lost) < 2 or any(note.code == "later_never_valid" for note in receipt.notes):
+        return []
+    numbers = {each.version for each in lost[1:]}
+    gone = [one for one in view.history(ref) if one.number in numbers and not (one.erased or one.spans)]
+    return [
+        f"{one_line(one.content)!r:.80}, written at {format_time(one.ingested_at)}, holds at no time any more:"
+        " state it again from then on if it still holds"
+        for one in gone
+        if one.valid.start >= one.valid.end
+    ]
+
+
 def with_revision_notes(
     db: Database, receipt: Receipt, text: str | None, window: tuple[TimeLike | None, TimeLike | None], remedy: str
 ) -> Receipt:
-    """Add a note to the receipt of a revision from an earlier time, if today's text is another one."""
+    """Add notes to the receipt of a revision from an earlier time: today's text is another one, or later ones are gone.
+    """
     begins, until = window
     if text is None or begins is None or not receipt.events:
         return receipt
     span = parse_time(begins, "valid_from"), until
-    return with_sentences(receipt, other_text_notes(db, receipt.ref, text, span, receipt, remedy))
+    told = other_text_notes(db, receipt.ref, text, span, receipt, remedy)
+    return with_sentences(receipt, told + displaced_notes(db.view(seq=receipt.seq), receipt, receipt.ref))
 
 
 def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:

@@ -92,6 +92,9 @@ def test_a_change_that_is_not_seen_today_says_so_and_no_world_has_a_blank_name(a
     assert ana.send("PATCH", place, content="Bo lives in Porto.", valid_from="2025-01-01")["notes"] == []
     [note] = ana.send("PATCH", place, content="Bo lives in Faro.", valid_from="2024-06-01")["notes"]
     assert note["code"] == "found_now" and "still says 'Bo lives in Porto.'" in note["text"]
+    assert ana.send("PATCH", place, content="Bo lives in Braga.")["notes"] == []
+    [gone] = ana.send("PATCH", place, content="Bo lives in Evora.", valid_from="2025-06-01")["notes"]
+    assert "'Bo lives in Braga.', written at" in gone["text"] and "holds at no time any more" in gone["text"]
     [hidden] = ana.send("POST", f"{place}/marks", expires_at="2020-01-01")["notes"]
     assert "so nothing finds it" in hidden["text"]
     refused = ana("POST", "/v1/worlds/%20/memories", json={"text": "x"})

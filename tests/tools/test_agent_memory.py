@@ -586,6 +586,15 @@ def test_a_tight_context_keeps_the_mark_of_a_later_competing_memory(mem: worlddb
         assert "Lisbon. (a later one says: Ana moved to Porto.)" in text and "- Ana moved to Porto." in text
 
 
+def test_a_correction_from_before_another_one_says_what_holds_at_no_time_any_more(mem: worlddb.Memory) -> None:
+    pin = mem.add("The locker PIN is 1111.", since="2020-01-01").id
+    assert mem.correct(pin, "The locker PIN is 3333.").notes == ()
+    [note] = mem.correct(pin, "The locker PIN is 2222.", since="2021-01-01").notes
+    assert "'The locker PIN is 3333.', written at " in note and "holds at no time any more" in note
+    tea = mem.add("Ana likes tea.").id
+    assert mem.correct(tea, "Ana likes green tea.", since="2021-01-01").notes == ()
+
+
 def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
     home = mem.add("Ana lives in Lisbon.", since="2020-01-01")
     mem.correct(home, "Ana lives in Oslo.", since="2026-10-20")

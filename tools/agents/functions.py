@@ -35,6 +35,7 @@ from worlddb.memory_scopes import (
     check_statement_type,
     composed,
     concurrent_change_notes,
+    displaced_notes,
     dropped_deadline_note,
     find_earlier_start,
     find_end_change,
@@ -282,6 +283,7 @@ def _rewrite_span(
     _embed_new(db)
     empty: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
     notes = [*_explain_notes(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
+    notes += displaced_notes(db.view(seq=receipt.seq, world=world), receipt, found.ref)
     return {"id": found.ref, "seq": receipt.seq, **empty, "lost": _lost_spans(receipt, found.ref), "notes": notes}
 
 

@@ -778,6 +778,7 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     session.embed_new()
     answer = _answer(session, receipt, ref)
     answer.notes.extend(_loss_notes(session, receipt))
+    answer.notes.extend(memory_scopes.displaced_notes(session.view(), receipt, ref))
     answer.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
     answer.notes.extend(_future_notes(session, ref, given.valid_from))
     return answer

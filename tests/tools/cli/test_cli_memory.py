@@ -59,6 +59,9 @@ def test_a_change_that_is_not_seen_today_says_so(run: LocalRunner) -> None:
     [note] = run.json("revise", home, "--content", "Ana lives in Faro.", "--valid-from", "2024-06-01")["notes"]
     assert note["code"] == "found_now" and "still says 'Ana lives in Porto.'" in note["text"]
     assert "give --replace-later" in note["text"]
+    assert run.json("revise", home, "--content", "Ana lives in Braga.")["notes"] == []
+    [gone] = run.json("revise", home, "--content", "Ana lives in Evora.", "--valid-from", "2025-06-01")["notes"]
+    assert "'Ana lives in Braga.', written at" in gone["text"] and "holds at no time any more" in gone["text"]
     assert "The new content is blank" in run("revise", home, "--content", " ").err
     [hidden] = run.json("expire", home, "--expires-at", "2020-01-01")["notes"]
     assert "so nothing finds it" in hidden["text"]
