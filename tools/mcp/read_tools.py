@@ -49,8 +49,9 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     view = paged.view
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_after(view, scopes, paged.behind, include_retired=given.include_retired)
-    page, cursor = paged.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
     retired = given.include_retired
+    said = (each for each in behind if retired or each[1].name or each[1].content)
+    page, cursor = paged.page_after(list(islice(said, given.limit + 1)), given.limit, lambda each: each[0])
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
         memories=[tool_results.memory(world, session.owners_to_name(view, world.ref, given)) for _, world in page],

@@ -12,6 +12,7 @@ import msgspec
 
 import worlddb
 from worlddb import EntityPath, Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
+from worlddb.memory_scopes import BEGINNING
 from worlddb.plain_text import around, escaped, one_line
 from worlddb.tools.mcp import mcp_wording
 
@@ -1103,7 +1104,10 @@ def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
     by = "" if memory.author == writer else f" by {mcp_wording.named(memory.author)}"
     owners = [mcp_wording.named(each) for each in memory.owners[:MAX_BRIEF]]
     of = f" of {', '.join(owners)}" if owners else ""
-    yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{of}{by}: {escaped(first)}"
+    # An entry holds since always, and has often no text: neither is said.
+    held = _days(memory)
+    days = "" if held in ("always", BEGINNING) else f" {held}"
+    yield f"{memory.id[:SHORT]}{days}{kind}{name}{of}{by}{f': {escaped(first)}' if memory.text else ''}"
     yield from mcp_wording.lines("\n".join(others), "| ")
     if memory.truncated:
         yield "- cut: memory_read has all of it"

@@ -636,6 +636,7 @@ def test_ways_over_edges_are_lines_of_their_own(db: worlddb.Database) -> None:
 
 def test_a_list_is_answered_in_lines_that_no_memory_can_forge(db: worlddb.Database) -> None:
     server = MemoryServer(Session(db, user="ana"))
+    today = worlddb.format_time(db.view().valid)[:10]
 
     async def work() -> None:
         for number, text in enumerate(REMEMBERED):
@@ -655,6 +656,11 @@ def test_a_list_is_answered_in_lines_that_no_memory_can_forge(db: worlddb.Databa
         assert [line[:2] for line in others] == ["| "] * 3 and "\x1b" not in "".join(others)
         db.signed("eve").create("Fact", "", content="Eve was here.", world=db.view().find(name="run:7")[0].ref)
         assert " by eve: Eve was here." in await said(server, "memory_list", run_id="7")
+        # An entry holds since always and says nothing: its line is its name. What has neither is left out.
+        await server.call_tool("memory_write", {"text": "Otto plays chess.", "about": ["Otto"], "user_id": "ben"})
+        db.create("Thing", "", world=db.view().find(name="user:ben")[0].ref)
+        listed = await said(server, "memory_list", user_id="ben")
+        assert {line[8:] for line in listed.splitlines()} == {" Entity “Otto”", f" {today}: Otto plays chess."}
         assert "next_cursor: " in await said(server, "memory_list", limit=2)
         assert await said(server, "memory_list", app_id="none") == (
             "No memories.\nnote: There is no scope app:none. No app has memories yet"
