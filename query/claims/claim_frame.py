@@ -801,6 +801,7 @@ def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(first) and bool(second) and (first <= second or second <= first)
 
 
+@lru_cache(maxsize=_MAX_FRAMES)
 def shared_subject(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     """The words by which two statements name a subject, if their names agree.
 
@@ -950,6 +951,14 @@ def _naming(subject: frozenset[str]) -> frozenset[str]:
     return subject | {f"{word}s" for word in subject if len(word) > 1} | pronouns
 
 
+def _told_of(text: str, subject: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """What a statement tells of its subject, and the subject; by default the one that it is about."""
+    told = leading_subject(text)
+    plain = _of_the_thing(text) if not subject or names_agree(told, subject) else fold_blanks(text)
+    subject = subject or (frozenset({"i"}) if "i" in told else told)
+    return _MY_NAMED.sub("", plain) if told & subject and "i" in told - subject else plain, subject
+
+
 @lru_cache(maxsize=_MAX_FRAMES)
 def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """Parse a statement about a subject; by default about the name that it begins with.
@@ -958,11 +967,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """
     if len(text) > MAX_CHARACTERS:
         return None
-    told = leading_subject(text)
-    plain = _of_the_thing(text) if not subject or names_agree(told, subject) else fold_blanks(text)
-    subject = subject or (frozenset({"i"}) if "i" in told else told)
-    if told & subject and "i" in told - subject:
-        plain = _MY_NAMED.sub("", plain)
+    plain, subject = _told_of(text, subject)
     simple = _normalise_text(plain)
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
@@ -1429,6 +1434,7 @@ def forget() -> None:
     """Clear the caches, which hold texts, after an erasure."""
     leading_subject.cache_clear()
     _of_the_thing.cache_clear()
+    shared_subject.cache_clear()
     question_terms.cache_clear()
     has_only_light_words.cache_clear()
     names_agree.cache_clear()
