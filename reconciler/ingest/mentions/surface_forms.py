@@ -36,7 +36,7 @@ class Mention(NamedTuple):
     end: int
 
 
-_WEB: Final = re.compile(r"(?<!\w)(?:https?://|www\.)[^\s<>\"'`{}|\\^]{1,2000}", re.I)
+_WEB: Final = re.compile(r"(?<!\w)(?:https?://|www\.)[^\s<>\"'`{}|\\^\ufffc]{1,2000}", re.I)
 _TRAILING: Final = ".,;:!?…*_~"
 _BRACKETS: Final = {")": "(", "]": "["}
 _EMAIL: Final = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[^\W_][\w-]{0,62}(?:\.[^\W_][\w-]{0,62}){1,6}")

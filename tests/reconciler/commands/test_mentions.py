@@ -220,6 +220,12 @@ PIECES = (
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join) | st.text()
 
 
+def test_an_address_ends_where_code_begins() -> None:
+    """It had a character for each of the code, which is in no text."""
+    said = [Turn(text="See https://example.org/`code` and www.```code``` now.")]
+    assert [mention.text for mention in FIND.mentions(said)[0]] == ["https://example.org/"]
+
+
 @given(st.lists(st.builds(Turn, text=texts, speaker=texts), max_size=4))
 def test_any_text_has_mentions_inside_of_it_in_order_and_apart(turns: list[Turn]) -> None:
     said = FIND.mentions(turns)
