@@ -857,7 +857,7 @@ def displaced_notes(view: View, receipt: Receipt, ref: str) -> list[str]:
 def with_revision_notes(
     db: Database, receipt: Receipt, text: str | None, window: tuple[TimeLike | None, TimeLike | None], remedy: str
 ) -> Receipt:
-    """Add notes to the receipt of a revision from an earlier time: today's text is another one, or later ones are gone."""
+    """Add notes to a receipt of a revision from an earlier time: today's text is another, or later ones are gone."""
     begins, until = window
     if text is None or begins is None or not receipt.events:
         return receipt
