@@ -562,7 +562,7 @@ def test_a_piece_of_the_best_memory_is_what_was_asked_for_in_a_small_budget(mem:
 
 def test_a_tight_context_leaves_out_what_is_far_from_the_question_before_what_is_near(mem: worlddb.Memory) -> None:
     mem.add("My rent is 850 euros.", since="2026-01-01")
-    for said in ("My landlord has put the rent up to 980 euros a month.", "Tea, please.", "Good morning!", "Lol ok."):
+    for said in ("My rent in the new flat would be 980 euros a month.", "Tea, please.", "Good morning!", "Lol ok."):
         mem.add(said, since="2026-01-02")
     found = mem.recall("how much is my rent?", k=64)
     assert len(found.hits) == 5 and found.hits[2].score < 0.4 * found.hits[0].score

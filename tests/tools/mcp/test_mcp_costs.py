@@ -22,7 +22,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("memory_verify", {}),
     ("memory_proposals", {"status": "all"}),
 ]
-OTHERS = 4 * MAX_CHECKED_NAMESAKES
+OTHERS = 5 * MAX_CHECKED_NAMESAKES
 """Of how many rows of others a call may get hold of that looks up a few names."""
 NAMES_TWICE = ("memory_write",)
 """They are looked up for who it may be about, and for what is near."""
