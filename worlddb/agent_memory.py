@@ -115,7 +115,7 @@ _CONTEXT_HITS: Final = 64
 """Hits to make a context from."""
 _RELEVANT_SHARE: Final = 0.4
 """The share of the best score below which a hit is shown only once everything above it is. Less than
-:data:`worlddb.query.recall.answer.TOLD_SHARE`: an answer may rest on what is far from the question alone."""
+:data:`worlddb.query.recall.answer.NOTED_SHARE`: an answer may rest on what is far from the question alone."""
 _GUIDES: Final = frozenset({GOVERNS, KEPT})
 """The parts of a score of what says how to answer, which may be far from the question."""
 _BYTES_A_TOKEN: Final = 3

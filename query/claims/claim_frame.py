@@ -886,7 +886,7 @@ def _begins_with_full_name(text: str) -> bool:
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
-def _of_the_thing(text: str) -> str:
+def _rephrase_change(text: str) -> str:
     """A statement without words like "Update:", and of what somebody changed in the passive voice.
 
     "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
@@ -911,7 +911,7 @@ def leading_subject(text: str) -> frozenset[str]:
 
     What somebody changed is about the thing. "My sister Clara" is Clara's, and "i", as what is mine.
     """
-    plain = _of_the_thing(text[:MAX_CHARACTERS])[:_LEADING].replace("’", "'")
+    plain = _rephrase_change(text[:MAX_CHARACTERS])[:_LEADING].replace("’", "'")
     titled = _TITLED.findall(plain)
     if not titled:
         return frozenset()
@@ -951,10 +951,10 @@ def _naming(subject: frozenset[str]) -> frozenset[str]:
     return subject | {f"{word}s" for word in subject if len(word) > 1} | pronouns
 
 
-def _told_of(text: str, subject: frozenset[str]) -> tuple[str, frozenset[str]]:
+def _resolve_subject(text: str, subject: frozenset[str]) -> tuple[str, frozenset[str]]:
     """What a statement tells of its subject, and the subject; by default the one that it is about."""
     told = leading_subject(text)
-    plain = _of_the_thing(text) if not subject or names_agree(told, subject) else fold_blanks(text)
+    plain = _rephrase_change(text) if not subject or names_agree(told, subject) else fold_blanks(text)
     subject = subject or (frozenset({"i"}) if "i" in told else told)
     return _MY_NAMED.sub("", plain) if told & subject and "i" in told - subject else plain, subject
 
@@ -967,7 +967,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """
     if len(text) > MAX_CHARACTERS:
         return None
-    plain, subject = _told_of(text, subject)
+    plain, subject = _resolve_subject(text, subject)
     simple = _normalise_text(plain)
     tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
@@ -1433,7 +1433,7 @@ def _indefinite_words(tokens: list[str]) -> list[str]:
 def forget() -> None:
     """Clear the caches, which hold texts, after an erasure."""
     leading_subject.cache_clear()
-    _of_the_thing.cache_clear()
+    _rephrase_change.cache_clear()
     shared_subject.cache_clear()
     question_terms.cache_clear()
     has_only_light_words.cache_clear()

@@ -425,7 +425,7 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _is_birthplace_beside_birthday(earlier, later) or _are_marked_apart(earlier, later):
         return True
-    if _is_by_how_much(later) or _tells_of_hours_worked(earlier, later):
+    if _states_difference(later) or _tells_of_hours_worked(earlier, later):
         return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
@@ -646,12 +646,12 @@ def _are_marked_apart(earlier: Frame, later: Frame) -> bool:
     return bool(mine - theirs and theirs - mine) or (is_bound and one.behind.isdisjoint(other.behind))
 
 
-def _is_by_how_much(one: Frame) -> bool:
+def _states_difference(one: Frame) -> bool:
     """True if a number says by how much something changed, and not what it is: gained 5 kg."""
-    return _BY_HOW_MUCH.search(one.key) is not None
+    return _DIFFERENCE.search(one.key) is not None
 
 
-_BY_HOW_MUCH: Final = re.compile(
+_DIFFERENCE: Final = re.compile(
     r"\b(?:gained|lost|put on|(?:went|gone|goes|going) (?:up|down) by"
     r"|(?:rose|fell|grew|dropped|raised|lowered|increased|reduced|cut|moved|delayed|extended|pushed)\b[^.;]* by)"
     r" (?:\d|an? (?:hour|day|week|month|year|kilo)\b)"
@@ -1053,12 +1053,10 @@ def _says_further_facts(earlier: Frame, later: Frame) -> bool:
     return any(any(letter.isdecimal() for letter in part) for part in parts)
 
 
-_MONTH_NAMES: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
-_TIME_UNITS: Final = frozenset(
-    (*_MONTH_NAMES.split("|"), "am", "pm", "hour", "day", "week", "month", "year", "o'clock")
-)
+_TIME_UNITS: Final = frozenset((*_MONTHS.split(), "am", "pm", "hour", "day", "week", "month", "year", "o'clock"))
+_MONTH: Final = "|".join(_MONTHS.split())
 _DATED: Final = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH_NAMES})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
     r"|\b\d{1,2}[:.]\d\d\b|\bat \d{1,2}\b|\b\d{1,2} ?(?:am|pm)\b"
 )
 
@@ -1893,8 +1891,8 @@ def _people_stems() -> frozenset[str]:
 
 
 _RELATIVES: Final = (
-    *("mum", "mom", "mother", "dad", "father", "son", "daughter", "brother", "sister", "sibling", "aunt", "uncle"),
-    *("cousin", "grandma", "grandpa", "child", "kid", "baby"),
+    *("mom", "son", "daughter", "brother", "sister", "sibling", "aunt", "uncle", "cousin", "grandma", "grandpa"),
+    *("child", "kid", "baby"),
 )
 
 

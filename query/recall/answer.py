@@ -370,7 +370,7 @@ _COMPETING: Final = (
 _CONTRADICTING: Final = "statements are recorded as contradictory, and the later one comes first: {}{}"
 MAX_TOLD: Final = 3
 """The most competing pairs that a note names; the answer lists all."""
-TOLD_SHARE: Final = 0.5
+NOTED_SHARE: Final = 0.5
 """The share of the best score that one of a competing pair has if a note names it: in a small store the first hits are
 all that there is, whatever is asked."""
 _REWRITES: Final = (
@@ -414,7 +414,7 @@ def _note_of_pairs(pairs: Sequence[records.Competing], note: str, hits: Sequence
     """The note of competing statements, with full references, which every interface accepts; empty if none
     compete of those that the question is about."""
     scores = {hit.ref: hit.score for hit in hits}
-    least = TOLD_SHARE * max(scores.values(), default=0.0)
+    least = NOTED_SHARE * max(scores.values(), default=0.0)
     pairs = [pair for pair in pairs if any(scores.get(ref, 0.0) >= least for ref in (pair.ref, pair.earlier))]
     if not pairs:
         return ""
