@@ -181,7 +181,7 @@ class DeferredRows:
         """Defer a new edge, given its type, ends and home as numbers."""
         if code not in schema.UNFOLLOWED:
             if code == schema.CONTAINS_CODE:
-                self.tables.contained(target, source, Interval(event.valid_from, event.valid_to))
+                self.tables.contained(target, source, event.valid_from, event.valid_to)
             elif code == schema.SUPERSEDES_CODE:
                 self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
             at = len(self._linked)
@@ -213,7 +213,7 @@ class DeferredRows:
         """As :meth:`link`, for many new edges; their rows are put."""
         for event, code, source, target, _ in edges:
             if code == schema.CONTAINS_CODE:
-                self.tables.contained(target, source, Interval(event.valid_from, event.valid_to))
+                self.tables.contained(target, source, event.valid_from, event.valid_to)
             elif code == schema.SUPERSEDES_CODE:
                 self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
         self._linked += edges

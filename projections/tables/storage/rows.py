@@ -366,14 +366,15 @@ class Tables(transaction.WholeTables):
             self.known_worlds.containers.pop(target, None)
             self.known_worlds.forget(self.node(target).lineage, target)
 
-    def contained(self, target: int, source: int, valid: times.Interval) -> None:
-        """Keep what is known of a node's containers true, now that one contains it in an interval.
+    def contained(self, target: int, source: int, begins: int, ends: int) -> None:
+        """Keep what is known of a node's containers true, now that one contains it between two valid times.
 
         They are read before the first change of them is put.
         """
-        is_new = target >= self.first_new_node and self.node(target)[-2:] == schema.UNPLACED
-        if is_new and source < target and valid.end == times.FOREVER:
-            self._place_node(target, (source, valid.start))
+        is_lasting = source < target >= self.first_new_node and ends == times.FOREVER
+        if is_lasting and (row := self.node(target))[-2:] == schema.UNPLACED:
+            self._cache.nodes[target] = node_row((*row[:-2], source, begins))
+            self._cache.put_nodes.add(target)
         else:
             self.displaced(target)
         containers = self.containers(target)
@@ -384,13 +385,10 @@ class Tables(transaction.WholeTables):
 
     def displaced(self, target: int) -> None:
         """Say no longer in the row of a node where it lies: its edges do."""
-        if self.node(target)[-2:] != schema.ELSEWHERE:
-            self._place_node(target, schema.ELSEWHERE)
-
-    def _place_node(self, node: int, placed: tuple[int, int]) -> None:
-        cache = self._cache
-        cache.nodes[node] = node_row((*cache.nodes[node][:-2], *placed))
-        cache.put_nodes.add(node)
+        row = self.node(target)
+        if row[-2:] != schema.ELSEWHERE:
+            self._cache.nodes[target] = node_row((*row[:-2], *schema.ELSEWHERE))
+            self._cache.put_nodes.add(target)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE

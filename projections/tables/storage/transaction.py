@@ -7,9 +7,9 @@ ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`T
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, starmap, takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -291,12 +291,13 @@ class CommitCache:
 
 
 _UNSAID: Final = struct.pack(">Qq", *schema.ELSEWHERE)
+_NOWHERE: Final = schema.U64.pack(schema.NO_CONTAINER)
 
 
-def pack_node(row: schema.NodeRow) -> bytes:
-    """The stored form of a node's row."""
-    packed = schema.NODE.pack(*row)
-    return packed if row.container != schema.NO_CONTAINER else packed[: schema.CONTAINER_AT]
+def _pack_nodes(rows: Iterable[schema.NodeRow]) -> Iterator[bytes]:
+    """The stored form of nodes' rows."""
+    for packed in starmap(schema.NODE.pack, rows):
+        yield packed if not packed.startswith(_NOWHERE, schema.CONTAINER_AT) else packed[: schema.CONTAINER_AT]
 
 
 def unpack_node(stored: bytes) -> tuple[Any, ...]:
@@ -1164,7 +1165,7 @@ class WholeTables:
             self.deferred.flush()
         cache = self._cache
         rows = map(cache.nodes.__getitem__, cache.put_nodes)
-        self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), map(pack_node, rows))
+        self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), _pack_nodes(rows))
         for key in cache.put_versions:
             self._versions.put(schema.VERSION_KEY.pack(*key), schema.VERSION.pack(*cache.versions[key]))
         self._cache = RowCache()
