@@ -203,6 +203,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
+@limits.typed_arguments
 def memory(
     place: str | Path | Database,
     *,
@@ -229,7 +230,7 @@ def memory(
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
     user, agent, session = (None if value is None else compose_name(value) for value in (user, agent, session))
-    known = ("user", "agent", "session", *(open_store.__kwdefaults__ or {}))
+    known = ("user", "agent", "session", *limits.argument_names(open_store)[1:])
     limits.check_argument_names("memory", options, known)
     if isinstance(place, Database):
         if options:
@@ -291,13 +292,15 @@ def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Call
     """Wrap a call so that its errors name the arguments and calls of this class, also for an argument unknown to it."""
     known = limits.argument_names(method)
     if known[-1:] == ("**asked",):
-        known = (*known[:-1], *(name for name in View.recall.__kwdefaults__ or {} if name not in ("k", *known)))
+        known = (*known[:-1], *(name for name in limits.argument_names(View.recall)[1:] if name not in ("k", *known)))
+
+    typed = limits.typed_arguments(method)
 
     @functools.wraps(method)
     def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
         limits.check_argument_names(method.__name__, named, known)
         try:
-            return method(self, *given, **named)
+            return typed(self, *given, **named)
         except errors.WorldDBError as error:
             error.message, error.remedy = _translate_wording(error.message), _translate_wording(error.remedy)
             error.args = (error.message, error.remedy)

@@ -176,6 +176,7 @@ _NOTHING_TO_SIGN: Final = "there is no checkpoint of it to be kept or signed"
 _NOTHING_TO_PROVE: Final = "there is nothing that it proves"
 
 
+@limits.typed_calls
 class Database(WriteCalls):
     """An open store. Writes are commands that return receipts; reads go through views.
 
@@ -2583,6 +2584,7 @@ _MOST_AROUND: Final = 64
 """How many segments on each side an enricher may be shown."""
 
 
+@limits.typed_arguments
 def open(
     path: str | Path,
     *,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallProof, RecallReceipt
 
 
+@limits.typed_arguments
 def diff(
     a: str | Path,
     b: str | Path | None = None,
@@ -130,6 +131,7 @@ def _ref_in_either(left: Database, right: Database, world: Any) -> str:
         return right.full_ref(world)
 
 
+@limits.typed_arguments
 def diagnose(
     path: str | Path | None = None,
     *,
@@ -158,6 +160,7 @@ def diagnose(
     )
 
 
+@limits.typed_arguments
 def restore(
     backup: str | Path,
     into: str | Path,
@@ -211,6 +214,7 @@ def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> environme
     return opened.enter_context(closing(env))
 
 
+@limits.typed_arguments
 def upgrade(
     path: str | Path, *, backup: str | Path | None = None, progress: Callable[[int, int], None] | None = None
 ) -> backups.Upgraded:
@@ -242,6 +246,7 @@ def upgrade(
         return backups.upgrade(env, back_up, str(into), SystemClock().now(), progress)
 
 
+@limits.typed_arguments
 def check_bundle(
     path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()
 ) -> bundle_contents.Bundle:
@@ -279,6 +284,7 @@ class KeyPair(NamedTuple):
         return f"<worlddb.KeyPair {self.verifier}>"
 
 
+@limits.typed_arguments
 def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
     """A new Ed25519 key to sign checkpoints with, under the name of its holder.
 
@@ -290,6 +296,7 @@ def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
     return KeyPair(str(key), str(key.verifier))
 
 
+@limits.typed_arguments
 def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
     """Add a signature to a checkpoint, below those that it has.
 
@@ -304,6 +311,7 @@ def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
     return signed_note.note_text(signed_note.sign(note, signed_note.parse_signing_key(signing_key)))
 
 
+@limits.typed_arguments
 def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = ()) -> ProofCheck:
     """Check a proof against a head; no store is needed. A proof that fails raises nothing.
 
@@ -319,6 +327,7 @@ def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = (
     return check(read_proof(proof), [anchor_of(head, keys) for head in heads])
 
 
+@limits.typed_arguments
 def check_recall(
     receipt: RecallReceipt | str | bytes,
     question: str | None = None,

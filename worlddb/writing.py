@@ -97,6 +97,7 @@ def _refuse_ambiguous(prefix: str, find: Callable[[str], str]) -> None:
         find(prefix)
 
 
+@limits.typed_calls
 class WriteCalls(ABC):
     """Every command as a method, for an open store and for a batch.
 
@@ -1317,6 +1318,7 @@ def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
 Execute = Callable[..., outcome.Receipt]
 
 
+@limits.typed_calls
 class Batch(WriteCalls):
     """Collects commands and decides them together, as one commit, when the ``with`` block ends."""
 

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from types import CodeType
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from types import CodeType, FunctionType
+from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -321,11 +321,11 @@ _MEANT: Final[Mapping[str, Sequence[str]]] = {
 
 
 def argument_names(method: Any) -> tuple[str, ...]:
-    """Return the names of a method's arguments; a star is before one that takes many, two before one that takes any."""
-    code: CodeType = method.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
+    """Return the names of a call's arguments; a star is before one that takes many, two before one that takes any."""
+    code: CodeType = getattr(method, "__wrapped__", method).__code__
+    first, count = int(code.co_varnames[:1] == ("self",)), code.co_argcount + code.co_kwonlyargcount
     rest, stars = iter(code.co_varnames[count:]), (("*", _CO_VARARGS), ("**", _CO_VARKEYWORDS))
-    return (*code.co_varnames[1:count], *(f"{star}{next(rest)}" for star, flag in stars if code.co_flags & flag))
+    return (*code.co_varnames[first:count], *(f"{star}{next(rest)}" for star, flag in stars if code.co_flags & flag))
 
 
 def meant_arguments(unknown: str, known: Sequence[str]) -> list[str]:
@@ -351,13 +351,54 @@ def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) 
     raise InputError(f"{call} takes no argument {shown(unknown)}", remedy)
 
 
-def typed_arguments(method: Callable[Concatenate[Any, Given], Value]) -> Callable[Concatenate[Any, Given], Value]:
-    """Wrap a method so that an argument unknown to it is an :class:`InputError`, as any other wrong argument is."""
-    known, name = argument_names(method), method.__name__
+def typed_arguments(call: Callable[Given, Value]) -> Callable[Given, Value]:
+    """Wrap a call so that a wrong list of arguments is an :class:`InputError`, as any other wrong argument is.
 
-    @functools.wraps(method)
-    def checked(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Value:
-        check_argument_names(name, named, known)
-        return method(self, *given, **named)
+    An argument may be unknown, missing, given twice, or one too many without a name. The names are looked at only then.
+    """
+
+    @functools.wraps(call)
+    def checked(*given: Given.args, **named: Given.kwargs) -> Value:
+        try:
+            return call(*given, **named)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # It comes from within the call, which has begun.
+            told = _explain_arguments(call, given, named)
+        raise told
 
     return checked
+
+
+def typed_calls(kind: type[Value]) -> type[Value]:
+    """Wrap the public methods that a class itself has with :func:`typed_arguments`."""
+    for name, value in tuple(vars(kind).items()):
+        if isinstance(value, FunctionType) and not name.startswith("_"):
+            setattr(kind, name, typed_arguments(value))
+    return kind
+
+
+def _explain_arguments(call: Any, given: Sequence[object], named: Mapping[str, object]) -> InputError:
+    """Return what is wrong with arguments with which Python did not begin a call."""
+    known, code = argument_names(call), call.__code__
+    try:
+        check_argument_names(call.__name__, named, known)
+    except InputError as error:
+        return error
+    own = code.co_varnames[: code.co_argcount]
+    by_place = own[1:] if own[:1] == ("self",) else own
+    first = given[len(own) - len(by_place) :]
+    twice = next((name for name in by_place[: len(first)] if name in named), None)
+    if twice is not None:
+        return InputError(f"{call.__name__} was given {twice} twice", "Give it once, with its name or without")
+    if len(first) > len(by_place):
+        takes = f"only {' and '.join(by_place)}" if by_place else "no value"
+        rest = [name for name in known[len(by_place) :] if name[0] != "*"]
+        remedy = f"Name the others: {', '.join(rest)}" if rest else "Leave the others out"
+        return InputError(f"{call.__name__} takes {takes} without a name, and was given {len(first)} so", remedy)
+    needed = by_place[: len(by_place) - len(call.__defaults__ or ())][len(first) :]
+    named_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    missing = [name for name in (*needed, *named_only) if name not in named and name not in (call.__kwdefaults__ or {})]
+    others = [name for name in known if name not in missing and name[0] != "*"]
+    remedy = f"It also takes {', '.join(others)}" if others else "Give it"
+    return InputError(f"{call.__name__} needs {' and '.join(missing)}", remedy)

@@ -55,6 +55,7 @@ _FIRST_PAGE: Final = 64
 """The number of worlds read first without a limit; then twice as many, and so on."""
 
 
+@limits.typed_calls
 class View:
     """A view of what was known at commit ``seq`` about what is true at ``valid``.
 

@@ -183,3 +183,54 @@ def test_a_read_that_is_a_views_says_so_where_it_is_asked_of_the_store(tmp_path:
             with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
                 getattr(db, name)
         assert not hasattr(db, "children") and copy.copy(db).path == db.path
+
+
+def test_an_unknown_missing_or_surplus_argument_of_any_public_call_is_a_typed_error(tmp_path: Path) -> None:
+    """`view.recall("x", kk=3)` and `db.create("Entity", "x", vaild_from=...)` ended in Python's TypeError."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        with db.batch() as batch:
+            batch.create("Note", "a")
+        untyped, tried, before = [], 0, db.head()
+        for owner in (db, db.view(), batch, db.accounts, db.working):
+            for name, call in inspect.getmembers(owner, inspect.ismethod):
+                taken = inspect.signature(call).parameters.values()
+                needed = [each for each in taken if each.default is each.empty and each.kind <= 1]
+                if name.startswith("_") or any(each.kind is each.VAR_KEYWORD for each in taken):
+                    continue
+                tried += 1
+                for given, named, told in (
+                    (["x"] * len(needed), {"zzz": 1}, "takes no argument 'zzz'"),
+                    ([], {}, f"needs {needed[0].name}" if needed else ""),
+                    (["x"] * 99, {}, "" if any(each.kind is each.VAR_POSITIONAL for each in taken) else "given 99 so"),
+                    (["x"], {needed[0].name: "x"} if needed else {}, f"{needed[0].name} twice" if needed else ""),
+                ):
+                    try:
+                        if told:
+                            call(*given, **named)
+                            untyped.append(f"{name}: no error for {named}")
+                    except worlddb.InputError as error:
+                        untyped += [] if told in str(error) else [str(error)]
+        assert not untyped and tried > 200, "\n".join(untyped)
+        assert db.head() == before
+        loose: Any = worlddb
+        for wrong, remedy in (
+            (lambda: loose.open(tmp_path, embeder=None), "open takes no argument 'embeder'. Did you mean embedder?"),
+            (lambda: loose.restore(tmp_path), "restore needs into"),
+            (lambda: loose.memory(user="ana"), "memory needs place"),
+            (lambda: loose.check_proof("x", key=[]), "check_proof takes no argument 'key'. Did you mean keys?"),
+            (lambda: loose.memory(db).recall("x", 5), "recall takes only question without a name"),
+        ):
+            with pytest.raises(worlddb.InputError) as raised:
+                wrong()
+            assert remedy in str(raised.value)
+
+
+def test_a_type_error_of_a_callers_own_function_is_not_taken_for_wrong_arguments(tmp_path: Path) -> None:
+    """A call has begun once its own functions run, and what they raise is theirs."""
+
+    def raises(*_: object) -> None:
+        raise TypeError("mine")
+
+    with worlddb.open(tmp_path / "store", embedder=None) as db, pytest.raises(TypeError, match="mine"):
+        db.create("Note", "a")
+        db.backup(tmp_path / "copy", progress=raises)

@@ -154,6 +154,7 @@ def _grants(known: account_records.AccountState) -> dict[bytes, Grant]:
     return found
 
 
+@limits.typed_calls
 class Accounts:
     """Accounts, their plans and their access keys; ``db.accounts`` of an open store.
 

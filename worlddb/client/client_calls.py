@@ -264,6 +264,7 @@ def _pattern(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) if name in named and value is not None else value for name, value in values.items()}
 
 
+@limits.typed_calls
 class Calls(ABC):
     """What can be asked of a server. A world is a reference, a name, or a record or receipt with a ``ref``.
 
@@ -302,7 +303,6 @@ class Calls(ABC):
         """Make a world; returns a receipt."""
         return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **fields})
 
-    @limits.typed_arguments
     def claim(self, name: str) -> Any:
         """The world of a name, created if it is missing."""
         return self._send(Request("PUT", _world(name), wire.World))
@@ -438,7 +438,6 @@ class Calls(ABC):
         headers |= {"Accept": check_header("format", format)} if format else {}
         return self._send(Request("POST", path, SparqlBytes, _params(options), _encoded("query", query), headers))
 
-    @limits.typed_arguments
     def sparql_update(
         self,
         update: str,
@@ -502,7 +501,6 @@ class Calls(ABC):
         """A proof that a world or an edge existed, with its text as ``proof``."""
         return self._read("/v1/proofs", wire.Proof, {"ref": ref, **options})
 
-    @limits.typed_arguments
     def erasure_receipt(self, seq: int) -> Any:
         """The receipt of the erasure by a commit."""
         number = limits.checked_number(seq, "seq", 0, limits.HIGHEST_SEQ)
@@ -532,12 +530,10 @@ class Calls(ABC):
             raise errors.InputError(f"bundle is {type(bundle).__name__}, not bytes", "Give the bytes of its file")
         return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(options), bundle))
 
-    @limits.typed_arguments
     def job(self, job: Any) -> Any:
         """The state of a job."""
         return self._read(_place("jobs", getattr(job, "id", job)), wire.Job, {})
 
-    @limits.typed_arguments
     def file(self, job: Any) -> Any:
         """The bytes of a job's file."""
         return self._read(f"{_place('jobs', getattr(job, 'id', job))}/file", bytes, {})

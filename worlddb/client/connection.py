@@ -30,6 +30,7 @@ _OWN_OPTIONS: Final = frozenset(("base_url", "headers", "timeout"))
 """Options of httpx that a client sets itself."""
 
 
+@limits.typed_arguments
 def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any) -> "Client":
     """Return a client of the server at a URL; ``options`` go to ``httpx.Client``.
 
@@ -41,6 +42,7 @@ def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOU
     return Client(httpx.Client(**_client_options(url, key, timeout_seconds, options), **options))
 
 
+@limits.typed_arguments
 def connect_async(
     url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
 ) -> "AsyncClient":
@@ -168,6 +170,7 @@ def _follow_request(after: str | None) -> Request:
     return Request("GET", "/v1/events", None, {} if after is None else {"after": after})
 
 
+@limits.typed_calls
 class Client(Calls):
     """A blocking client. Threads may share it."""
 
@@ -181,7 +184,6 @@ class Client(Calls):
             raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
-    @limits.typed_arguments
     def wait(self, job: wire.Job) -> wire.Job:
         """Wait until a job has ended.
 
@@ -196,7 +198,6 @@ class Client(Calls):
             raise problem_error(job.problem)
         return job
 
-    @limits.typed_arguments
     def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
@@ -213,7 +214,6 @@ class Client(Calls):
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _connection_error(self._http, request, error) from None
 
-    @limits.typed_arguments
     def close(self) -> None:
         """Close its connections."""
         self._http.close()
@@ -225,6 +225,7 @@ class Client(Calls):
         self.close()
 
 
+@limits.typed_calls
 class AsyncClient(Calls):
     """A client whose calls are awaited."""
 
@@ -238,7 +239,6 @@ class AsyncClient(Calls):
             raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
-    @limits.typed_arguments
     async def wait(self, job: wire.Job) -> wire.Job:
         """Wait until a job has ended; raises as :meth:`Client.wait`."""
         while job.status == "running":
@@ -248,7 +248,6 @@ class AsyncClient(Calls):
             raise problem_error(job.problem)
         return job
 
-    @limits.typed_arguments
     async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
@@ -265,7 +264,6 @@ class AsyncClient(Calls):
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _connection_error(self._http, request, error) from None
 
-    @limits.typed_arguments
     async def close(self) -> None:
         """Close its connections."""
         await self._http.aclose()

@@ -22,6 +22,7 @@ Guarded = Callable[[Any, str, Mapping[str, str]], str]
 """What may be kept of a text for a world, by the names of its buffer: the text, or it without personal data."""
 
 
+@limits.typed_calls
 class WorkingMemory:
     """Buffers of messages, one for each (project, context, user, session), beside the log.
 
@@ -130,23 +131,21 @@ class WorkingMemory:
         buffers.release_buffers(self._folder)
 
 
+@limits.typed_calls
 class SessionMemory:
     """The working memory of one session: :class:`WorkingMemory` with a fixed scope."""
 
     def __init__(self, working: WorkingMemory, scope: buffers.Scope, world: Callable[[], Any]) -> None:
         self._working, self._scope, self._world = working, scope._asdict(), world
 
-    @limits.typed_arguments
     def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = MOST_MESSAGES) -> int:
         """Add a message; returns the number of messages. See :meth:`WorkingMemory.add`."""
         return self._working.add(content, role=role, ttl=ttl, most=most, world=self._world(), **self._scope)
 
-    @limits.typed_arguments
     def get(self, *, last: int | None = None) -> tuple[Message, ...]:
         """The unexpired messages, oldest first."""
         return self._working.get(last=last, **self._scope)
 
-    @limits.typed_arguments
     def clear(self) -> int:
         """Remove all messages of the session from every file; returns their number."""
         return self._working.clear(**self._scope)
