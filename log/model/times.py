@@ -67,6 +67,16 @@ _BLANK: Final = lazy(r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?\s+(?P<sign>[+-]?)\d\d:?
 """An offset behind a blank: as the ``+`` of a URL arrives."""
 _ZONE: Final = lazy(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)
 _YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
+_COUNT: Final = lazy(r"(?P<whole>\d{9,10}|\d{13}|\d{16}|\d{19})(?P<rest>\.\d+)?", re.A)
+_UNITS: Final = {13: ("milliseconds", -3), 16: ("microseconds", 0), 19: ("nanoseconds", 3)}
+"""What a number of so many digits probably counts since 1970, and how many digits it has below a microsecond."""
+_OTHER_DAY: Final = lazy(
+    r"(?P<year>\d{4})(?:-?W(?P<week>\d\d)(?:-?(?P<weekday>\d))?|-?(?P<number>\d{3})"
+    r"|(?P<between>[-/.])(?P<month>\d{1,2})(?P=between)(?P<day>\d{1,2}))",
+    re.A | re.I,
+)
+_YEAR_LAST: Final = lazy(r"\d{1,2}([-/.])\d{1,2}\1\d{4}\b", re.A)
+_ONLY_OFFSET: Final = lazy(r"(?:\d{4}-\d\d-\d\d|\d{8})(?:Z|[+-]\d\d:?\d\d)", re.A)
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 
 
@@ -146,15 +156,49 @@ def _parse_text(text: str, what: str) -> int:
             return parse_time(date.fromisoformat(stripped), what)
         moment = datetime.fromisoformat(stripped)
     except ValueError:
+        moment = None
+    if moment is not None and moment.utcoffset() is not None:
+        return parse_time(moment, what)
+    seems = None if _DATE.fullmatch(stripped) else _read_otherwise(stripped)
+    if seems is not None:
+        raise InvalidTime(f"{what} {text[:80]!r} {seems[0]}", seems[1])
+    if moment is None:
         why = _explain_fault(stripped)
         remedy = _WORDS_REMEDY if _WORD.search(stripped) and "zone" not in why else _TEXT_REMEDY
-        raise InvalidTime(f"{what} {text[:80]!r} is not a time{why}", remedy) from None
-    if moment.utcoffset() is None:
-        written = moment.isoformat()
-        raise InvalidTime(
-            f"{what} {text[:80]!r} has no time zone", f"Write {written}Z for UTC, or its offset: {written}+01:00"
+        raise InvalidTime(f"{what} {text[:80]!r} is not a time{why}", remedy)
+    written = moment.isoformat()
+    raise InvalidTime(
+        f"{what} {text[:80]!r} has no time zone", f"Write {written}Z for UTC, or its offset: {written}+01:00"
+    )
+
+
+def _read_otherwise(text: str) -> tuple[str, str] | None:
+    """Return what a text seems to be that is a time in another notation, and the form to give; ``None`` for others."""
+    counted = _COUNT.fullmatch(text)
+    if counted is not None:
+        unit, below = _UNITS.get(len(counted["whole"]), ("seconds", -6))
+        number, rest = int(counted["whole"]), float(counted["rest"] or 0)
+        micros = number // 10**below if below > 0 else number * 10**-below + int(rest * 10**-below)
+        return f"looks like {unit} since 1970", f"Give {format_time(micros)}"
+    day = _OTHER_DAY.fullmatch(text)
+    if day is None:
+        return None
+    try:
+        if day["week"]:
+            first = date.fromisocalendar(int(day["year"]), int(day["week"]), int(day["weekday"] or 1))
+            names = "names a day by its week" if day["weekday"] else "names a week, and a day is needed"
+            return names, f"Give {first}" if day["weekday"] else f"Give the day it begins, {first}"
+        if day["number"]:
+            counted_day = date(int(day["year"]), 1, 1) + timedelta(int(day["number"]) - 1)
+            return (
+                ("counts the days of a year", f"Give {counted_day}") if counted_day.year == int(day["year"]) else None
+            )
+        return (
+            "is not a date as ISO 8601 has it",
+            f"Give {date(*(int(day[each]) for each in ('year', 'month', 'day')))}",
         )
-    return parse_time(moment, what)
+    except ValueError:
+        return f"is not a time: there is no such {'week' if day['week'] else 'day'}", _TEXT_REMEDY
 
 
 def _explain_fault(text: str) -> str:
@@ -168,7 +212,9 @@ def _explain_fault(text: str) -> str:
         needed = "+" if sign.group() == "\uff0b" else "-"
         return f": {sign.group()!r} is U+{ord(sign.group()):04X}, not the {needed!r} of ASCII"
     if not _DATE.match(text):
-        return ""
+        return ": the year comes first, then the month" if _YEAR_LAST.match(text) else ""
+    if _ONLY_OFFSET.fullmatch(text):
+        return ": it has an offset and no hour"
     blank = _BLANK.search(text)
     if blank is not None and blank["sign"]:
         return ": a blank stands before its offset"
