@@ -894,7 +894,8 @@ class Memory:
         if tx.receipt.seq > before:  # A repeated call gets its first result.
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
-        new = replacement_notes((each for each in near if each.ref not in known), on_near, taker, len(about))
+        step = f'call db.link("{refs[0]}", "supersedes", "{{old}}")'
+        new = replacement_notes((each for each in near if each.ref not in known), on_near, taker, len(about), step)
         new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 

@@ -539,18 +539,19 @@ def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: Tim
     return None if is_over else first
 
 
-def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int) -> list[str]:
-    """Return notes on the memories that a new statement ended or did not end, and why."""
+def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int, step: str) -> list[str]:
+    """Return notes on the memories that a new statement ended or did not end, and why.
+
+    ``step`` is the call that ends one after all, with ``{old}`` where its reference belongs.
+    """
     if on_near != "supersede_same_subject":
         return []
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
     remaining = [each for each in near if each not in ended and not each.is_later]
-    several_subjects = "it or the new statement is about more than one subject"
-    other_subject = "the new statement may be of another thing, or the old one says more"
     notes = [f"{each.ref} was ended: {each.reason}" for each in ended]
     notes += [
-        f"{each.ref} was not ended: {several_subjects if max(subjects, len(each.about)) > 1 else other_subject}"
+        f"{each.ref} was not ended: {_why_not_ended(each, subjects)}. To end it, {step.format(old=each.ref)}"
         for each in remaining
     ]
     notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
@@ -558,6 +559,12 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
     return notes + [
         f"{each.ref} was not replaced: it begins later, at {format_time(each.valid.start)}" for each in begun
     ]
+
+
+def _why_not_ended(old: Near, subjects: int) -> str:
+    if subjects > 1:
+        return f"the new one is about {subjects} subjects"
+    return f"it is about {len(old.about)} subjects" if len(old.about) > 1 else old.doubt
 
 
 TAKEN: Final = "on_near: "

@@ -69,12 +69,14 @@ class ClaimComparison(NamedTuple):
     """The likeness of two statements (0 to 1), the relation of the later to the earlier one, and the reason.
 
     ``is_single_valued``: the earlier one states only a value of an attribute, and the later one another value of it.
+    ``doubt`` is why a replacement is not, so that it ends nothing without being told to.
     """
 
     likeness: float
     relation: Relation
     reason: str
     is_single_valued: bool = False
+    doubt: str = ""
 
 
 REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
@@ -118,7 +120,9 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
     for told, given in product(before, after):
         found = _relate_wholes(told, given)
         if found is not None and found.relation in COMPETING:
-            return found._replace(is_single_valued=False)
+            return found._replace(
+                is_single_valued=False, doubt="only a sentence of one replaces a sentence of the other"
+            )
     return None
 
 
@@ -127,7 +131,7 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return ended
     found = _find_relation(earlier, later)
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
-        return _comparison(0.7, later, "another personal best", "replacement")
+        return _doubted(0.7, later, "another personal best", "both stay true as records")
     if found is not None and found.relation in COMPETING and _denies_something_else(earlier, later):
         return _relate_by_number(earlier, later) or _comparison(
             found.likeness, later, "the later one denies something other than the earlier one says", "compatible"
@@ -150,9 +154,10 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
             "they are about different times, or the later one is not stated as a fact",
             "compatible",
         )
-    if found is None or found.relation != "replacement" or not _is_bare_value(earlier, later):
+    if found is None or found.relation != "replacement":
         return found
-    return found._replace(is_single_valued=True)
+    doubt = _find_doubt(earlier, later)
+    return found._replace(is_single_valued=not doubt, doubt=doubt)
 
 
 def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
@@ -176,7 +181,7 @@ def _relate_guess(earlier: Frame, later: Frame) -> ClaimComparison | None:
     found = None if plain is None or plain.mood else relate(earlier, plain)
     if found is None or found.relation not in COMPETING:
         return None
-    return found._replace(reason=f"{found.reason}, as a guess", is_single_valued=False)
+    return found._replace(reason=f"{found.reason}, as a guess", is_single_valued=False, doubt="the new one is a guess")
 
 
 _GUESSING: Final = re.compile(
@@ -203,7 +208,7 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
         is_one = earlier.thing == later.thing and not earlier.recurs
         is_less = later.thing.behind <= earlier.thing.behind
         told = _comparison(0.9 if is_one else 0.6, later, "it was cancelled", "replacement")
-        return told._replace(is_single_valued=is_one) if is_less else None
+        return told._replace(is_single_valued=is_one, doubt="" if is_one else _OTHER_PLAN) if is_less else None
     if not is_planned or not later.cancelled:
         return None
     planned = earlier.content | earlier.light | earlier.head
@@ -211,7 +216,11 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
         return None
     is_named = all(any(_is_act(each, other) for each in later.cancelled) for other in earlier.content)
     told = _comparison(0.9 if is_named else 0.6, later, "the plan was cancelled", "replacement")
-    return told._replace(is_single_valued=is_named and earlier.numbers <= later.numbers)
+    is_one = is_named and earlier.numbers <= later.numbers
+    return told._replace(is_single_valued=is_one, doubt="" if is_one else _OTHER_PLAN)
+
+
+_OTHER_PLAN: Final = "another one than that may be cancelled"
 
 
 def _is_set(one: Frame) -> bool:
@@ -242,7 +251,7 @@ def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     if told["whom"]:
         is_elsewhere = "job" in held and _is_named(told["whom"], later) and not _is_at(earlier, told["whom"], _EMPLOYS)
-        return _comparison(0.6, later, "joined another one", "replacement") if is_elsewhere else None
+        return _doubted(0.6, later, "joined another one", _NOT_ENDED) if is_elsewhere else None
     if told["onwards"] and not _is_named(told["onwards"], later):
         return None  # For lunch, for the weekend.
     if earlier.verb_preposition in ("on", "with"):
@@ -257,12 +266,17 @@ def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
         # Who works at a hotel may be its cook, and a nurse is none.
         if not earlier.verb or " as " in earlier.key:
             return _comparison(0.6, later, "another job", "compatible")
-        return _comparison(0.6, later, "that work may have ended", "replacement")
+        return _doubted(0.6, later, "that work may have ended", _NOT_ENDED)
     if is_held and (not place or _is_at(earlier, place, _EMPLOYS) or (told["source"] and _is_job(earlier, place))):
-        return _comparison(0.7, later, "that work has ended", "replacement")._replace(is_single_valued=is_single)
+        doubt = "" if is_single else "it says more than that work, or the new one does not say what ended"
+        told_of = _comparison(0.7, later, "that work has ended", "replacement")
+        return told_of._replace(is_single_valued=is_single, doubt=doubt)
     if "residence" in held and told["moved"] and _is_at(earlier, place, _HOUSES):
-        return _comparison(0.7, later, "left that place", "replacement")
+        return _doubted(0.7, later, "left that place", "who left may come back")
     return None
+
+
+_NOT_ENDED: Final = "the new one does not say that this work has ended"
 
 
 def _is_job(earlier: Frame, trade: str | None) -> bool:
@@ -1061,25 +1075,27 @@ _DATED: Final = re.compile(
 )
 
 
-def _is_bare_value(earlier: Frame, later: Frame) -> bool:
-    """True if the earlier statement only states a value of an attribute of the later one.
+def _find_doubt(earlier: Frame, later: Frame) -> str:
+    """Return why the later statement, though it competes, may not end the earlier one; empty if nothing says so.
 
-    Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
-    rent"), or all that is said but for a number or a denial. What differs in more than one place, or in its day, may be
-    the value of another thing ("the bank's password is …"): nothing is ended by that unless a word tells of a change.
-    Nor is anything by what is said in another mood, of times that come again, of what belongs to the subject under
-    another name, or by a value of another sort.
+    It ends what only states a value of an attribute of the later one. Words in common do not make an attribute. Where
+    no word stands for one, it is what belongs to the subject ("Ana's rent"), or all that is said but for a number or a
+    denial. What differs in more than one place, or in its day, may be the value of another thing ("the bank's password
+    is …"): nothing is ended by that unless a word tells of a change. Nor is anything by what is said in another mood,
+    of times that come again, of what belongs to the subject under another name, or by a value of another sort.
     """
     own, other = _without_units(earlier) - later.content, _without_units(later) - earlier.content
     if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _have_same_mood(earlier, later):
-        return False
+        return "not both are stated as what is so now"
     if later.recurs and not earlier.recurs and not earlier.times_a_year:
-        return False
+        return "the new one tells of times that come again"
     if _says_further_facts(earlier, later):
-        return False
+        return _SAYS_MORE
     common = earlier.attributes & later.attributes
-    if _mentions_in_passing(later, common) or _are_other_parts_of_day(earlier, later):
-        return False
+    if _mentions_in_passing(later, common):
+        return f"the new one may only mention the {min(common)}"
+    if _are_other_parts_of_day(earlier, later):
+        return "they are of different parts of the day"
     if (
         earlier.place_preposition
         and later.place_preposition
@@ -1087,30 +1103,39 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
         and not later.change
     ):
         # Who lives on a street lives in a town.
-        return False
-    if earlier.owned != later.owned or not _have_same_sort(earlier, later):
-        return False
-    if _may_be_two(earlier, later) or _may_hold_beside(earlier, later):
-        return False
-    if _lives_with(earlier) and _lives_with(later) and not later.change:
-        return False
+        return "the one place may lie in the other"
+    if earlier.owned != later.owned:
+        return "they may be of different things of the subject"
+    if not _have_same_sort(earlier, later):
+        return "their values are of different sorts"
+    lives_with_both = _lives_with(earlier) and _lives_with(later) and not later.change
+    if _may_be_two(earlier, later) or _may_hold_beside(earlier, later) or lives_with_both:
+        return "the new one may hold beside it"
     if len(earlier.content) >= _MANY_WORDS and not earlier.head:
-        return False
+        return _SAYS_MORE
     if earlier.singled_out and earlier.singled_out == later.singled_out:
-        return True
+        return ""
     if not later.change:
         if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
-            return False
+            return "they differ in more than one value"
         if _are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
-            return False
+            return "they are of different days"
     if earlier.attributes:
-        return bool(common) and earlier.attributes - common <= _OF_PLACES
+        further = earlier.attributes - common - _OF_PLACES if common else frozenset()
+        other_thing = "" if common else _OTHER_THING
+        return f"it also states a value of another attribute ({min(further)})" if further else other_thing
     if later.attributes:
-        return False
+        return _OTHER_THING
     if earlier.head or later.head:
-        return bool(earlier.head & later.head)
+        return "" if earlier.head & later.head else _OTHER_THING
     is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
-    return _without_units(earlier) == _without_units(later) and is_one_verb
+    if not is_one_verb:
+        return "their verbs differ"
+    return "" if _without_units(earlier) == _without_units(later) else "no word tells that they are of one attribute"
+
+
+_SAYS_MORE: Final = "it says more than the new one replaces"
+_OTHER_THING: Final = "the new one may be of another thing"
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
@@ -1499,6 +1524,10 @@ def _clamp_likeness(value: float) -> float:
 def _comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
     since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
     return ClaimComparison(_clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
+
+
+def _doubted(likeness: float, later: Frame, reason: str, doubt: str) -> ClaimComparison:
+    return _comparison(likeness, later, reason, "replacement")._replace(doubt=doubt)
 
 
 def _term_weight(earlier: Frame, later: Frame, *, common: bool) -> float:

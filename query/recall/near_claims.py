@@ -57,7 +57,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     and it lies directly in the world that was looked in, holds when that begins or begins while that holds, and ends
     when that does or begins when that does; a new one without a stated start begins when it is said.
     ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
-    earlier one says nothing else, and the new one does not say that it begins later ("from March on").
+    earlier one says nothing else, and the new one does not say that it begins later ("from March on"). ``doubt`` is why
+    it has not, for a replacement.
     """
 
     ref: str
@@ -70,6 +71,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     is_later: bool = False
     is_repeated: bool = False
     is_of_one: bool = False
+    doubt: str = ""
 
     def edge_type(self, on_near: str, subjects: int) -> str:
         """The type of the edge to link from a new statement to this one; empty for none.
@@ -157,7 +159,8 @@ def near(
             span = since, times.FOREVER if until is None else until
             one = _compare_claims(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
             if one is not None and not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
-                one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
+                if is_plan and one.is_of_one:
+                    one = msgspec.structs.replace(one, is_of_one=False, doubt="the new one begins later, by its words")
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
 
@@ -318,6 +321,7 @@ def _compare_claims(
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
         is_of_one=alike.is_single_valued,
+        doubt=alike.doubt if alike.relation == "replacement" else "",
         is_repeated=(not begins_later or start <= until)
         and (seen.validity.end == until or since in (None, start))
         and is_said
@@ -353,8 +357,10 @@ def _likeness(
     if claim_frame.share_family_name(said, folded):
         return None
     # Two of one family may be told of under its name, and what happened long before may be told now.
-    is_other = claim_frame.begins_with_other_name(said, folded) or claim_relation.names_only_earlier_years(given, began)
-    return alike._replace(is_single_valued=alike.is_single_valued and not is_other)
+    other = "they begin with different names" if claim_frame.begins_with_other_name(said, folded) else ""
+    if not other and claim_relation.names_only_earlier_years(given, began):
+        other = "the new one tells of years before it began"
+    return alike._replace(is_single_valued=False, doubt=other) if other and alike.is_single_valued else alike
 
 
 def relate_with_meaning(

@@ -609,3 +609,53 @@ def test_a_mark_that_nothing_shows_is_told_by_every_door(house: House) -> None:
     assert answer["notes"][-1]["text"] == told[0]
     with pytest.raises(worlddb.RefusedError, match="cannot contradict itself"):
         mem.contradict(old, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "Ana lives in Lisbon and works at Globex.",
+            "Ana lives in Porto.",
+            "it also states a value of another attribute",
+        ),
+        ("Ana works at Globex.", "Ana joined Initech.", "the new one does not say that this work has ended"),
+        ("Ana lives in Lisbon.", "Ana lives in Porto from June on.", "the new one begins later, by its words"),
+        ("Ana lives in Lisbon.", "Ana moved to Porto in 1999.", "the new one tells of years before it began"),
+    ],
+)
+def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends(
+    house: House, old: str, new: str, why: str
+) -> None:
+    """It named two possible reasons and no next step, whatever the case."""
+    steps = {
+        "library": 'call db.link("{new}", "supersedes", "{old}")',
+        "functions": 'call forget with the id "{old}"',
+        "command line": "run `worlddb link {new} supersedes {old}`",
+        "mcp": 'use memory_retire with the id "{old}"',
+    }
+    for door, step in steps.items():
+        first = house.say(door, old, "2026-01-01").id
+        told = house.replace(door, new, None)
+        kept = f"{first} was not ended: {why}"
+        found = next((note for note in told.notes if note.startswith(kept)), f"{told.notes}")
+        assert found.endswith(f"To end it, {step.format(old=first, new=told.id)}"), (door, found)
+        house.db.retire(told.id, valid_from="2026-01-01")
+        house.db.retire(first, valid_from="2026-01-01")
+    first = house.say("rest", old, "2026-01-01").id
+    given: dict[str, Any] = {"text": new, "about": [house.ana], "on_near": "supersede_same_subject"}
+    answer = house.caller.send("POST", f"/v1/worlds/{house.home}/memories", **given)
+    found = next(note for note in answer["notes"] if note.startswith(f"{first} was not ended: {why}"))
+    edge = re.search(r"POST (\{.*\}) to /v1/edges", found)
+    assert edge is not None and house.db.view().get(first) is not None
+    house.caller.send("POST", "/v1/edges", **json.loads(edge[1]))
+    assert house.db.view().get(first) is None
+
+
+def test_a_note_says_whose_subjects_are_several(house: House) -> None:
+    first = house.say("library", "Ana lives in Lisbon.", "2026-01-01").id
+    mem = worlddb.memory(house.db, user="ana")
+    both = mem.add("Ana lives in Porto.", about=["Ana", "Bo"], on_near="supersede_same_subject")
+    assert f"{first} was not ended: the new one is about 2 subjects" in both.notes[0]
+    one = mem.add("Ana lives in Faro.", about="Ana", on_near="supersede_same_subject")
+    assert any(f"{both.id} was not ended: it is about 2 subjects" in note for note in one.notes)

@@ -52,6 +52,7 @@ MAX_NEAR: Final = 5
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
 _BY_ON_NEAR: Final = "by on_near: "
+_ENDING: Final = 'use memory_retire with the id "{old}"'
 
 
 def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Saved:
@@ -132,7 +133,7 @@ def _compare_and_write(
     links, subjects = _requested_links(given, others), len(given.about)
     taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
     replaced = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
-    later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
+    later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects, _ENDING)
     try:
         receipt = _commit_memory(session, view, given, call, keys, named_memories, links, replaced)
     except IdempotencyConflict as error:
@@ -154,7 +155,7 @@ def _compare_and_write(
         others = [each for each in near if each.ref not in named]
         others += _earlier_near(session, then, given, scopes_then, near)
         taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
-        later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
+        later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects, _ENDING)
     new_refs = iter(receipt.refs)
     homes = [session.existing_scope_ref(key) or next(new_refs) for key in keys]
     memory = next(new_refs)

@@ -164,7 +164,8 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     receipt, ref = _commit_memory(look, given, given.links(others_near), taker, key)
     document = store.receipt(receipt) | {"refs": [ref]}
     notes = store.notes_on_target(view, name, given.home)
-    notes += replacement_notes(others_near, body.on_near, taker, len(body.about))
+    step = f'POST {{{{"source": "{ref}", "type": "supersedes", "target": "{{old}}"}}}} to /v1/edges'
+    notes += replacement_notes(others_near, body.on_near, taker, len(body.about), step)
     new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
     notes += written_notes(given.since, receipt.ingest_time, body.expires_at, **new)
     answer = {"receipt": document, "near": store.to_wire(near), "restated": False, "notes": notes}

@@ -720,12 +720,14 @@ def test_what_is_told_of_another_value_is_what_a_careful_person_says(expected: s
     assert (relation in claim_relation.COMPETING) == (expected in claim_relation.COMPETING)
     assert (relation == "same") == (expected == "same")
     assert found is None or not found.is_single_valued or expected == "replacement"
+    assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
 
 
 @pytest.mark.parametrize(("earlier", "later"), [*ENDED, *NOT_ENDED])
 def test_a_cancelled_or_moved_appointment_ends_what_was_set_and_another_one_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert found is not None and found.is_single_valued == ((earlier, later) in ENDED)
+    assert found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
 
 
 CHANGED_BY_SOMEBODY = (

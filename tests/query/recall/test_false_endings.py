@@ -320,6 +320,7 @@ ENDS_THE_OTHER = (
 def test_what_may_hold_beside_the_other_ends_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert found is not None and found.is_single_valued == ((earlier, later) in ENDS_THE_OTHER)
+    assert found.is_single_valued or bool(found.doubt) == (found.relation == "replacement"), "which says why not"
 
 
 GUESSED = (

@@ -75,6 +75,7 @@ def _remember(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **deadline,
         )
+        notes = [wire.note_text(note) for note in added.notes]
 
         def write(page: Page) -> None:
             done = "repeated: the memory has one more source" if added.repeated else "remembered"
@@ -82,12 +83,12 @@ def _remember(args: Namespace, out: Output) -> int:
             for near in added.near:
                 page.line(("near: ", "warn"), f"{wire.short(near.ref)}  {near.reason}", indent=2)
                 page.line(wire.one_line(near.text), indent=4)
-            for note in added.notes:
-                page.line((f"note: {wire.one_line(wire.note_text(note), 400)}", "dim"))
+            for note in notes:
+                page.line((f"note: {wire.one_line(note, 400)}", "dim"))
             if added.proposals:
                 out.hint(f"Next: {stores.command_prefix(args)} proposals --review")
 
-        out.answer({"ref": added.id, **wire.record(added)}, write)
+        out.answer({"ref": added.id, **wire.record(added), "notes": notes}, write)
     return DONE
 
 
