@@ -2100,7 +2100,7 @@ class Database(WriteCalls):
             frames = watch.over(frames)
             return bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
 
-        return self._copy_texts("bundle", path, view, write)
+        return self._copy_texts(self._kind_of_copy("bundle", given), path, view, write)
 
     def export_lines(
         self,
@@ -2142,11 +2142,13 @@ class Database(WriteCalls):
         copies.refuse_inside(self._env.folder, folder_of(path))
         view = self._moment(ingested, seq)
 
+        given = self._world_or_root(view, ref)
+
         def write(watch: ErasureWatch) -> dict[str, Any]:
             lines = watch.over(self._lines(view, ref, progress))
             return bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
 
-        return self._copy_texts("JSON Lines", path, view, write)
+        return self._copy_texts(self._kind_of_copy("JSON Lines", given), path, view, write)
 
     def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
@@ -2326,6 +2328,10 @@ class Database(WriteCalls):
         assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
         return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
 
+    def _kind_of_copy(self, form: str, world: bytes) -> str:
+        """What a copy is called in the receipts of erasures: of a world other than the root world, with its id."""
+        return form if world == self._reader.root else f"{form} of {world.hex()}"
+
     def _copy_texts(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
         """Copy texts to a place, again if some are erased meanwhile, and record the place.
 
@@ -2337,8 +2343,9 @@ class Database(WriteCalls):
         from worlddb.log.store import copies
         from worlddb.query.export import bundle_export
 
+        place = folder_of(path)
         for _ in range(MOST_LOOKS):
-            watch = bundle_export.ErasureWatch(self._reader)
+            watch, overwrites = bundle_export.ErasureWatch(self._reader), copies.is_only_file(place)
             try:
                 made = write(watch)
             except bundle_export.ErasedMeanwhile:
@@ -2347,7 +2354,8 @@ class Database(WriteCalls):
                 if not watch.has_new_erasure():
                     raise
                 continue
-            copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, watch.head))
+            copy = copies.Copy(kind, str(place.resolve()), view.seq, watch.head)
+            copies.note_copy(self._env, copy, overwrites=overwrites)
             return made
         raise errors.UnavailableError("Texts are erased again and again while they are copied", "Try again")
 

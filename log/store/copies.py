@@ -12,6 +12,7 @@ the file.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -31,6 +32,9 @@ BACKUP: Final = "backup"
 """The kind of copy that is brought up to date again and again."""
 RESTORING: Final = "restoring"
 """The kind of a copy that becomes a store of its own when it is whole."""
+
+OVERWRITTEN: Final = "overwritten"
+"""The kind of a note that the file noted at ``path`` when the last commit was ``head`` is no more; its ``seq`` is 0."""
 
 _KEYS: Final = (HEAD_KEY, bytes([COPIES]))
 _PATIENCE_SECONDS: Final = 2.0
@@ -64,10 +68,26 @@ def refuse_inside(folder: Path, target: Path) -> None:
         raise errors.InputError(f"{target} lies inside the store {folder} itself", "Name a place outside the store")
 
 
-def note_copy(env: environment.Environment, copy: Copy) -> None:
-    """Note a copy in both places, if the directory is writable."""
-    path = copy.path.encode("utf-8", "backslashreplace").decode()
-    _append_lines(env.folder, [msgspec.structs.replace(copy, path=path)])
+def is_only_file(path: Path) -> bool:
+    """Return whether a path leads to a file that is nowhere else, so that writing over it leaves nothing of it."""
+    try:
+        found = path.lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+
+
+def note_copy(env: environment.Environment, copy: Copy, *, overwrites: bool = False) -> None:
+    """Note a copy in both places, if the directory is writable; ``overwrites`` the one that was at its path."""
+    copy = msgspec.structs.replace(copy, path=copy.path.encode("utf-8", "backslashreplace").decode())
+    noted = [copy]
+    if overwrites:
+        with suppress(errors.WorldDBError, OSError, lmdb.Error), env.read() as txn:
+            there = [each for each in noted_copies(env.folder, LmdbLog(txn)) if each.path == copy.path]
+            last = max((each.head for each in there if each.kind != OVERWRITTEN), default=copy.head)
+            # One of the same commit has the same texts and, but for its kind, the same name.
+            noted += [Copy(OVERWRITTEN, copy.path, 0, last)] if last < copy.head else []
+    _append_lines(env.folder, noted)
     reconcile_notes(env)
 
 
@@ -104,9 +124,15 @@ def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:
 
 
 def latest_copies(copies: Iterable[Copy]) -> list[Copy]:
-    """List each noted copy once, a backup in its latest state, which includes the earlier erasures."""
-    newest: dict[object, Copy] = {}
-    for copy in copies:
+    """List each noted copy once, a backup in its latest state, which includes the earlier erasures.
+
+    Files that a later copy was written over are left out.
+    """
+    noted, newest = list(copies), dict[object, Copy]()
+    gone = {(copy.path, copy.head) for copy in noted if copy.kind == OVERWRITTEN}
+    for copy in noted:
+        if copy.kind == OVERWRITTEN or (copy.kind != BACKUP and (copy.path, copy.head) in gone):
+            continue
         place = copy.path if copy.kind == BACKUP else copy
         known = newest.get(place)
         if known is None or (copy.head, copy.seq) >= (known.head, known.seq):
@@ -122,9 +148,10 @@ def list_lost_lines(folder: Path, log: LmdbLog) -> Iterator[str]:
     known = _read_data_file(log)
     lost = _subtract_known(known, _read_file(folder))
     if lost:
+        shown = min(lost, key=lambda copy: copy.kind == OVERWRITTEN)
         yield (
             f"{COPIES_FILE} lacks {len(lost):,} of {len(known):,} copies that data.mdb lists, such as the "
-            f"{lost[0].kind} at {lost[0].path}. Receipts name them all, and the next copy writes the list "
+            f"{shown.kind} at {shown.path}. Receipts name them all, and the next copy writes the list "
             "again"
         )
 
@@ -154,7 +181,8 @@ def _add_notes(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
 
 def copies_holding(copies: Iterable[Copy], first: int, seq: int) -> list[str]:
     """Name the copies that hold texts from commit ``first`` on and were made before commit ``seq`` erased them."""
-    return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
+    holders = (copy for copy in copies if copy.seq >= first and copy.head < seq)
+    return list(dict.fromkeys(f"{copy.kind} at {copy.path}" for copy in holders))
 
 
 def _subtract_known(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:

@@ -99,8 +99,8 @@ NOTES = {
         "have to go"
     ),
     "copies_remain": (
-        "earlier copies of the store still have the texts: {}. Write these copies again, or delete them; "
-        "db.erasure_receipt lists all of them under not_reached"
+        "earlier copies of the store still have the texts, those of one world if they lay in it: {}. Write these "
+        "copies again, or delete them; db.erasure_receipt lists all of them under not_reached"
     ),
     "bytes_remain": (
         "no answer shows the texts any more, but their bytes are still in the store's files: {}. Opening the "

@@ -104,8 +104,8 @@ _NOTES: Final = {
     ' {{"members": true}}, if necessary',
     "same_words_stay": "{first} was erased, and the same words stay in {others}; erase these too, or send"
     ' {{"everywhere": true}}, if they have to go',
-    "copies_remain": "earlier copies of the store still have the texts: {}. Make new ones, or delete them; the"
-    " receipt at /v1/erasures lists all of them under not_reached",
+    "copies_remain": "earlier copies of the store still have the texts, those of one world if they lay in it: {}. Make"
+    " new ones, or delete them; the receipt at /v1/erasures lists all of them under not_reached",
     "not_restored": '{} was erased and its text was left out; send {{"revive": true}} if it may come back',
     "types_differ": "the edge types {} have other registrations here, which are unchanged",
     "tunings_differ": "for {} the resolver has other thresholds here, which are unchanged",

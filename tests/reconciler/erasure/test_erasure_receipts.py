@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -105,6 +106,44 @@ def test_a_receipt_lists_the_copies_that_the_store_made_and_that_may_hold_the_te
         told = [("replay", "whole"), ("bundle", "all.bundle"), ("JSON Lines", "all.jsonl")]
         assert list(receipt.not_reached[:-1]) == [f"{kind} at {tmp_path / name}" for kind, name in told]
         assert db.erasure_receipt(receipt.seq) == receipt
+
+
+def test_a_file_is_named_once_and_no_more_when_a_later_export_was_written_over_it(db: Database, tmp_path: Path) -> None:
+    """A nightly export was named once for each night, and still after it had been written again, as the note asks."""
+    with db:
+        other = db.create("Note", "C", content="another world").ref
+        for night in range(3):
+            db.export(None, tmp_path / "all.bundle", overwrite=True)
+            db.export_jsonl(other, tmp_path / "c.jsonl", overwrite=True)
+            if night == 0:
+                (tmp_path / "all.bundle").rename(tmp_path / "kept.bundle")
+                os.link(tmp_path / "c.jsonl", tmp_path / "linked.jsonl")
+            db.create("Note", f"night {night}")
+        receipt = erased(db)
+        of_world = f"JSON Lines of {other} at {tmp_path / 'c.jsonl'}"
+        assert list(receipt.not_reached[:-1]) == [f"bundle at {tmp_path / 'all.bundle'}", of_world]
+        db.export_jsonl(other, tmp_path / "c.jsonl", overwrite=True)
+        assert of_world in db.erasure_receipt(receipt.seq).not_reached, "another link leads to the first one"
+        db.export(None, tmp_path / "all.bundle", overwrite=True)
+        left = db.erasure_receipt(receipt.seq).not_reached
+        assert f"bundle at {tmp_path / 'all.bundle'}" in left, "the first one was moved away"
+        (tmp_path / "new").mkdir()
+        db.export(None, tmp_path / "new" / "x.bundle")
+        later = db.erase(db.create("Note", "D", content="some other text").ref, reason="r")
+        assert not any("x.bundle" in name for name in db.erasure_receipt(later).not_reached), "it is of before"
+        gone = db.create("Note", "E", content="a text of its own").ref
+        db.export(None, tmp_path / "new" / "x.bundle", overwrite=True)
+        erasure = db.erase(gone, reason="r")
+        named = f"bundle at {tmp_path / 'new' / 'x.bundle'}"
+        assert named in db.erasure_receipt(erasure).not_reached
+        db.export(None, tmp_path / "new" / "x.bundle", overwrite=True)
+        assert named not in db.erasure_receipt(erasure).not_reached
+        (db.path / "copies.jsonl").unlink()
+        assert named not in db.erasure_receipt(erasure).not_reached and db.check_erasure(receipt).ok
+        db.backup(tmp_path / "backup")
+        worlddb.restore(tmp_path / "backup", tmp_path / "restored")
+    with worlddb.open(tmp_path / "restored", embedder=None) as restored:
+        assert named not in restored.erasure_receipt(erasure).not_reached
 
 
 def test_what_is_no_receipt_is_an_error_that_names_the_place(db: Database) -> None:
