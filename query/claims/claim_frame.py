@@ -1038,19 +1038,39 @@ _WITHOUT_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_N
 _MOST_SENTENCES: Final = 3
 
 
-def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
-    """The first sentences of a text, or parts between semicolons, that begin with its subject or a pronoun for it."""
-    if plain.find(". ", 1, -1) < 0 and "; " not in plain and "! " not in plain:
-        return ()
-    told = [part for each in analysis.sentences(plain) for part in each.split("; ")]
-    if len(told) == 1:
-        return ()
+def _split_sentences(text: str) -> list[str]:
+    """The sentences of a text, and their parts between semicolons."""
+    if text.find(". ", 1, -1) < 0 and "; " not in text and "! " not in text:
+        return [text]
+    return [part for each in analysis.sentences(text) for part in each.split("; ")]
+
+
+def _is_about(sentence: str, subject: frozenset[str]) -> bool:
+    """True if a sentence of a text about a subject begins with that, or a pronoun for it."""
     others = frozenset[str]() if "i" in subject else _THEIR | _PRONOUNS - _FIRST
-    return tuple(
-        each
-        for each in told[:_MOST_SENTENCES]
-        if names_agree(leading_subject(each), subject) or each.split(" ", 1)[0].casefold() in others
-    )
+    return names_agree(leading_subject(sentence), subject) or sentence.split(" ", 1)[0].casefold() in others
+
+
+def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
+    """Those of the first sentences of a text that are about its subject; none of a text of one sentence."""
+    told = _split_sentences(plain)
+    return tuple(each for each in told[:_MOST_SENTENCES] if _is_about(each, subject)) if len(told) > 1 else ()
+
+
+def split_clauses(text: str, subject: frozenset[str]) -> dict[str, bool]:
+    """The clauses of a statement, between full stops, semicolons, "and" and "but", and whether each is about a subject.
+
+    What follows "and" without a name is about the same as what stands before it.
+    """
+    found = dict[str, bool]()
+    for sentence in _split_sentences(fold_blanks(text)):
+        first, *others = _JOINED.split(sentence)
+        found[first] = _is_about(first, subject)
+        found |= {each: found[first] and (not leading_subject(each) or _is_about(each, subject)) for each in others}
+    return found
+
+
+_JOINED: Final = re.compile(r",? (?:and|but) ")
 
 
 def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:

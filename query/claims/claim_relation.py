@@ -1439,6 +1439,37 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
     return found
 
 
+def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: str) -> bool:
+    """True if a question about a subject has words only of clauses in which two competing statements do not compete.
+
+    "Ana lives in Lisbon. She works at Globex." and "Ana moved to Porto." do not compete for "where does Ana work?".
+    Words that mean little count where no others tell.
+    """
+    told = [frames.split_clauses(text, subject) for text in (earlier, later)]
+    asked = frames.frame(question, subject) if max(map(len, told)) > 1 else None
+    if asked is None:
+        return False
+    framed = [[(frames.frame(each, subject), is_own) for each, is_own in clauses.items()] for clauses in told]
+    before, after = ([one for one, is_own in clauses if one is not None and is_own] for clauses in framed)
+    rivals = {one for pair in product(before, after) if _are_rivals(*pair) for one in pair}
+    rest = {one for clauses in framed for one, _ in clauses if one is not None} - rivals
+    for terms in (_telling_terms, lambda one: one.light):
+        here, there = (frozenset[str]().union(*map(terms, some)) & terms(asked) for some in (rivals, rest))
+        if here != there:
+            return bool(rivals) and here < there
+    return False
+
+
+def _are_rivals(earlier: Frame, later: Frame) -> bool:
+    found = _relate_wholes(earlier, later)
+    return found is not None and found.relation in COMPETING
+
+
+def _telling_terms(one: Frame) -> frozenset[str]:
+    """What a statement or a question is about: the stems of its telling words, and attributes."""
+    return one.head | one.content | one.attributes
+
+
 def tells_less_of_now(present: Frame, other: Frame, question: str) -> bool:
     """True if a question of now asks for what ``present`` says, and ``other`` tells of before, at times, or denies it.
 

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from worlddb.log.model import errors
-from worlddb.query.claims import claim_frame
+from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.question.question import Question, Request
 from worlddb.query.recall import retrieve, scoring
 from worlddb.query.recall.answer import joined as joined_notes
@@ -120,10 +120,9 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
         before, after = claim_frame.leading_subject(old.content), claim_frame.leading_subject(new.content)
         if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
             continue
-        told = retrieve.rivalry_of(
-            old.content, new.content, new.valid.start, claim_frame.shared_subject(before, after), until, asked
-        )
-        if told is None:
+        subject = claim_frame.shared_subject(before, after)
+        told = retrieve.rivalry_of(old.content, new.content, new.valid.start, subject, until, asked)
+        if told is None or claim_relation.asks_of_rest(old.content, new.content, subject, question.text):
             continue
         alike, order = told
         pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason)

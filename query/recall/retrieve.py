@@ -145,15 +145,16 @@ def lift_later_statements(
     until: int,
     by_trust: bool = False,
     asked: str = "",
+    question: str = "",
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, with the later of two competing statements before the earlier, and the pairs.
 
     Turns of a conversation stay where they are, because they record what was said. What says that it begins after
     ``until`` competes with nothing that is so before, which comes first. ``by_trust``: a less trusted statement is
     not put before the one that it would replace. Of ``asked``, a question of now, what is so now comes before what was
-    or may be, is so at times, or is denied.
+    or may be, is so at times, or is denied. What competes in sentences that ``question`` is not about stays, too.
     """
-    pairs = list(_competing_pairs(snapshot, said, until, asked)) if len(said) > 1 else []
+    pairs = list(_competing_pairs(snapshot, said, until, asked, question)) if len(said) > 1 else []
     if not pairs:
         return list(ranked), ()
     above: dict[int, list[int]] = {}
@@ -360,15 +361,20 @@ def _statement_of(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _St
 
 
 def _competing_pairs(
-    snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], until: int = FOREVER, asked: str = ""
+    snapshot: visible.VisibleSnapshot,
+    said: dict[int, _Statement],
+    until: int = FOREVER,
+    asked: str = "",
+    question: str = "",
 ) -> Iterator[Rivals]:
     """The pairs of statements that compete, the better hit first, and those that will after ``until``.
 
-    Of ``asked``, a question of now, also those of which one alone tells what is so now.
+    Of ``asked``, a question of now, also those of which one alone tells what is so now. Those that compete only in
+    sentences that ``question`` is not about are left out.
     """
     for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, combinations(said, 2)):
         told = rivalry_of(old.text, new.text, new.seen.row.valid_from, subject, until, asked)
-        if told is None:
+        if told is None or (question and claim_relation.asks_of_rest(old.text, new.text, subject, question)):
             continue
         alike, order = told
         if order in ("beside", "swapped"):
@@ -995,7 +1001,7 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     own = _lift_own_statements(snapshot, ranked, said, request.question.text)
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     kept, rivals = lift_later_statements(
-        snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked
+        snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked, question=request.question.text
     )
     kept = _lift_update(search, kept, said, until) if kept else kept
     return found._replace(ranked=_lift_derived_statements(snapshot, kept, request.question.text), rivals=rivals)

@@ -410,6 +410,37 @@ def test_the_number_of_what_a_later_statement_competes_with_does_not_put_it_firs
 
 
 @pytest.mark.parametrize(
+    ("earlier", "later", "of_rest", "of_both"),
+    [
+        ("Ana lives in Lisbon. She works at Globex.", "Ana moved to Porto.", "where does Ana work?", "Ana's home"),
+        ("I live in Ulm and work at Aral as a cook.", "I live in Bonn now.", "what is my job?", "where do I live?"),
+        ("Tom works at Acme, and he plays chess.", "Tom works at Aral now.", "does Tom play chess?", "who is Tom?"),
+        ("Our rent is 900 euros. Our phone costs 20.", "Our rent is 980 euros now.", "how much is our phone?", "rent"),
+        ("Ana works at Acme.", "Ana works at Aral now. She has a dog.", "does Ana have a dog?", "where does Ana work?"),
+        (
+            "Ana lives in Lisbon with a dog. Her dog is called Rex.",
+            "Ana moved to Porto.",
+            "her dog?",
+            "is Ana in Lisbon?",
+        ),
+    ],
+)
+def test_statements_of_several_things_compete_where_a_question_is_about_that(
+    tmp_path: Path, earlier: str, later: str, of_rest: str, of_both: str
+) -> None:
+    """ "Where does Ana work?" was answered with "Ana moved to Porto"."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        old, new = (
+            db.create("Fact", "", content=text, valid_from=since).ref
+            for text, since in ((earlier, "2024-01-01"), (later, "2025-01-01"))
+        )
+        for question, competes in ((of_rest, False), (of_both, True), (earlier, True)):
+            found = db.view().recall(question)
+            assert bool(found.competing) == competes, question
+            assert not competes or refs(found) == [new, old]
+
+
+@pytest.mark.parametrize(
     ("question", "text", "fits"),
     [
         ("What was decided in meeting number 60?", "Meeting 60 took 61 minutes", 1),
