@@ -1057,14 +1057,14 @@ def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
     return tuple(each for each in told[:_MOST_SENTENCES] if _is_about(each, subject)) if len(told) > 1 else ()
 
 
-def split_clauses(text: str, subject: frozenset[str]) -> dict[str, bool]:
-    """The clauses of a statement, between full stops, semicolons, "and" and "but", and whether each is about a subject.
+def split_clauses(text: str, subject: frozenset[str], *, at_and: bool = True) -> dict[str, bool]:
+    """The clauses of a statement, between full stops and semicolons, and whether each is about a subject.
 
-    What follows "and" without a name is about the same as what stands before it.
+    ``at_and``: between "and" and "but", too. What follows these without a name is about the same as what stands before.
     """
     found = dict[str, bool]()
     for sentence in _split_sentences(fold_blanks(text)):
-        first, *others = _JOINED.split(sentence)
+        first, *others = _JOINED.split(sentence) if at_and else [sentence]
         found[first] = _is_about(first, subject)
         found |= {each: found[first] and (not leading_subject(each) or _is_about(each, subject)) for each in others}
     return found

@@ -1445,7 +1445,8 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
     "Ana lives in Lisbon. She works at Globex." and "Ana moved to Porto." do not compete for "where does Ana work?".
     Words that mean little count where no others tell.
     """
-    told = [frames.split_clauses(text, subject) for text in (earlier, later)]
+    # "Changed doctors and sees Dr. Amari" tells of one change.
+    told = [frames.split_clauses(earlier, subject), frames.split_clauses(later, subject, at_and=False)]
     asked = frames.frame(question, subject) if max(map(len, told)) > 1 else None
     if asked is None:
         return False
