@@ -835,21 +835,57 @@ def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | Non
 
 def asks_for_home(telling: frozenset[str]) -> bool:
     """True if the significant stems of a question ask where somebody lives."""
-    return not telling.isdisjoint(_living_stems())
+    return not telling.isdisjoint(_asking_stems()["residence"])
+
+
+def asked_state(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words of a question about a state with one value, such as a home, and its significant stems; else ``None``.
+
+    Of "which car did I drive?" the value need not have the word for its kind.
+    """
+    plain = _POSSESSIVE.sub("", question)
+    asked = question_terms(_KIND_ASKED.sub(r"\1 ", plain)) or question_terms(plain)
+    of_states = single_verbs().union(*_asking_stems().values())
+    return None if asked is None or asked[1].isdisjoint(of_states) else asked
+
+
+_KIND_ASKED: Final = re.compile(r"\b(which|what) (?:[\w-]+ ){1,2}(?=(?:did|do|does|was|were|is|are|am) )", re.I)
+_POSSESSIVE: Final = re.compile(r"['’]s?(?= )")
 
 
 def tells(one: Frame, telling: frozenset[str]) -> bool:
     """True if a statement has all significant stems of a question but its subject; who moved to a town lives there."""
-    said, left = one.content | one.light, telling - stems(one.subject)
-    if left <= said:
-        return True
-    is_of_home = "residence" in one.attributes and not one.negated and not one.mood
-    return is_of_home and left - _living_stems() <= said and asks_for_home(left)
+    left = telling - stems(one.subject) - one.content - one.light
+    # Who cleaned a flat may live anywhere.
+    names_home = "place" not in one.attributes and not one.content.isdisjoint(stems(("home", "flat")))
+    states = one.attributes - ({"residence"} if names_home else set()) if not one.negated and not one.mood else ()
+    return not left or any(left <= _asking_stems().get(each, frozenset()) for each in states)
+
+
+def tells_state(text: str, words: frozenset[str], telling: frozenset[str]) -> bool:
+    """True if a statement says of a person in a question, and of nothing else of theirs, what :func:`asked_state` asks.
+
+    ``words`` and ``telling`` are what that gives. "Living in Brno" and "Tom and I live in Brno" are said of the asker.
+    """
+    is_mine = not words.isdisjoint(_FIRST)
+    begin = [word for word in _TOKEN.findall(text[:_LEADING].casefold()) if word not in _CHANGE][:1]
+    is_of_asker = is_mine and (_WITH_ME.match(text) is not None or not single_verbs().isdisjoint(stems(begin)))
+    one = frame(text, frozenset({"i"}) if is_of_asker else frozenset())
+    if one is None or one.subject.isdisjoint(words | {"i"} if is_mine else words):
+        return False
+    is_at_home = asks_for_home(telling) and "place" in one.attributes
+    return stems(one.owned) <= (telling | _asking_stems()["residence"] if is_at_home else telling) and tells(
+        one, telling
+    )
+
+
+_WITH_ME: Final = re.compile(r"(?:my )?[\w'’-]+ and I\b", re.I)
 
 
 @cache
-def _living_stems() -> frozenset[str]:
-    return stems(_LIVING)
+def _asking_stems() -> dict[str, frozenset[str]]:
+    """The stems by which a question asks for an attribute that other words state, too."""
+    return {"residence": stems((*_LIVING, "home")), "job": stems(("work", "job", "employer", "employed"))}
 
 
 @lru_cache(maxsize=_MAX_QUESTIONS)

@@ -310,7 +310,7 @@ _REASONS: Final = {
     retrieve.EXACT: "has the number in the question, and the next best hit has another",
     retrieve.LATER: "later than a competing hit about the same subject",
     retrieve.UPDATED: "later than the best hit and near it in meaning, so that it may be an update",
-    retrieve.UNTIL: "true until a better hit begins, which is worded as a plan",
+    retrieve.UNTIL: "true until a better hit begins, which is a plan or after the time in the question",
     retrieve.NOW: "true now, where a better hit is past, possible, occasional or denied",
     retrieve.OWN: "about the person in the question, where a better hit is about somebody or something else",
     "told": "has a number, a time, an age or a price, as the question asks",

@@ -490,7 +490,7 @@ may be; or the later one, since it tells what is so now, and the earlier does no
 def rivalry_of(
     earlier: str, later: str, since: int, subject: frozenset[str], until: int, asked: str
 ) -> tuple[claim_relation.ClaimComparison, Order] | None:
-    """How two statements of a subject compete, or will after ``until``, and their order; ``None`` if they do not.
+    """How two statements of a subject compete, or do after ``until``, and their order; ``None`` if they do not.
 
     The later one holds from ``since`` on. Of ``asked``, a question of now, also where only one of them tells what is so
     now. A plain tuple, since ten hits have 45 pairs.
@@ -506,7 +506,7 @@ def rivalry_of(
             return alike or _BESIDE, "swapped"
     if alike is None:
         return None
-    is_plan = until < FOREVER and _is_plan(known, given, later, since, until)
+    is_plan = since > until or (until < FOREVER and _is_plan(known, given, later, since, until))
     if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
         return None
     return alike, "plan" if is_plan else "later"
@@ -611,10 +611,14 @@ def asks_about_past(request: Request) -> bool:
 
 
 def plan_horizon(question: Question, now: int) -> int:
-    """The time up to which plans answer a question: now, the end of its future times, or forever."""
+    """The time up to which statements answer a question: now, the end of its times, or forever.
+
+    Of a question about the past, what begins after its times answers it no more than a plan does.
+    """
     if question.asks_of == "ahead":
         return FOREVER
-    return max((now, *(span.end - 1 for span in question.times)))
+    ends = [span.end - 1 for span in question.times]
+    return max(ends) if ends and question.asks_of == "past" else max((now, *ends))
 
 
 def words_of_now(question: Question) -> str:
@@ -863,7 +867,7 @@ class _Search(NamedTuple):
     wanted ones, so that the answer to fewer is the beginning of that to more; ``statements``, which may be more, where
     a candidate is a statement. ``compares``: competing statements are put in order. ``numbers``, ``past`` and
     ``before`` are the numbers, the past times and the event that the question names, ``state`` is what
-    :func:`_parse_asked_state` gives. ``asks_all``: it says no more than whom and when.
+    :func:`claim_frame.asked_state` gives. ``asks_all``: it says no more than whom and when.
     """
 
     window: Window
@@ -929,7 +933,9 @@ def _plan(
     adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
     numbers = scoring.find_numbers(without_times) if adds_up else {}
     past = find_past_times(request, snapshot.place.moment.valid) if shows_now else []
-    state = _parse_asked_state(request) if past else None
+    has_begun = all(span.start <= snapshot.place.moment.valid for span in request.question.times)
+    asks_of_time = shows_now and bool(request.question.times) and has_begun and not request.question.is_remark
+    state = claim_frame.asked_state(without_times) if asks_of_time else None
     asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
     compares = shows_now or asks_still
     looked_at = max(
@@ -1038,11 +1044,20 @@ def _put_what_held_then_first(search: _Search, found: Found) -> Found:
     then = [search.gate_of(valid_period.Choice(period=period)) for period in search.past]
     ended = _find_ended(search, then)
     ranked = show_past_versions(snapshot, then, sorted([*found.ranked, *ended], key=lambda hit: -round(hit.score, 6)))
-    ranked = _lift_asked_states(snapshot, then, ranked, *search.state) if search.state else ranked
     if search.asks_all:
         # Of what somebody did in a week, what began and ended in it comes first.
         ranked.sort(key=lambda hit: not any(each.span.covers(hit.passed.seen.validity) for each in search.past))
     return found._replace(ranked=ranked)
+
+
+def _put_asked_state_first(search: _Search, found: Found) -> Found:
+    """Put the state that is asked for first, if the question names a time: a deadline in May is nearer to May."""
+    if search.state is None:
+        return found
+    now = search.snapshot.place.moment.valid
+    spans = [Interval(span.start, min(span.end, now + 1)) for span in search.request.question.times]
+    then = [search.gate_of(valid_period.Choice(period=valid_period.Period(span, throughout=False))) for span in spans]
+    return found._replace(ranked=_lift_asked_states(search.snapshot, then, found.ranked, *search.state))
 
 
 def _add_what_is_over(search: _Search, found: Found) -> Found:
@@ -1058,6 +1073,7 @@ _RULES: Final[tuple[Callable[[_Search, Found], Found], ...]] = (
     _put_asked_number_first,
     _show_history,
     _put_what_held_then_first,
+    _put_asked_state_first,
     _add_what_is_over,
 )
 """What changes the order of the ranked hits, or which there are, each where the question asks for it; first to last."""
@@ -1084,12 +1100,6 @@ _LOOKED_AT_THEN: Final = 64
 """The number of best hits among which states and events at a time in the question are searched."""
 
 
-def _parse_asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The words and content stems of a question about a state with one value, such as a home; else ``None``."""
-    asked = claim_frame.question_terms(request.question.without_times)
-    return None if asked is None or asked[1].isdisjoint(claim_frame.single_verbs()) else asked
-
-
 def _lift_asked_states(
     snapshot: visible.VisibleSnapshot,
     then: Sequence[candidates.Gate],
@@ -1097,7 +1107,7 @@ def _lift_asked_states(
     words: frozenset[str],
     telling: frozenset[str],
 ) -> list[ranking.Ranked]:
-    """Put statements first that begin with the person in the question, have all its content words and held at its time.
+    """Put statements first that say of the person in the question what it asks for, and held at its time.
 
     Events of that time have more of its words: "what did Mira do in November" is not where she lived.
     """
@@ -1107,13 +1117,7 @@ def _lift_asked_states(
         body = None if seen.row.type == _TURN else snapshot.body(seen.row)
         if body is None or not any(gate.choice.admits(moment, seen.validity) for gate in then):
             continue
-        one = claim_frame.frame(body.content)
-        if (
-            one is not None
-            and not one.owned
-            and not one.subject.isdisjoint(words)
-            and telling <= one.content | one.light
-        ):
+        if claim_frame.tells_state(body.content, words, telling):
             said[hit.passed.node] = hit
     best = ranked[0].score if ranked else 0.0
     lifted = [hit._replace(score=best, parts={**hit.parts, STATE: best - hit.score}) for hit in said.values()]

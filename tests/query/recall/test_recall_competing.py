@@ -12,6 +12,7 @@ import pytest
 import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
+from worlddb.query.claims import claim_frame
 from worlddb.query.question.question import Question, asks_for_change
 from worlddb.query.recall import retrieve, scoring
 from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
@@ -491,6 +492,44 @@ def test_a_question_about_a_past_time_is_told_that_the_first_hit_begins_after_it
     assert begins in note and unknown not in note
     db.create("Fact", "", content="Mara visited Rome", valid_from="2023-09-10")
     assert begins not in db.view().recall("When did Mara visit Rome in 2021?").note, "it may have been long before"
+
+
+@pytest.mark.parametrize(
+    ("state", "question", "is_asked"),
+    [
+        ("Living in Brno.", "where did I live in May?", True),
+        ("Tom and I live in Brno.", "where did I live in May?", True),
+        ("I moved to Brno.", "where did I live on 14 May?", True),
+        ("My flat is in Brno.", "where was my home in May?", True),
+        ("I am a nurse at St. Anne's.", "what was my job in May?", True),
+        ("I drive a Fabia.", "which car did I drive in May?", True),
+        ("I live in Brno.", "where do I live in May?", True),
+        ("I cleaned my flat.", "where did I live in May?", False),
+        ("My sister lives in Brno.", "where did I live in May?", False),
+        ("I work at Kiwi.", "what was due in May?", False),
+        ("I may move to Brno.", "where did I live in May?", False),
+    ],
+)
+def test_a_statement_of_a_state_is_known_by_what_a_question_asks(state: str, question: str, is_asked: bool) -> None:
+    asked = claim_frame.asked_state(Question(question, worlddb.parse_time("2024-05-20")).without_times)
+    assert (asked is not None and claim_frame.tells_state(state, *asked)) == is_asked
+
+
+@pytest.mark.parametrize("question", ["where did I live in May?", "where do I live in May?", "where do I live?"])
+def test_a_state_at_a_time_comes_before_what_is_near_that_time(db: Database, question: str) -> None:
+    """A deadline in May was the answer to where I lived in May."""
+    db.create("Fact", "", content="Living in Brno.", valid_from="2024-01-01")
+    for text in ("The deadline where I vote is in May.", "I do all of my tax in May."):
+        db.create("Fact", "", content=text, valid_from="2024-05-12")
+    assert db.view(valid="2024-05-20").recall(question).hits[0].content == "Living in Brno."
+
+
+def test_of_a_past_time_what_held_then_comes_before_what_competes_with_it_later(db: Database) -> None:
+    for text, since in (("My rent is 900 euros.", "2023-01-01"), ("My rent is 980 euros now.", "2024-04-01")):
+        db.create("Fact", "", content=text, valid_from=since)
+    for question, first, competes in (("in March 2024", "900", False), ("in May 2024", "980", True)):
+        found = db.view().recall(f"what was my rent {question}?")
+        assert first in found.hits[0].content and bool(found.competing) == competes, question
 
 
 def test_a_note_of_the_future_names_a_time_only_where_the_question_does(db: Database) -> None:
