@@ -838,6 +838,7 @@ def asks_for_home(telling: frozenset[str]) -> bool:
     return not telling.isdisjoint(_asking_stems()["residence"])
 
 
+@lru_cache(maxsize=_MAX_QUESTIONS)
 def asked_state(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question about a state with one value, such as a home, and its significant stems; else ``None``.
 
@@ -1492,6 +1493,7 @@ def forget() -> None:
     _rephrase_change.cache_clear()
     shared_subject.cache_clear()
     question_terms.cache_clear()
+    asked_state.cache_clear()
     has_only_light_words.cache_clear()
     names_agree.cache_clear()
     share_family_name.cache_clear()
