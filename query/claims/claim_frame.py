@@ -863,6 +863,7 @@ def tells(one: Frame, telling: frozenset[str]) -> bool:
     return not left or any(left <= _asking_stems().get(each, frozenset()) for each in states)
 
 
+@lru_cache(maxsize=_MAX_FRAMES)
 def tells_state(text: str, words: frozenset[str], telling: frozenset[str]) -> bool:
     """True if a statement says of a person in a question, and of nothing else of theirs, what :func:`asked_state` asks.
 
@@ -1494,6 +1495,7 @@ def forget() -> None:
     shared_subject.cache_clear()
     question_terms.cache_clear()
     asked_state.cache_clear()
+    tells_state.cache_clear()
     has_only_light_words.cache_clear()
     names_agree.cache_clear()
     share_family_name.cache_clear()
