@@ -18,7 +18,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, INFERRED, RRF, TEXT, VECTOR, Request
+from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, INFERRED, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, retrieve, scoring
@@ -441,13 +441,17 @@ def _note_of_ended(hits: Sequence[records.Hit]) -> str:
 def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> list[valid_period.Period]:
     """The past times that a question names, if the first hit is so only after them; else none.
 
-    Turns, long texts and what is told in the past tense may tell of what was before.
+    Turns, long texts and what is told in the past tense may tell of what was before; a change of no stated time, such
+    as "moved in", begins what is so since.
     """
     past = retrieve.find_past_times(request, now) if hits and request.question.asks_of == "past" else []
     if not past or hits[0].type == "Turn" or any(period.span.end > hits[0].valid.start for period in past):
         return []
     told = claim_frame.frame(hits[0].content)
-    return [] if told is None or told.past or told.former else past
+    if told is None or told.former:
+        return []
+    is_change = bool(told.change) and not Question(hits[0].content, hits[0].valid.start).times
+    return past if is_change or not told.past else []
 
 
 def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Period]) -> str:

@@ -492,6 +492,10 @@ def test_a_question_about_a_past_time_is_told_that_the_first_hit_begins_after_it
     assert begins in note and unknown not in note
     db.create("Fact", "", content="Mara visited Rome", valid_from="2023-09-10")
     assert begins not in db.view().recall("When did Mara visit Rome in 2021?").note, "it may have been long before"
+    begins = "the first hit begins after the time in the question: 'Mum moved in"
+    for text, begins_then in (("Mum moved in with us", True), ("Mum moved in with Tom in January", False)):
+        db.create("Fact", "", content=text, valid_from="2023-09-10")
+        assert (begins in db.view().recall(f"Was it so in 2021 that {text}?").note) == begins_then
 
 
 @pytest.mark.parametrize(
