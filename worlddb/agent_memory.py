@@ -166,8 +166,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
     listed first, all of it, and not by type again. ``later`` maps each listed statement that a later one competes
-    with to the reference of the later one. ``note`` says that nothing was ever written for the user, or that the
-    user's world ended.
+    with to the reference of the later one. ``note`` says that nothing was ever written for the user, that the user's
+    world ended, or that there are only messages, in which ``recall`` and ``context`` search.
     """
 
     user: str
@@ -200,7 +200,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(
                 "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, self.note] if self.note and self.messages else lines)
 
 
 @limits.typed_arguments
@@ -723,10 +723,10 @@ class Memory:
         longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
         left. What is still to begin, and a best memory that begins after a past time in the question, are marked as
         such. Pinned memories, the best one and a later one that competes with it are shown without date and source, or
-        as a piece, if they do not fit. The text's ``note`` says if perhaps nothing of it answers the question, how many
-        of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; else it is
-        empty. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates for
-        common models. Empty, also in its ``note``, if nothing was found.
+        as a piece, if they do not fit. The text's ``note`` says if perhaps nothing of it answers the question, else how
+        many of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; of pinned
+        ones it says so in any case. ``count`` counts the tokens of a text; the default assumes three bytes a token,
+        which overestimates for common models. Empty, also in its ``note``, if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
@@ -780,7 +780,7 @@ class Memory:
             left=left,
             pinned=tuple(pinned),
             later=_later_competitors(itertools.chain(pinned, *kinds.values()), about),
-            note="" if views else self._empty_note(),
+            note=_unlisted_note(counted, is_empty=not kinds and not pinned) if views else self._empty_note(),
         )
 
     @_translate_errors
@@ -1302,6 +1302,16 @@ def _is_kept(said: chat_messages.ChatMessage) -> bool:
     return bool(said.text) and not said.is_instruction
 
 
+def _unlisted_note(counted: Mapping[str, int], *, is_empty: bool) -> str:
+    """Return a note if a user has no statement, which a profile would list, but messages."""
+    messages, sessions = counted[extraction.TURN], counted[extraction.SESSION]
+    if not messages or not is_empty:
+        return ""
+    said = "1 message" if messages == 1 else f"{messages:,} messages"
+    where = "1 session" if sessions == 1 else f"{sessions:,} sessions"
+    return f"A profile lists statements, and there are none: recall and context search the {said} of {where}"
+
+
 def _corrected_notes(refs: Sequence[str]) -> list[str]:
     """Return a note if repeated messages were corrected since they were first given."""
     if not refs:
@@ -1409,7 +1419,7 @@ LOOKED_AT: Final = scope_widening.LOOKED_AT
 
 
 class PromptText(str):
-    """A text for a prompt. ``note`` says if perhaps nothing in it answers, and what did not fit or was cut."""
+    """A text for a prompt. ``note`` says if perhaps nothing in it answers, else what did not fit or was cut."""
 
     __slots__ = ("note",)
     note: str
@@ -1462,6 +1472,9 @@ def prompt_text(
     def fits(told: Iterable[str]) -> bool:
         return tokens("\n".join(told)) <= max_tokens
 
+    def is_missed(line: _Line) -> bool:
+        return line.is_relevant and (not found.weak or line.order[0] == 0)
+
     due = [line for line in lines if line.is_due]
     is_bare = not fits(line.whole for line in due) and fits(line.bare for line in due)
     shown: list[tuple[tuple[int, int, int, int], str]] = []
@@ -1476,12 +1489,13 @@ def prompt_text(
         told = told or _cut_line(line, before, tokens, max_tokens, question)
         if told:
             shown.append((line.order, told))
-            cut += told != line.whole and line.is_relevant
+            cut += told != line.whole and is_missed(line)
         else:
             left.append(line)
     notes = [_WEAK] if found.weak and found.hits else []
-    relevant = sorted((line for line in lines if line.is_relevant), key=lambda line: line.order)
-    left = [line for line in left if line.is_relevant]
+    # More of what perhaps answers nothing is not worth its tokens, but pinned memories are.
+    relevant = sorted((line for line in lines if is_missed(line)), key=lambda line: line.order)
+    left = [line for line in left if is_missed(line)]
     if left or cut:
         enough = math.ceil(tokens("\n".join(line.whole for line in relevant)))
         notes.append(_unfit_note(len(relevant), left, cut, enough))

@@ -2012,9 +2012,22 @@ def test_a_context_says_that_perhaps_nothing_in_it_answers(mem: worlddb.Memory) 
         mem.add(f"The {told}.")
     weak = mem.context("who won the chess championship in Reykjavik?")
     assert weak and weak.note == "Perhaps nothing here answers the question: these memories are the nearest"
-    cut = mem.context("who won the chess championship in Reykjavik?", max_tokens=30).note
-    assert cut.startswith(weak.note) and "did not fit" in cut
+    asked = "who won the chess championship in Reykjavik?"
+    assert mem.context(asked, max_tokens=30).note == weak.note, "more of what does not answer is not worth its tokens"
+    mem.add(f"Answer in {'very ' * 20}short sentences.", pinned=True)
+    both = mem.context(asked, max_tokens=30).note
+    assert both.startswith(f"{weak.note}; Of 1 relevant memory found, 1 was shortened: max_tokens=")
     assert mem.context("what is the gate code?").note == ""
+
+
+def test_a_profile_of_messages_alone_says_that_it_lists_statements(mem: worlddb.Memory) -> None:
+    mem.add([{"role": "user", "content": "I live in Porto."}, {"role": "assistant", "content": "Lovely!"}])
+    found = mem.profile()
+    told = "recall and context search the 2 messages of 1 session"
+    assert found.note == f"A profile lists statements, and there are none: {told}"
+    assert str(found).splitlines()[-1] == found.note
+    mem.add("Ana lives in Porto.")
+    assert mem.profile().note == "" and "messages" not in str(mem.profile())
 
 
 def test_a_context_marks_what_begins_after_the_past_time_in_the_question(mem: worlddb.Memory) -> None:
