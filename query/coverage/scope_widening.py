@@ -121,7 +121,8 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
         if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
             continue
         subject = claim_frame.shared_subject(before, after)
-        told = retrieve.rivalry_of(old.content, new.content, new.valid.start, subject, until, asked)
+        starts = old.valid.start, new.valid.start
+        told = retrieve.rivalry_of(old.content, new.content, starts, subject, until, asked)
         if told is None or claim_relation.asks_of_rest(old.content, new.content, subject, question.text):
             continue
         alike, order = told

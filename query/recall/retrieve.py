@@ -373,7 +373,7 @@ def _competing_pairs(
     sentences that ``question`` is not about are left out.
     """
     for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, combinations(said, 2)):
-        told = rivalry_of(old.text, new.text, new.seen.row.valid_from, subject, until, asked)
+        told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
         if told is None or (question and claim_relation.asks_of_rest(old.text, new.text, subject, question)):
             continue
         alike, order = told
@@ -478,8 +478,7 @@ def _is_update(
     if cosine is None or known is None or given is None or not claim_relation.are_long(known, given):
         return False
     is_near = claim_relation.nearness(known, given, cosine) >= claim_relation.MEANT_FROM
-    since = new.seen.row.valid_from
-    return is_near and rivalry_of(old.text, new.text, since, subject, until, asked) is None
+    return is_near and rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked) is None
 
 
 Order = Literal["later", "plan", "beside", "swapped"]
@@ -488,11 +487,11 @@ may be; or the later one, since it tells what is so now, and the earlier does no
 
 
 def rivalry_of(
-    earlier: str, later: str, since: int, subject: frozenset[str], until: int, asked: str
+    earlier: str, later: str, starts: tuple[int, int], subject: frozenset[str], until: int, asked: str
 ) -> tuple[claim_relation.ClaimComparison, Order] | None:
     """How two statements of a subject compete, or do after ``until``, and their order; ``None`` if they do not.
 
-    The later one holds from ``since`` on. Of ``asked``, a question of now, also where only one of them tells what is so
+    They hold from ``starts`` on. Of ``asked``, a question of now, also where only one of them tells what is so
     now. A plain tuple, since ten hits have 45 pairs.
     """
     known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
@@ -506,10 +505,15 @@ def rivalry_of(
             return alike or _BESIDE, "swapped"
     if alike is None:
         return None
-    is_plan = since > until or (until < FOREVER and _is_plan(known, given, later, since, until))
+    since = starts[1]
+    is_plan = starts[0] <= until < since or (until < FOREVER and _is_plan(known, given, later, since, until))
     if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
         return None
     return alike, "plan" if is_plan else "later"
+
+
+def _starts(earlier: _Statement, later: _Statement) -> tuple[int, int]:
+    return earlier.seen.row.valid_from, later.seen.row.valid_from
 
 
 _BESIDE: Final = claim_relation.ClaimComparison(0.0, "compatible", "")
@@ -610,10 +614,18 @@ def asks_about_past(request: Request) -> bool:
     return not (question.times or question.is_remark or question.asks_for_present)
 
 
+def _asks_of_begun_times(question: Question, now: int) -> bool:
+    """True if a question names times that have begun: "in May", of the past, or of now if that is in May."""
+    if not question.times or question.is_remark:
+        return False
+    is_past = question.asks_of == "past"
+    return all(span.start <= now and (is_past or now < span.end) for span in question.times)
+
+
 def plan_horizon(question: Question, now: int) -> int:
     """The time up to which statements answer a question: now, the end of its times, or forever.
 
-    Of a question about the past, what begins after its times answers it no more than a plan does.
+    Of a question about the past, what takes a place after its times answers it no more than a plan does.
     """
     if question.asks_of == "ahead":
         return FOREVER
@@ -933,8 +945,7 @@ def _plan(
     adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
     numbers = scoring.find_numbers(without_times) if adds_up else {}
     past = find_past_times(request, snapshot.place.moment.valid) if shows_now else []
-    has_begun = all(span.start <= snapshot.place.moment.valid for span in request.question.times)
-    asks_of_time = shows_now and bool(request.question.times) and has_begun and not request.question.is_remark
+    asks_of_time = shows_now and _asks_of_begun_times(request.question, snapshot.place.moment.valid)
     state = claim_frame.asked_state(without_times) if asks_of_time else None
     asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
     compares = shows_now or asks_still
