@@ -812,6 +812,23 @@ def shared_subject(one: frozenset[str], other: frozenset[str]) -> frozenset[str]
     return (one | other) - {"i"} if (one | other) - {"i"} else one | other
 
 
+def begin_alike(one: str, other: str) -> bool:
+    """True if two statements begin with one name, or with "I" or "my"; "the deadline" may be that of anything."""
+    begins = {text.split(" ", 1)[0].casefold() for text in (one, other)}
+    is_named = begins.isdisjoint((_DETERMINERS | _PRONOUNS) - _FIRST)
+    return is_named and names_agree(leading_subject(one), leading_subject(other))
+
+
+def tell_of_person(one: str, other: str) -> bool:
+    """True if two statements tell what a person has one of, whatever else they are about: a home, but not a dose."""
+    told = [frame(text) for text in (one, other)]
+    common = [each.attributes if each is not None and not each.owned else frozenset[str]() for each in told]
+    return not _OF_PERSONS.isdisjoint(frozenset.intersection(*common))
+
+
+_OF_PERSONS: Final = frozenset({"residence", "job", "marital state", "age", "weight", "diet", "pregnancy"})
+
+
 def begins_with_other_name(earlier: str, later: str) -> bool:
     """True if two statements begin with different names, whatever both refer to."""
     one, other = (

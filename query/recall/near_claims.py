@@ -296,10 +296,18 @@ def _compare_claims(
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
     is_said = claim_frame.fold_blanks(said) == framed[1]
-    if subject.names and not is_linked and targets and not is_said:
+    is_apart = (
+        bool(subject.names)
+        and not (is_linked or is_said)
+        and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
+    )
+    if subject.names and not (is_linked or is_said or is_apart) and targets:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
-    if "i" in subject.words and not is_linked and inside not in snapshot.containers(node):
+    if is_apart:
+        subject = _Subject(claim_frame.leading_subject(framed[1]), ())
+        framed = claim_frame.frame(framed[1], subject.words), framed[1]
+    if (is_apart or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
         return None
     start, (since, until) = seen.validity.start, span
@@ -308,7 +316,7 @@ def _compare_claims(
     is_later = begins_later and (until < times.FOREVER or build.stated_start(seen.row) != "defaulted")
     cosine, began = cosines.get(node), 1970 + start // _YEAR
     alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
-    if alike is None:
+    if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_relation.COMPETING)):
         return None
     targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
@@ -320,7 +328,7 @@ def _compare_claims(
         valid=Valid(start, seen.validity.end),
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
-        is_of_one=alike.is_single_valued,
+        is_of_one=alike.is_single_valued and not is_apart,
         doubt=alike.doubt if alike.relation == "replacement" else "",
         is_repeated=(not begins_later or start <= until)
         and (seen.validity.end == until or since in (None, start))
@@ -328,6 +336,23 @@ def _compare_claims(
         and (not subject.names or not targets or subject.is_that_of(targets))
         and inside in snapshot.containers(node),
     )
+
+
+def _may_be_of_leading(
+    snapshot: visible.VisibleSnapshot, subject: _Subject, said: str, text: str, targets: Sequence[int] | None
+) -> bool:
+    """True if a statement that refers to none of a text's subjects may be of whom both begin with.
+
+    Two worlds of that name are two; see also :func:`worlddb.query.claims.claim_frame.tell_of_person`.
+    """
+    name = claim_frame.leading_subject(text)
+    if not claim_frame.begin_alike(said, text):
+        return False
+    if not targets:
+        return not claim_frame.names_agree(name, subject.words)
+    told = claim_frame.leading_subject(said)
+    is_two = name <= subject.words and any(told <= _name_words(snapshot, each) for each in targets)
+    return not is_two and claim_frame.tell_of_person(said, text)
 
 
 def _likeness(

@@ -373,10 +373,13 @@ def _competing_pairs(
     sentences that ``question`` is not about are left out.
     """
     for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, combinations(said, 2)):
+        is_loose = bool(old.about and new.about) and old.about.isdisjoint(new.about)
         told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
         if told is None or (question and claim_relation.asks_of_rest(old.text, new.text, subject, question)):
             continue
         alike, order = told
+        if is_loose and not alike.is_single_valued:
+            continue
         if order in ("beside", "swapped"):
             first, last = (later, earlier) if order == "swapped" else (earlier, later)
             yield Rivals(last, first, "compatible", "", is_beside=True)
@@ -403,7 +406,7 @@ def _pairs_of_a_subject(
         one, other = said[node], said[other_node]
         shared = one.about & other.about
         mine, theirs = words[node], words[other_node]
-        if not shared and (one.about or other.about or mine.isdisjoint(theirs)):
+        if not shared and (mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)):
             continue
         if claim_frame.share_family_name(one.text, other.text):
             continue
@@ -423,6 +426,23 @@ def _pairs_of_a_subject(
             subject |= claim_frame.shared_subject(mine, theirs)
         pair = ((node, one), (other_node, other))
         yield (*(pair if _is_newer(one.seen, other.seen) else pair[::-1]), subject)
+
+
+def _may_be_of_one(snapshot: visible.VisibleSnapshot, one: _Statement, other: _Statement) -> bool:
+    """True if two statements that refer to different worlds, or of which one refers to none, may be about one subject.
+
+    Both begin with its name, "I" or "my". If both refer to something, they tell what a person has one of. Two worlds of
+    that name are two.
+    """
+    if not (one.about or other.about):
+        return True
+    if not claim_frame.begin_alike(one.text, other.text):
+        return False
+    if not (one.about and other.about):
+        return True
+    names = [(claim_frame.leading_subject(each.text), each.about) for each in (one, other)]
+    is_two = all(any(name <= _name_words(snapshot, node) for node in about) for name, about in names)
+    return not is_two and claim_frame.tell_of_person(one.text, other.text)
 
 
 def _lift_update(

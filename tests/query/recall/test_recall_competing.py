@@ -461,6 +461,34 @@ def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
     assert scoring.match_numbers(scoring.find_numbers(question), text) == fits
 
 
+@pytest.mark.parametrize(
+    ("earlier", "about", "later", "other", "competes"),
+    [
+        ("Ana lives in Lisbon.", ["Ana"], "Ana lives in Porto.", ["Porto flat"], True),
+        ("Ana lives in Lisbon.", ["Ana"], "Ana lives in Porto.", [], True),
+        ("Ana lives in Lisbon.", [], "Ana lives in Porto.", ["Porto flat"], True),
+        ("I work at Aral.", ["Aral"], "I work at Bosch now.", ["Bosch"], True),
+        ("My rent is 900 euros.", ["flat"], "My rent is 980 euros now.", [], True),
+        ("My dose is 20 mg.", ["lisinopril"], "My dose is 500 mg.", ["metformin"], False),
+        ("The deadline is 1 June.", ["Falcon"], "The deadline is 15 June.", ["Kestrel"], False),
+        ("Ana lives in Lisbon.", ["Ana Silva"], "Ana lives in Porto.", ["Ana Souza"], False),
+        ("She lives in Lisbon.", ["Ana"], "She lives in Porto.", ["Rita"], False),
+    ],
+)
+def test_a_change_is_noticed_though_the_two_refer_to_different_things(
+    tmp_path: Path, earlier: str, about: list[str], later: str, other: list[str], competes: bool
+) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem = worlddb.memory(db, user="u")
+        old = mem.add(earlier, about=about, since="2024-01-01").id
+        written = mem.add(later, about=other, since="2025-01-01", on_near="supersede_same_subject")
+        assert any(each.relation == "replacement" for each in written.near) == competes
+        found = mem.recall(earlier)
+        if about and other and competes:
+            assert [(each.ref, each.earlier) for each in found.competing] == [(written.id, old)], "neither is ended"
+        assert competes or not found.competing
+
+
 def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: Path) -> None:
     """A note gave the beginnings of references, which no path of REST takes; lines of MCP begin with eight digits."""
     with worlddb.open(tmp_path / "store") as db:
