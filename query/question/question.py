@@ -330,6 +330,26 @@ def asks_what_was_said(question: str) -> bool:
     return _ASKS_WHAT_WAS.search(question) is not None
 
 
+_OPENING: Final = lazy(
+    r"\s*(?:(?:hi|hey|hello|ok|okay|so|well|sorry|please|(?:a )?quick question|(?:just )?one (?:more )?question)\b"
+    r"[\s,.!:–—-]*)*"
+    r"(?:(?:(?:can|could|would|will) you )?(?:please |kindly |quickly )?(?:tell|remind) me(?: again)?"
+    r"|do you (?:still |happen to )?(?:remember|know|recall)"
+    r"|I(?: just|['’]ve| have)? (?:forgot|forget|forgotten)|I (?:can['’]t|cannot|don['’]t|do not) (?:remember|recall)"
+    r"|I (?:was wondering|wonder|want to know|need to know)|I(?:['’]d| would) (?:like|love) to know)?"
+    r"[\s,:–—-]*(?=(?:(?:in|at|on|for|to|from|with|by|of|about) )?"
+    r"(?:who|whom|whose|what|when|where|which|why|how|if|whether)\b)",
+    re.I,
+)
+"""How somebody asks to be told: of "can you tell me where I parked" it is not the subject."""
+
+
+def without_opening(question: str) -> str:
+    """A question without the words by which somebody asks to be told, before a question word."""
+    opening = _OPENING.match(question)
+    return question if opening is None else question[opening.end() :]
+
+
 class AnswerForm(NamedTuple):
     """What an answer must contain, as far as the words of a question say; ``taste`` is what its asker likes."""
 
@@ -372,6 +392,11 @@ class Question:
     @cached_property
     def _times(self) -> Times:
         return parse_times(self.text, self.asked)
+
+    @cached_property
+    def subject_text(self) -> str:
+        """Its text without an opening such as "can you tell me", by which words and meaning are compared."""
+        return without_opening(self.text)
 
     @property
     def times(self) -> tuple[Span, ...]:
@@ -553,7 +578,8 @@ class Request(NamedTuple):
             topic: str = self.covers.topic
             return topic
         by_several = len(set(self.lanes)) > 1 and self.fusion == CONVEX
-        return self.question.without_times if self.group is not None and by_several else self.question.text
+        is_without = self.group is not None and by_several
+        return without_opening(self.question.without_times) if is_without else self.question.subject_text
 
     def check(self) -> None:
         """Refuse a request that cannot be answered.

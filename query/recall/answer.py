@@ -57,7 +57,7 @@ class Judge:
         self._lane = VECTOR if VECTOR in lanes else TEXT
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
         self._person = self._names and not about.sides
-        self._text = request.question.text
+        self._text = request.question.subject_text
         self._best = 0.0
         self._shown: list[scoring.HitFeatures] = []
 
@@ -151,7 +151,7 @@ def hit_of(
 ) -> records.Hit:
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _, literal = found.passed
-    text, choice = request.question.text, request.choice
+    text, choice = request.question.subject_text, request.choice
     containers = snapshot.containers(node)
     is_short = False
     if request.prefer_summaries:
@@ -601,7 +601,7 @@ def is_by_chance(
     All words of the question in one hit are more than chance, however little they score in a long text.
     ``searched`` counts the worlds that were searched, and is only called if it matters.
     """
-    scatter, question = SCATTER.get(model), request.question.text
+    scatter, question = SCATTER.get(model), request.question.subject_text
     if not hits or scatter is None or VECTOR not in lanes or request.fusion == COMBMAX:
         return False
     if not all(_is_noise(hit.scores, chance_level(scatter, _MOST)) for hit in hits):

@@ -16,6 +16,7 @@ import worlddb
 from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Turn
+from worlddb.query.question.question import without_opening
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
 from worlddb.tools import agents
 from worlddb.tools.mcp import tool_arguments
@@ -53,6 +54,24 @@ def db(made: Path, tmp_path: Path) -> Iterator[Database]:
 
 def test_the_default_model_is_one_that_was_measured() -> None:
     assert set(SCATTER) == {worlddb.StaticEmbedder().model}
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Can you tell me where Sarah lives?", "where Sarah lives?"),
+        ("hey, please remind me again what Tom drinks", "what Tom drinks"),
+        ("I forgot: in which city does Sarah live?", "in which city does Sarah live?"),
+        ("Do you know Sarah?", "Do you know Sarah?"),
+        ("Tell me about Sarah", "Tell me about Sarah"),
+        ("Where does Sarah live?", "Where does Sarah live?"),
+    ],
+)
+def test_how_somebody_asks_to_be_told_makes_no_answer_weaker(db: Database, question: str, subject: str) -> None:
+    """ "Can you tell me" made the right answer weak, since no memory has these words."""
+    assert without_opening(question) == subject
+    asked, plain = db.view().recall(question), db.view().recall(subject)
+    assert [(hit.ref, hit.confidence) for hit in asked] == [(hit.ref, hit.confidence) for hit in plain]
 
 
 @pytest.mark.parametrize("exact", [False, True])
