@@ -1051,7 +1051,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in content_words if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive, owned) | ({"colour"} if sort == "colour" else set()),
+        _attributes(tokens, rest, verb, passive, owned) | _predicate_attributes(rest, plain, thing, owned, sort),
         verb,
         _numbers_with_units(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -1687,12 +1687,6 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
                 found.add("schedule")
             elif not _DETERMINERS & set(behind[:1]) and _NO_HOMES.isdisjoint(tokens[place + 1 : place + 6]):
                 found |= {"residence", "place"}
-    where = [word for word in rest[1:3] if word not in _IN_BETWEEN][:1] if rest and rest[0] in _COPULA else []
-    if where and where[0] in _PREPOSITIONS and not _TIMES & set(rest) and _NO_PLACES.isdisjoint(rest[2:5]):
-        hour = rest[rest.index(where[0]) + 1 :][:1]
-        found.add("schedule" if any(_HOUR.fullmatch(word) for word in hour) else "place")
-    if where and where[0] in ("on", "in", "at") and _TIMES & set(rest):
-        found.add("schedule")
     if "die" in tokens and _is_article(tokens):
         found.discard("death")
     if "best" in tokens:
@@ -1736,6 +1730,115 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     return frozenset(found)
 
 
+def _predicate_attributes(rest: list[str], plain: str, thing: Thing, owned: Set[str], sort: str) -> set[str]:
+    """The attributes of what the subject is stated to be: red, in a place, on insulin, due at an hour."""
+    found = {"colour"} if sort == "colour" else set[str]()
+    rest = rest[1:] if rest and rest[0] in _MODALS else rest
+    where = [word for word in rest[1:3] if word not in _IN_BETWEEN][:1] if rest and rest[0] in _COPULA else []
+    if not where:
+        return found
+    if where[0] in ("abroad", "overseas"):
+        found.add("place")
+    if where[0] in ("on", "in", "at") and _TIMES & set(rest):
+        found.add("schedule")
+    if where[0] in _PREPOSITIONS and not _NO_PLACES.isdisjoint(rest[2:5]):
+        found.add("condition")
+    elif where[0] in _PREPOSITIONS and not _TIMES & set(rest):
+        behind = rest[rest.index(where[0]) + 1 :]
+        is_hour = any(_HOUR.fullmatch(word) for word in behind[:1])
+        is_spatial = _is_spatial(thing, owned)
+        found |= {"schedule"} if is_hour else _whereabouts(where[0], behind, _possible_places(plain), is_spatial)
+    return found
+
+
+def _possible_places(plain: str) -> frozenset[str]:
+    """The capitalised words of a statement in small letters, without abbreviations: in Leeds, but not in AA."""
+    return frozenset(
+        word.casefold()
+        for word in _TITLED.findall(plain)
+        if word[0].isupper() and (not word.isupper() or word.casefold() in _ABBREVIATED_PLACES)
+    )
+
+
+def _is_spatial(thing: Thing, owned: Set[str]) -> bool:
+    """True if a statement begins with a thing that is somewhere, and not with somebody, a body of people or a plan."""
+    begins = owned | {thing.noun} - {""}
+    return bool(begins) and begins.isdisjoint(PERSONS | _WITHOUT_PLACE)
+
+
+def _whereabouts(way: str, behind: list[str], place_names: Set[str], is_spatial: bool) -> set[str]:
+    """The attributes of what somebody or something is in, on or at: a ``place`` only if the words tell that it is one.
+
+    All else is a ``condition``: insulin, therapy, leave. A ``stay`` ends where somebody is at home again.
+    """
+    phrase = list[str]()
+    for word in behind:
+        if word in _PHRASE_ENDS:
+            break
+        phrase.append(word)
+    if way == "at" and phrase == ["home"]:
+        return {"place", "stay"}
+    if _is_place(way, phrase, place_names, is_spatial):
+        return {"place"}
+    return {"condition"} | ({"stay"} if phrase and phrase[-1] in _STAYS else set())
+
+
+def _is_place(way: str, phrase: list[str], place_names: Set[str], is_spatial: bool) -> bool:
+    if not phrase or not _BODIES.isdisjoint(phrase):
+        return False
+    first, is_numbered = phrase[0], any(word[0].isdecimal() for word in phrase)
+    is_one = first in _DETERMINERS or first in place_names or is_numbered
+    called = [word for word in phrase if word in _PLACES or (word not in place_names and not word[0].isdecimal())]
+    if called and called[-1] in _PLACES:
+        return is_one
+    if is_spatial:
+        return is_one and phrase[-1] not in _FIGURATIVE
+    names = phrase[1:] if first == "the" else phrase
+    if not names or not all(word in place_names or word in _SIDES for word in names) or way not in ("in", "near"):
+        return False
+    return first != "the" or names[-1] in _PLACES_WITH_ARTICLE
+
+
+_PHRASE_ENDS: Final = (
+    _PREPOSITIONS
+    | _words("with for of from to as until till since and but or because while called named where who which")
+    | _words("now again currently still already just these-days today back since anymore any-more instead too")
+)
+"""Words at which the phrase behind a preposition ends."""
+_PLACES: Final = _words(
+    "street road avenue lane drive boulevard alley square room floor storey hotel hostel motel guesthouse house flat"
+    " apartment building bungalow cottage cabin villa castle tent studio dorm dormitory kitchen bathroom bedroom garden"
+    " yard attic basement cellar garage lobby lounge corridor library cafe restaurant pub airport station terminal"
+    " office lab ward hospice home village town city suburb suburbs countryside mountains park beach island campsite"
+    " district neighbourhood neighborhood region province county coast seaside valley north south east west country"
+    " shed barn farm harbour harbor port warehouse museum"
+)
+"""Words for places."""
+_SIDES: Final = _words("north south east west northern southern eastern western central downtown upstate greater")
+_PLACES_WITH_ARTICLE: Final = _words(
+    "alps netherlands us usa uk uae hague bronx highlands philippines states kingdom algarve ruhr midlands bahamas"
+    " maldives balkans caribbean dolomites pyrenees tyrol vosges cotswolds hamptons hebrides azores congo gambia"
+)
+_ABBREVIATED_PLACES: Final = _words("us usa uk uae la nyc dc")
+_BODIES: Final = _words(
+    "choir band club orchestra union league society party association guild scouts cast jury committee council group"
+    " team squad army navy marines police parliament congress senate cabinet government board church company class"
+    " course program programme school university college academy mensa rotary lions freemasons nato amnesty"
+    " greenpeace slack discord whatsapp year grade"
+    " sales marketing finance accounting hr legal engineering operations procurement logistics"
+    " maths mathematics physics chemistry biology medicine law history philosophy economics"
+    " english french german italian spanish latin relationship stress trouble"
+)
+"""Words for what somebody is in that is no place, whatever name it has."""
+_FIGURATIVE: Final = _words(
+    "red black works making pipeline way offing cards agenda mend rise decline wane brink verge"
+)
+"""Words for that in or on which a thing is without being there."""
+_STAYS: Final = _words("hospital prison jail rehab custody quarantine")
+_WITHOUT_PLACE: Final = _words(
+    "company firm team band club startup group choir project plan law proposal application visa deal idea party"
+)
+"""Words for what is in or on something as somebody is: a company in administration, a plan on hold."""
 _IN_BETWEEN: Final = _words("now still currently already just")
 """What may stand between "is" and where something is."""
 
@@ -1818,6 +1921,17 @@ _TRADES: Final = _words(
     " intern apprentice programmer architect scientist researcher carpenter plumber electrician librarian candidate"
     " freelancer student trainee"
 )
+PERSONS: Final = (
+    PEOPLE
+    | ANIMALS
+    | _TRADES
+    | _words(
+        "mom mam granny grandma grandpa nan baby kid family roommate flatmate manager man woman guy girl boy friend"
+        " brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour neighbor client"
+        " customer pet"
+    )
+)
+"""Words for whoever may be in therapy, on leave or on insulin."""
 _OF_WORK: Final = _words("job role position employer work career promoted hired")
 _HOMES: Final = _words("home house flat apartment")
 _DWELLING: Final = _words("live lives living rent rents share shares stay stays move moves settle settles own owns buy")

@@ -49,6 +49,10 @@ _VALUED: Final = frozenset({"job"})
 """Attributes of which any word is another value."""
 _OF_PLACES: Final = frozenset({"place"})
 """Attributes that go with another one: who moves to Porto lives there."""
+_CONDITION: Final = frozenset({"condition"})
+"""The attribute of what somebody is in or on that is no place: therapy, insulin, leave."""
+_OF_BEING: Final = _OF_PLACES | _CONDITION | {"stay"}
+"""Attributes of "is in" and "is on"."""
 _STATES: Final = frozenset({"", "work", "becam", "remain", "serv", "retrain", "hire", "appoint"})
 """Stems of verbs that say what somebody is."""
 
@@ -260,7 +264,7 @@ def _relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if not place and later.key.endswith(" left"):
         return None
     # Who quit, and no more is said, may have quit something else.
-    is_single = earlier.attributes - {"job"} <= _OF_PLACES and told["alone"] is None
+    is_single = earlier.attributes - {"job"} <= _OF_BEING and told["alone"] is None
     is_held = "job" in held and not _STUDIES.search(earlier.key)
     if is_held and not _is_job(earlier, told["trade"]):
         # Who works at a hotel may be its cook, and a nurse is none.
@@ -441,6 +445,8 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _states_difference(later) or _tells_of_hours_worked(earlier, later):
         return True
+    if _is_place_beside_condition(earlier, later) or _is_place_beside_condition(later, earlier):
+        return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
     if _tells_of_home_itself(earlier, later) or _tells_of_home_itself(later, earlier):
@@ -589,6 +595,12 @@ _PART_OF_FIRM: Final = re.compile(
     r"| (?:home|nights?|weekends?|times)\b"
 )
 """Where or when somebody works, for whomever it is: at the Berlin office, at the front desk, at night."""
+
+
+def _is_place_beside_condition(one: Frame, other: Frame) -> bool:
+    """True if one tells where the subject is, and the other in or on what that is no place: in York, and on insulin."""
+    is_apart = (one.attributes & other.attributes).isdisjoint(_OF_BEING)
+    return is_apart and "condition" in one.attributes and "place" in other.attributes
 
 
 def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:
@@ -899,7 +911,7 @@ def _have_same_sort(earlier: Frame, later: Frame) -> bool:
         return True
     if not (earlier.content & later.content).isdisjoint(_single_value_stems()):
         return True
-    if "place" in later.attributes - earlier.attributes:
+    if not (later.attributes - earlier.attributes).isdisjoint(_OF_BEING):
         # Where her boss is at the moment is not who that is.
         return False
     if own & earlier.names:
@@ -964,6 +976,8 @@ def _may_both_hold(earlier: Frame, later: Frame) -> bool:
 
 def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
     """True if each is about one of several things of a kind: clubs, lessons, dogs by name, other days."""
+    if _is_beside_condition(earlier, later):
+        return True
     if later.change or earlier.only or later.only:
         return False
     if _is_beside_membership(earlier, later):
@@ -1121,7 +1135,7 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
         if _are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
             return "they are of different days"
     if earlier.attributes:
-        further = earlier.attributes - common - _OF_PLACES if common else frozenset()
+        further = earlier.attributes - common - _OF_BEING if common else frozenset()
         other_thing = "" if common else _OTHER_THING
         return f"it also states a value of another attribute ({min(further)})" if further else other_thing
     if later.attributes:
@@ -1160,6 +1174,9 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
         return True
     if _LEFT_FROM.search(later.key) is not None or (_EITHER.search(later.key) is not None and not earlier.negated):
         return True
+    if common == _CONDITION and _are_other_conditions(earlier, later):
+        # Who was on ramipril and is on candesartan now may take both.
+        return True
     if later.change or later.past:
         return False
     if not is_dated and _WITHIN.search(later.key) is not None:
@@ -1173,7 +1190,7 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
     if earlier.negated or later.negated:
         return False
     return _are_other_roles(earlier, later) or (
-        common == _OF_PLACES and not _are_in_one_place_at_a_time(earlier, later)
+        common in (_OF_PLACES, _CONDITION) and not _are_in_one_place_at_a_time(earlier, later)
     )
 
 
@@ -1205,6 +1222,41 @@ def _is_somebody(one: Frame) -> bool:
     return not begins.isdisjoint(frames.PEOPLE | frames.OF_SEVERAL | frames.ANIMALS)
 
 
+def _share_no_condition(earlier: Frame, later: Frame) -> bool:
+    """True if what both are in or on has no word in common: on insulin, and on leave; but not two departments."""
+    own, other = (one.content - one.head - {one.thing.noun} for one in (earlier, later))
+    is_one = own & other or (own & _department_stems() and other & _department_stems())
+    return not (is_one or earlier.negated or later.negated or _changed_numbers(earlier, later))
+
+
+def _are_other_conditions(earlier: Frame, later: Frame) -> bool:
+    """True if somebody may be in or on both: a plan on hold that is on track again is on hold no more."""
+    is_thing = earlier.head or earlier.thing.noun
+    is_somebody = not is_thing or not (earlier.owned | {earlier.thing.noun}).isdisjoint(frames.PERSONS)
+    return is_somebody and _share_no_condition(earlier, later)
+
+
+def _is_beside_condition(earlier: Frame, later: Frame) -> bool:
+    """True if the subject is in or on two things that are told otherwise, or of which one is a status: on leave."""
+    if earlier.attributes & later.attributes != _CONDITION or not _share_no_condition(earlier, later):
+        return False
+    ways = [_WHERE.search(one.key) for one in (earlier, later)]
+    if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
+        return True
+    is_status = {one.content.isdisjoint(_status_stems()) for one in (earlier, later)}
+    return len(is_status) > 1 and _are_other_conditions(earlier, later)
+
+
+@cache
+def _status_stems() -> frozenset[str]:
+    return frames.stems(_STATUS.split())
+
+
+_STATUS: Final = (
+    "leave probation holiday vacation call duty bail hold parole strike benefits sabbatical standby track time schedule"
+)
+
+
 def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
     """True if each says what somebody is in or on, and no place: in a choir, in Mensa, on a diet, on antibiotics."""
     if later.change or earlier.negated or later.negated or (earlier.attributes & later.attributes).isdisjoint(_WHERES):
@@ -1219,7 +1271,7 @@ def _is_beside_membership(earlier: Frame, later: Frame) -> bool:
     )
 
 
-_WHERES: Final = ("place", "schedule")
+_WHERES: Final = ("place", "condition", "schedule")
 _IN_GROUP: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:\w+ )?in (?:(?:an?|the|our|my|her|his|their) )?(?:[\w'’-]+ ){0,3}?"
     r"(?:choir|band|club|orchestra|union|league|society|party|association|guild|scouts|cast|jury|committee|council"

@@ -319,8 +319,84 @@ ENDS_THE_OTHER = (
 @pytest.mark.parametrize(("earlier", "later"), [*ENDS_NOTHING, *ENDS_THE_OTHER])
 def test_what_may_hold_beside_the_other_ends_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
-    assert found is not None and found.is_single_valued == ((earlier, later) in ENDS_THE_OTHER)
-    assert found.is_single_valued or bool(found.doubt) == (found.relation == "replacement"), "which says why not"
+    assert bool(found and found.is_single_valued) == ((earlier, later) in ENDS_THE_OTHER)
+    is_told = found is None or found.is_single_valued
+    assert is_told or bool(found.doubt) == (found.relation == "replacement"), "which says why not"
+
+
+NO_PLACES = (
+    "is on insulin",
+    "is in therapy",
+    "is in debt",
+    "is in a relationship with Hannah",
+    "is on probation",
+    "is on parental leave",
+    "is on blood thinners",
+    "is on a keto diet",
+    "is in the choir",
+    "is in the Labour Party",
+    "is in Rotary",
+    "is in IT",
+    "is in Year 9",
+    "is in hospital",
+    "is in love with Ana",
+    "is in a bad mood",
+    "is at Google",
+    "is at a private school in Leeds",
+    "is on Tinder",
+    "is on a waiting list for a knee operation",
+    "is in charge of the archive",
+    "is under a lot of stress",
+    "is near retirement",
+)
+"""What somebody is in or on that is no place."""
+PLACES = (
+    "is in Rome",
+    "is in New York",
+    "is in northern Italy",
+    "is in the Netherlands",
+    "is near Basel",
+    "is at home",
+    "is abroad",
+    "is at the hotel Astoria",
+    "is on the third floor",
+    "is on Mill Road",
+    "is in room 12",
+    "is in a flat in Leeds",
+    "is at her parents' house",
+)
+
+
+@pytest.mark.parametrize("moved", ["moved to Bern.", "has moved to Bern.", "moves to Bern.", "is now in Bern."])
+@pytest.mark.parametrize("who", ["Tom", "Tom's mother"])
+def test_a_move_ends_where_somebody_is_and_nothing_else_that_they_are_in_or_on(who: str, moved: str) -> None:
+    kept, ended = (
+        {what: related(f"{who} {what}.", f"{who} {moved}") for what in every} for every in (NO_PLACES, PLACES)
+    )
+    assert {what for what, found in kept.items() if found and found.relation in claim_relation.COMPETING} == set()
+    if moved.startswith(("moved", "has")):
+        assert {what for what, found in ended.items() if not (found and found.is_single_valued)} == set()
+
+
+OTHER_CONDITIONS = (
+    ("Tom is on insulin.", "Tom is now on parental leave.", ""),
+    ("Tom is on insulin.", "Tom is now in therapy.", ""),
+    ("Tom is on ramipril.", "Tom is now on candesartan.", "replacement"),
+    ("Tom is in third grade.", "Tom is in fourth grade now.", "ended"),
+    ("Tom is in sales.", "Tom is in marketing now.", "ended"),
+    ("Tom is in hospital.", "Tom is at home now.", "ended"),
+    ("The project is on hold.", "The project is on track again.", "ended"),
+    ("The company is in administration.", "The company moved to Leeds.", ""),
+    ("Tom's bike is in the cellar.", "Tom's bike is now in the hall.", "ended"),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later", "told"), OTHER_CONDITIONS)
+def test_a_condition_is_ended_by_another_one_of_its_kind_alone(earlier: str, later: str, told: str) -> None:
+    found = related(earlier, later)
+    is_competing = found is not None and found.relation in claim_relation.COMPETING
+    assert is_competing == bool(told)
+    assert bool(found and found.is_single_valued) == (told == "ended")
 
 
 GUESSED = (
