@@ -507,12 +507,13 @@ class Memory:
             *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),
         )
-        notes += (*concurrent_change_notes(self.db, seen, receipt, found.ref), *self._same_words_notes(found))
+        notes += (*concurrent_change_notes(self.db, seen, receipt, found.ref), *self._same_words_notes(found, text))
         return msgspec.structs.replace(done, notes=notes)
 
-    def _same_words_notes(self, found: records.World) -> list[str]:
-        """Return a note that names the other memories which hold now and say what a memory said, word for word."""
-        return same_words_notes(self._views(), found, "call correct or forget", nobodys=self._label is None)
+    def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
+        """Return notes that name the other memories which hold now and say what a memory said, or tell it."""
+        how: dict[str, Any] = {"nobodys": self._label is None, "instead": instead}
+        return same_words_notes(self._views(), found, "call forget or correct with that id", **how)
 
     def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""

@@ -18,6 +18,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
+from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
@@ -796,22 +797,38 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
     return [f"{ref} was changed between your look at it and this: it said {said}"]
 
 
-def same_words_notes(views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False) -> list[str]:
-    """Return a note that names the other memories which hold in some views and say what a memory said, word for word.
+def same_words_notes(
+    views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False, instead: str = ""
+) -> list[str]:
+    """Return notes that name the other memories which hold in some views and say what a memory said, or tell it.
 
-    With ``nobodys`` none in a user's world.
+    One note names those that say it word for word, another one replies and memories that tell it in other words, with
+    the beginnings of their texts; of what ``instead`` says now, only the rest counts. With ``nobodys`` none in a user's
+    world.
     """
-    if found.type == blocks.TURN or limits.is_blank(found.content):
+    text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
+    if limits.is_blank(text):
         return []
-    same = (ref for view in views for ref in view._saying_the_same(found.content, nobodys=nobodys))
-    others = [ref for ref in dict.fromkeys(same) if ref != found.ref][:MAX_NEAR]
-    hold = "holds" if len(others) == 1 else "hold"
-    told = f"Word for word the same is said by {', '.join(others)}, which still {hold}: {remedy}"
-    return [told] if others else []
+    how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead}
+    told = [view._saying_the_same(text, **how) for view in views]
+    same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
+    telling = {ref: said for each in told for ref, said in each.telling if ref not in same}
+    notes, others = list[str](), [*same][:MAX_NEAR]
+    if others:
+        hold = "holds" if len(others) == 1 else "hold"
+        notes.append(f"Word for word the same is said by {', '.join(others)}, which still {hold}: {remedy}")
+    if telling:
+        named = [f"{ref} ({errors.beginning(said)})" for ref, said in telling.items()][:MAX_NEAR]
+        more = f" and {len(telling) - MAX_NEAR} more" if len(telling) > MAX_NEAR else ""
+        notes.append(f"What it said may still be told by {', '.join(named)}{more}: {remedy}")
+    return notes
 
 
-def same_words_beside(db: Database, view: View, ref: str, remedy: str) -> list[str]:
-    """Return a note as :func:`same_words_notes` does, for what lies in the worlds that contain a memory directly."""
+def same_words_beside(db: Database, view: View, ref: str, remedy: str, *, instead: str = "") -> list[str]:
+    """Return notes as :func:`same_words_notes` does, for what lies in the worlds that contain a memory directly.
+
+    Around a message that is what lies in the worlds that contain its conversation.
+    """
     try:
         found = view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
     except UnknownReference:  # It is an edge.
@@ -819,9 +836,12 @@ def same_words_beside(db: Database, view: View, ref: str, remedy: str) -> list[s
     if found is None or not has_statement(found):
         return []
     root, around = str(next(db.log(1, 1)).data["root"]), view.containers(found.ref)
+    if found.type == blocks.TURN:
+        around = list(dict.fromkeys(outer for each in around for outer in view.containers(each))) or around
     inside = [view.confined(each) for each in around if each != root]
-    notes = same_words_notes(inside, found, remedy)
-    return notes or (same_words_notes([view], found, remedy, nobodys=True) if root in around else [])
+    notes = same_words_notes(inside, found, remedy, instead=instead)
+    nobodys: dict[str, Any] = {"nobodys": True, "instead": instead}
+    return notes or (same_words_notes([view], found, remedy, **nobodys) if root in around else [])
 
 
 def other_text_notes(

@@ -467,6 +467,16 @@ def _first_credential(joined: str, kept: Sequence[int], plain: str, start: int) 
 _SHORTEST: Final = 8
 
 
+_BEGINNING: Final = 60
+"""The characters of a text that a note shows beside its reference."""
+
+
+def beginning(text: str) -> str:
+    """The beginning of a text on one line and in quotes, which a note shows beside a reference."""
+    line = concealed(" ".join(text[:400].split()))
+    return repr(line if len(line) <= _BEGINNING else f"{line[: _BEGINNING - 1].rstrip()}…")
+
+
 def shown(value: object) -> str:
     """The beginning of a given value for a message, even if it cannot be printed."""
     try:

@@ -579,6 +579,13 @@ MAX_CHARACTERS: Final = 32_000
 
 _SPEAKER: Final = re.compile(r"^[^:\n]{1,64}: ")
 """The beginning of a turn's content: the speaker, who is not part of the text."""
+
+
+def without_speaker(text: str) -> str:
+    """A turn's content without the speaker."""
+    return _SPEAKER.sub("", text)
+
+
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 
 
@@ -690,7 +697,7 @@ def extract_statements(text: str) -> SpokenStatements:
     """Extract the sentences in which a text's speaker says something about themselves, in order."""
     found: dict[str, None] = {}
     words = stated = 0
-    for sentence in sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
+    for sentence in sentences(without_speaker(text[:MAX_CHARACTERS])):
         told = sentence.strip()
         found_words = _WORD.findall(told)
         length = len(found_words)
@@ -712,7 +719,7 @@ def is_remark(text: str) -> bool:
     """
     if "?" in text:
         return False
-    told = sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS]))
+    told = sentences(without_speaker(text[:MAX_CHARACTERS]))
     if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in told):
         return False
     return bool(extract_statements(text).statements)
@@ -760,7 +767,7 @@ def standing_instruction(text: str) -> str:
     """
     if _ANSWERING.match(text):
         return ""
-    for sentence in sentences(_SPEAKER.sub("", text[:_INSTRUCTED_WITHIN])):
+    for sentence in sentences(without_speaker(text[:_INSTRUCTED_WITHIN])):
         told = sentence.strip()
         if not told.endswith("?") and _STANDING.search(told):
             return told

@@ -6,14 +6,16 @@ long ones that share a few words by chance. Only the embedding model runs, and n
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from worlddb.log.model import errors, limits, times
+from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import normalise_name, type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, versions_as_of
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_relation import ClaimComparison, Relation
@@ -167,27 +169,123 @@ def near(
     return recall.compared(window, request, compare, _find_called(question, names))
 
 
-def saying_the_same(window: Window, text: str, *, nobodys: bool) -> list[str]:
-    """The references of valid statements that say a text word for word, but for blanks, in log order.
+class SaidElsewhere(NamedTuple):
+    """References of what says a text word for word, and of what tells the same in other words, with its text."""
 
-    They are found by their words alone, so no model runs; of ``nobodys`` none in a user's world.
+    same: list[str]
+    telling: list[tuple[str, str]]
+
+
+def saying_the_same(window: Window, text: str, *, nobodys: bool, of: str = "", instead: str = "") -> SaidElsewhere:
+    """The valid statements that say a text word for word, but for blanks, and what tells it besides, in log order.
+
+    A statement or a message tells it with a number of it that few texts have, or with a number or without one in most
+    of its words; one that follows the text ``of`` a reference in a conversation also with any number or name of it.
+    Only what the text has and ``instead`` has not counts. They are found by their words alone, so no model runs; of
+    ``nobodys`` none in a user's world.
     """
     question = Question(text, window.place.moment.valid)
     request = Request(question, None, RECALLED, False, valid_period.Choice(), (TEXT,), CONVEX, in_order=False)
-    folded = claim_frame.fold_blanks(text)
+    folded, lost = claim_frame.fold_blanks(text), _Telling.of(text).without(_Telling.of(instead))
 
-    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> list[str]:
-        found = []
+    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> SaidElsewhere:
+        found, replies, others = list[str](), list[tuple[str, str]](), list[tuple[str, str]]()
+        told = None
+        with suppress(errors.UnknownReference):  # Of a user's several worlds it lies in one.
+            told = world_lookup.named_node(snapshot, window.spec, of) if of else None
         for node in sorted(nearest):
-            seen = gate.seen(node)
-            body = None if seen is None or seen.row.type == _TURN else snapshot.body(seen.row)
-            if body is None or claim_frame.fold_blanks(body.content) != folded:
+            seen = None if node == told else gate.seen(node)
+            body = None if seen is None else snapshot.body(seen.row)
+            if seen is None or body is None or not body.content:
                 continue
-            if not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
-                found.append(snapshot.tables.node(node).lineage.hex())
-        return found
+            ref, is_turn = snapshot.tables.node(node).lineage.hex(), seen.row.type == _TURN
+            said = analysis.without_speaker(body.content) if is_turn else body.content
+            is_same = not is_turn and claim_frame.fold_blanks(said) == folded
+            is_reply = is_turn and told is not None and _follows(snapshot, gate, node, told)
+            if not (is_same or lost.is_in(said, is_reply=is_reply)):
+                continue
+            if nobodys and world_lookup.user_world_around(snapshot, node) is not None:
+                continue
+            if is_same:
+                found.append(ref)
+            else:
+                (replies if is_reply else others).append((ref, said))
+        return SaidElsewhere(found, [*replies, *others])
 
     return recall.compared(window, request, compare)
+
+
+_REPLIED_WITHIN: Final = 10 * 60 * 1_000_000
+"""The microseconds after a message within which another one of its conversation is taken for a reply."""
+
+
+def _follows(snapshot: visible.VisibleSnapshot, gate: Gate, node: int, told: int) -> bool:
+    """True if a message lies in a conversation with another one, and follows soon after it."""
+    seen, versions = gate.seen(node), [*versions_as_of(snapshot.tables, told, snapshot.place.moment.seq)]
+    if node < told or seen is None or not versions:
+        return False
+    passed = seen.validity.start - min(each.validity.start for each in versions)
+    return passed <= _REPLIED_WITHIN and not set(snapshot.containers(node)).isdisjoint(snapshot.containers(told))
+
+
+class _Telling(NamedTuple):
+    """What would tell a text elsewhere: its numbers, its names and all of its words as stems, and what of it counts."""
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    words: frozenset[str]
+    lost: frozenset[str]
+
+    @staticmethod
+    def of(text: str) -> "_Telling":
+        plain = text[:_TOLD_WITHIN]
+        numbers = frozenset(_plain_number(number) for number in _NUMBER.findall(plain))
+        words = frozenset(stem for stem in analysis.query_stems(_NUMBER.sub(" ", plain)) if stem.isalpha())
+        named = (name for name in _NAMED_WITHIN.findall(plain) if name.casefold() not in _DATES)
+        return _Telling(numbers, analysis.query_stems(" ".join(named)) & words, words, words)
+
+    def without(self, other: "_Telling") -> "_Telling":
+        """The same, of which only what another text does not tell counts."""
+        return _Telling(self.numbers - other.numbers, self.names, self.words, self.lost - other.words)
+
+    def is_in(self, said: str, *, is_reply: bool) -> bool:
+        """True if a text tells what counts of this one; a reply does in fewer of its words."""
+        theirs = _Telling.of(said)
+        numbers, shared = self.numbers & theirs.numbers, self.words & theirs.words
+        if not numbers and self.lost.isdisjoint(shared):
+            return False
+        half, named = 2 * len(shared) - len(self.words), self.names & shared
+        if is_reply:
+            return bool(numbers) or not self.lost.isdisjoint(named) or half >= 0
+        if self.numbers:
+            return any(map(_is_rare, numbers)) or (bool(numbers) and (half > 0 or len(named) >= _TOLD_IN))
+        return len(named) >= _TOLD_IN or (len(shared) >= _TOLD_IN and 3 * len(shared) >= 2 * len(self.words))
+
+
+_TOLD_IN: Final = 2
+"""The fewest names, or words, that tell the same."""
+_DATES: Final = frozenset((*times.MONTHS, *times.DAYS))
+"""What is capitalised and no name."""
+_TOLD_WITHIN: Final = 4_000
+"""How many characters of a text are looked at for what it tells."""
+_NUMBER: Final = times.lazy(r"[^\W_]*\d[\w.,:]*")
+_COUNTED: Final = times.lazy(r"(\d[\d.:]*)[^\W\d_]{1,4}")
+"""A number with its unit or its ending: 8am, 16th."""
+_RARE: Final = times.lazy(r"(?!(?:19|20)\d\d$)(?:\d[\d.]{3,}|[^\W\d_]+\d{2,}\w*)")
+"""A number that few other texts have, such as a code; no year and no time of day."""
+_NAMED_WITHIN: Final = times.lazy(r"(?<=[\w,;:] )[A-Z][\w'’-]+")
+"""A name within a sentence, where no other word is capitalised."""
+
+
+def _plain_number(number: str) -> str:
+    """A number without signs between its digits, its unit and its ending."""
+    plain = number.casefold().replace(",", "").strip(".:")
+    counted = _COUNTED.fullmatch(plain)
+    return plain if counted is None else counted[1]
+
+
+def _is_rare(number: str) -> bool:
+    return _RARE.fullmatch(number) is not None
 
 
 def _find_called(question: Question, names: Sequence[Any]) -> list[str] | None:

@@ -1377,9 +1377,9 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
-    def _saying_the_same(self, text: str, *, nobodys: bool) -> list[str]:
-        """References of the valid statements that say a text word for word; of ``nobodys`` none in a user's world."""
-        return near_claims.saying_the_same(self._window, text, nobodys=nobodys)
+    def _saying_the_same(self, text: str, **how: Any) -> near_claims.SaidElsewhere:
+        """See :func:`near_claims.saying_the_same`."""
+        return near_claims.saying_the_same(self._window, text, **how)
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

@@ -566,6 +566,33 @@ def test_who_forgets_or_erases_is_told_what_says_the_same_by_every_door(house: H
     assert "same_words_stay" not in [note.code for note in last.notes] and len(mem.recall("fish")) == 0
 
 
+def test_who_forgets_a_message_is_told_what_still_tells_it_by_every_door(house: House) -> None:
+    """The assistant's "Got it, the alarm code is 8855" was found after its user's message had been forgotten."""
+    db, mem = house.db, worlddb.memory(house.db, user="ana", agent="tutor")
+
+    def told() -> tuple[str, ...]:
+        code = f"The alarm code is {next(codes)}."
+        return mem.add([{"role": "user", "content": code}, {"role": "assistant", "content": f"Got it: {code[4:]}"}]).ids
+
+    codes = iter(range(8855, 8900))
+    one, reply = told()
+    known = f"{reply} ('Got it: alarm code is 8855.')"
+    assert mem.forget(one).notes == (f"What it said may still be told by {known}: call forget or correct with that id",)
+    one, reply = told()
+    assert f"told by {reply} (" in mem.correct(one, "The alarm code is 9944.").notes[-1]
+    for forget in (
+        lambda ref: call(Session(db), "memory_retire", id=ref),
+        lambda ref: agents.forget(db, ref),
+        lambda ref: house.run.json("retire", ref),
+        lambda ref: house.caller("DELETE", f"/v1/worlds/{ref}").json(),
+    ):
+        one, reply = told()
+        assert f"told by {reply} ('Got it: alarm code is " in str(forget(one)["notes"])
+    left = mem.add("The gate opens with 7788.").id
+    amended = call(Session(db), "memory_amend", id=mem.add("The gate code is 7788.").id, text="The gate code is 1234.")
+    assert f"told by {left} (" in str(amended["notes"])
+
+
 def test_a_refused_idempotency_key_names_what_differs_by_every_door(house: House) -> None:
     """It said that another command was there, and whoever had a changed time in it looked for it in the text."""
     db, mem, session = house.db, worlddb.memory(house.db, user="ana"), Session(house.db)

@@ -219,7 +219,7 @@ def _write_statement(
         return _rewrite_span(db, text, _require_statement(db, replaces, world), window, source, why, besides, world)
     if replaces is not None:
         replaced, since, until = _require_replaceable(db, replaces, world, since)
-    marks, mark_notes = _inherited_marks(db, replaced, since, expires_at, world)
+    marks, mark_notes = _inherited_marks(db, replaced, text, since, expires_at, world)
     named_refs = {replaced, *(ref for refs in ends.values() for ref in refs)}
     begins = _micros(since, "since")
     is_hidden = is_past(expires_at, look.valid)
@@ -599,7 +599,7 @@ def _require_replaceable(db: Database, ref: str, world: Any, since: str | None) 
 
 
 def _inherited_marks(
-    db: Database, replaced: str | None, since: str | None, expires_at: str | None, world: Any
+    db: Database, replaced: str | None, text: str, since: str | None, expires_at: str | None, world: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the marks of a statement that replaces another one, which it inherits, and notes on these and the other.
 
@@ -615,7 +615,7 @@ def _inherited_marks(
     marks: dict[str, Any] = {"labels": old.labels, "pinned": old.pinned, "properties": old.properties or None}
     marks["expires_at"] = None if is_over else old.expires_at if expires_at is None else expires_at
     notes = [dropped_deadline_note(old.ref)] if is_over else []
-    return marks, notes + same_words_beside(db, view, old.ref, "replace that too, or forget it")
+    return marks, notes + same_words_beside(db, view, old.ref, "replace that too, or forget it", instead=text)
 
 
 def _find_subject(db: Database, about: str, home: str | None) -> str | None:

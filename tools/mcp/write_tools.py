@@ -726,7 +726,8 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     session.embed_new()
     answer = _answer(session, tx.receipt, tx.receipt.refs[0])
     answer.notes.append(_describe_ended(session, old))
-    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, old.ref, "amend that too, or retire it"))
+    remedy = "amend that too, or retire it"
+    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, old.ref, remedy, instead=given.text))
     if until is not None:
         answer.notes.append(f"It is valid until {until}, the former end of {old.ref}")
     if is_over:

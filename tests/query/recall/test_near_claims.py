@@ -925,3 +925,26 @@ def test_where_and_when_somebody_was_born_do_not_compete() -> None:
     assert claim_relation.relation_of(place, year) == claim_relation.relation_of(year, place) == "compatible"
     assert claim_relation.relation_of(place, "Ivo was born in Oslo.") == "contradiction"
     assert claim_relation.relation_of(year, "Ivo was born in 1981.") == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "instead", "said", "is_told"),
+    [
+        ("The rent is 9,400 kronor.", "", "Paid 9400 today.", True),
+        ("The rent is 9,400 kronor.", "", "The rent is 8,100 kronor.", False),
+        ("Elin marries on May 16 in Visby, and Karin sings.", "", "On 16 May Karin is in Visby.", True),
+        ("Elin marries on May 16 in Visby.", "", "The dentist is on May 16.", False),
+        ("Elin marries on May 16 in Visby.", "Elin marries on May 30 in Visby.", "Elin is in Visby.", False),
+        ("I am allergic to cashews.", "", "Ana is allergic to cashews.", True),
+        ("I am allergic to cashews.", "", "Ana is allergic to pollen.", False),
+        ("Ana likes green tea.", "Ana likes black tea.", "Ana likes tea.", False),
+        ("The train leaves at 17:00.", "", "Ana eats at 17:00.", False),
+        ("We met in 2019.", "", "In 2019 it rained.", False),
+    ],
+)
+def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
+    db: Database, forgotten: str, instead: str, said: str, is_told: bool
+) -> None:
+    other = db.create("Fact", "", content=said).ref
+    found = db.view()._saying_the_same(forgotten, nobodys=False, instead=instead)
+    assert found.telling == ([(other, said)] if is_told else []) and not found.same
