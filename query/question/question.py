@@ -14,7 +14,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS, lazy
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
-from worlddb.query.question.english_times import ASKS_WHEN, Tense
+from worlddb.query.question.english_times import ASKS_WHEN, PLANNED, WILL, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -412,6 +412,11 @@ class Question:
     def asks_when(self) -> bool:
         """True of "when is …?" and "when does …?"."""
         return ASKS_WHEN.search(self.text) is not None
+
+    @property
+    def is_of_what_comes(self) -> bool:
+        """True of "when is the next …?" and "when will …?", where "when is …?" may be of what is or of what comes."""
+        return WILL.search(self.text) is not None or PLANNED.search(self.text) is not None
 
     @property
     def times_read(self) -> tuple[Time, ...]:

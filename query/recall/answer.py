@@ -358,6 +358,7 @@ _BEGUN_LATER: Final = "the first hit begins after the time in the question: {}{}
 _NONE_OF_THEN: Final = "nothing found is known to have been true then"
 _COMING: Final = "the question names a future time; what is true then comes first, and this begins by then: {}{}"
 _AHEAD: Final = "the question asks about the future, so what is true then comes first, and this is still to begin: {}{}"
+_UNKNOWN_YET: Final = "this begins after that time and was written later, so what held then comes first: {}{}"
 _OPEN: Final = " until forever"
 _STATISTICS: Final = (
     "term statistics come from the present index, not from the view; only an exact ranking equals that of a replayed"
@@ -464,9 +465,13 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
     return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
 
 
-def note_of_future(hits: Sequence[records.Hit], *, named: bool) -> str:
-    """The note of what holds at a future time, but not yet: one that the question names, or any."""
-    return _note_of_times(hits, _COMING if named else _AHEAD)
+def note_of_future(hits: Sequence[records.Hit], unknown: Sequence[records.Hit], *, named: bool) -> str:
+    """The note of what holds at a future time, but not yet: one that the question names, or any; ``unknown`` as well.
+
+    Of those it was not known at the time of the view.
+    """
+    told = _note_of_times(hits, _COMING if named else _AHEAD) if hits else ""
+    return joined((told, _note_of_times(unknown, _UNKNOWN_YET) if unknown else ""))
 
 
 def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:

@@ -130,13 +130,16 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
         first.sort(key=lambda hit: all(hit.valid.start < each.start or hit.valid.end > each.end for each in named))
     held |= {hit.version for hit in over}
     now_said = [hit for hit in found.hits if hit.version not in held]
-    hits = tuple(_with_present(first, now_said, request.question)[:wanted])
+    merged = _with_present(first, now_said, request.question)
+    unknown = _not_known_yet(merged, request.question, now)
+    hits = tuple(_after_what_holds(merged, unknown, now)[:wanted])
     new = [hit for hit in first if hit.valid.start > now]
     if not new:
         return found
     shown = {hit.ref for hit in hits}
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
-    told = answer.note_of_future([hit for hit in new if hit.ref in shown], named=bool(request.question.times))
+    ahead = [hit for hit in new if hit.ref in shown and hit not in unknown]
+    told = answer.note_of_future(ahead, unknown, named=bool(request.question.times))
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
 
 
@@ -158,6 +161,25 @@ def _with_present(
         if hit.ref in left:
             hits.append(left.pop(hit.ref))
     return [*hits, *left.values()]
+
+
+def _not_known_yet(hits: Sequence[records.Hit], question: Question, now: int) -> list[records.Hit]:
+    """What begins after the time of a view, and was written after it, where "when is …?" may be of what held then.
+
+    In the present there is none: what is still to begin is a plan that is known.
+    """
+    if not question.asks_when or question.times or question.is_of_what_comes:
+        return []
+    return [hit for hit in hits if hit.valid.start > now and hit.ingested_at > now]
+
+
+def _after_what_holds(hits: Sequence[records.Hit], unknown: Sequence[records.Hit], now: int) -> list[records.Hit]:
+    """Hits, of which those not known yet come behind the others that answer about as well."""
+    if not unknown:
+        return [*hits]
+    least = answer.NOTED_SHARE * max(hit.score for hit in hits)
+    before = [hit for hit in hits if hit not in unknown and hit.score >= least]
+    return [*before, *unknown, *(hit for hit in hits if hit not in unknown and hit not in before)]
 
 
 def _coming_intervals(request: Request, found: records.Recall, now: int) -> list[times.Interval]:

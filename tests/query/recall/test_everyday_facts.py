@@ -1163,6 +1163,23 @@ def test_when_something_is_asks_for_what_holds_now_and_then_for_what_replaces_it
     assert mem.recall("When will the train go to Porto?").hits[0].content.endswith("9.")
 
 
+def test_as_of_a_day_when_something_is_asks_for_what_held_and_what_was_planned_then(
+    mem: worlddb.Memory, clock: ManualClock
+) -> None:
+    """What was written days later came first, as of a day on which nobody knew of it."""
+    mem.add("Tom sees the physio on Thursdays at 17:00.", about="Tom")
+    mem.add("Tom sees the optician.", about="Tom", since=clock.value + 20 * DAY)
+    clock.value += 6 * DAY
+    mem.add("Tom sees the physio on Fridays at 8:00.", about="Tom")
+    then = mem.as_of(clock.value - 3 * DAY)
+    clock.value += 40 * DAY
+    found = then.recall("when's physio?")
+    assert ["Thursdays" in hit.content for hit in found][:2] == [True, False]
+    assert "written later, so what held then comes first: 'Tom sees the physio on Fridays" in found.note
+    assert then.recall("when's the next physio?").note.startswith("the question asks about the future")
+    assert then.recall("when does Tom see the optician?").hits[0].content == "Tom sees the optician."
+
+
 def test_what_is_over_is_found_by_a_question_of_the_past(mem: worlddb.Memory, clock: ManualClock) -> None:
     """No recall but one that named the time found an appointment that was over."""
     for text in ("Ana has a dog.", "Ana likes tea.", "Ana lives in Lisbon.", "Ana's car is a Fiat."):
