@@ -102,6 +102,8 @@ RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
 _MAX_CHAIN: Final = 50
 """Memories followed along a chain of replacements."""
+MAX_SKEW: Final = 60_000_000
+"""The microseconds by which the time of a message may be ahead of the clock, and the message still holds at once."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often a session of one name may have been moved elsewhere."""
 _MOST_NAMED: Final = 5
@@ -392,6 +394,7 @@ class Memory:
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the
         ``session``. A message with a known id or time is not written again, nor is the beginning of a list that
         repeats the whole session. Instructions to the model, its reasoning, and messages without a text are left out.
+        A message whose time is less than a minute ahead of the clock holds from now on, and a note says so.
 
         Raises:
             InputError: an argument is wrong; nothing was written.
@@ -420,15 +423,12 @@ class Memory:
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
         messages = _messages(given)
         added = retry_while_changed(lambda: self._add_messages(messages, since, source, why, marks))
-        return self._with_hidden_notes(self._with_future_notes(added, since, messages), expires_at, pinned)
+        return self._with_hidden_notes(added, expires_at, pinned)
 
-    def _with_future_notes(
-        self, added: Added, since: times.TimeLike | None, messages: Sequence[chat_messages.ChatMessage] = ()
-    ) -> Added:
-        """Add a note to the result if the memory, or some of the messages, begins in the future."""
+    def _with_future_notes(self, added: Added, since: times.TimeLike | None) -> Added:
+        """Add a note to the result if the memory begins in the future."""
         begins = None if since is None else times.parse_time(since, "since")
-        said = [begins if each.at is None else times.parse_time(each.at) for each in messages if _is_kept(each)]
-        notes = future_start_notes(said if messages else [begins], self.db.view().valid)
+        notes = future_start_notes([begins], self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def _with_hidden_notes(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
@@ -998,9 +998,12 @@ class Memory:
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
         begun, fallback = self._first_write_note(), None if at is None else times.parse_time(at, "since")
-        first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
+        starts = [_start_of(each, fallback, look.valid) for each in said]
+        later = _time_notes(said, starts, look.valid)
+        first = min((each for each in starts if each is not None), default=fallback)
         if len(known) == len(said):
-            return Added(ids=self._turns_of(session, said), seq=look.seq, repeated=len(known), notes=tuple(notes))
+            turns = self._turns_of(session, said)
+            return Added(ids=turns, seq=look.seq, repeated=len(known), notes=(*notes, *later))
         said = [each for place, each in enumerate(said) if place not in known]
         context = source, fallback, first, why, marks, look, homes
         for attempt in range(MAX_SESSIONS_MOVED):
@@ -1025,7 +1028,7 @@ class Memory:
             changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
             notes += _changed_text_notes([ref for ref in refs if ref in changed], _NEW_VERSION)
         done = self._result(receipt, refs, begun)
-        return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
+        return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes, *later))
 
     def _held(
         self, session: str, said: Sequence[chat_messages.ChatMessage]
@@ -1098,7 +1101,7 @@ class Memory:
             made = []
             named = self._scopes.entry_names(look, key, [each.turn(speakers).speaker for each in said])
             for each in said:
-                turn, begins = each.turn(speakers), fallback if each.at is None else each.at
+                turn, begins = each.turn(speakers), _start_of(each, fallback, look.valid)
                 own = message_identity(each)
                 world = tx.create(
                     extraction.TURN,
@@ -1301,6 +1304,29 @@ def _messages(given: Any) -> list[chat_messages.ChatMessage]:
 def _is_kept(said: chat_messages.ChatMessage) -> bool:
     """Return whether a message has a text and is not an instruction to the model."""
     return bool(said.text) and not said.is_instruction
+
+
+def _start_of(said: chat_messages.ChatMessage, fallback: int | None, now: int) -> int | None:
+    """Return when a message begins to hold: at its own time, or now if that is at most :data:`MAX_SKEW` later.
+
+    The clocks of two machines differ, and who said something a moment ago is asked about it at once.
+    """
+    if said.at is None:
+        return fallback
+    at = times.parse_time(said.at)
+    return now if now < at <= now + MAX_SKEW else at
+
+
+def _time_notes(said: Sequence[chat_messages.ChatMessage], starts: Sequence[int | None], now: int) -> list[str]:
+    """Return notes on messages that begin in the future, and on those whose time is a little ahead of the clock."""
+    ahead = [times.parse_time(each.at) - now for each in said if each.at is not None]
+    ahead = [each for each in ahead if 0 < each <= MAX_SKEW]
+    notes = future_start_notes(starts, now)
+    if ahead:
+        are = "The time of 1 message is" if len(ahead) == 1 else f"The times of {len(ahead)} messages are"
+        hold = "it holds" if len(ahead) == 1 else "they hold"
+        notes.append(f"{are} up to {max(ahead) / 1e6:.1f} s ahead of the clock here, so {hold} from now on")
+    return notes
 
 
 def _unlisted_note(counted: Mapping[str, int], *, is_empty: bool) -> str:

@@ -2020,6 +2020,27 @@ def test_a_context_says_that_perhaps_nothing_in_it_answers(mem: worlddb.Memory) 
     assert mem.context("what is the gate code?").note == ""
 
 
+def test_a_message_a_little_ahead_of_the_clock_is_found_at_once_and_written_once(tmp_path: Path) -> None:
+    """Of a client whose clock was three seconds ahead the last message was not found, without a word."""
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-16T09:00:00Z"))
+    with worlddb.memory(tmp_path / "store", user="ana", clock=clock) as mem:
+        said = [
+            {"role": "user", "content": "I live in Porto.", "timestamp": "2026-11-16T09:00:03Z"},
+            {"role": "assistant", "content": "Lovely!", "timestamp": "2026-11-16T09:01:01Z"},
+        ]
+        added = mem.add(said)
+        assert added.notes[-2:] == (
+            "1 of 2 messages holds from 2026-11-16T09:01:01Z on; until then only a question about that time finds it",
+            "The time of 1 message is up to 3.0 s ahead of the clock here, so it holds from now on",
+        )
+        (found,) = mem.recall("where do I live?").hits
+        assert found.ref == added.ids[0] and found.valid.start == clock.value
+        clock.advance(120_000_000)
+        again = mem.add(said)
+        assert (again.ids, again.repeated, again.notes) == (added.ids, 2, ())
+        assert [version.valid for version in mem.history(added.ids[0])] == [found.valid]
+
+
 def test_a_profile_of_messages_alone_says_that_it_lists_statements(mem: worlddb.Memory) -> None:
     mem.add([{"role": "user", "content": "I live in Porto."}, {"role": "assistant", "content": "Lovely!"}])
     found = mem.profile()
