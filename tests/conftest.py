@@ -6,8 +6,8 @@ seed stands in the header and under every failure.
 
 A soak run has what is marked ``soak``, and every property again with more examples (``tests/support/examples.py``).
 
-A plain run keeps its temporary files in memory where the machine has a file system there with room, unless TMPDIR
-names another place. A soak run keeps them on the disk.
+Temporary files lie in memory where the machine has a file system there with room, unless TMPDIR names another place.
+A soak run needs more room.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.support.faults import forge
-from tests.support.faults.memory import folder_in_memory, memory_with_room
+from tests.support.faults.memory import ROOM_BYTES, SOAK_ROOM_BYTES, folder_in_memory, memory_with_room
 from tests.support.faults.script import Run
 from tests.support.running import LocalRunner, SmallRefs, small_store
 from worlddb.log.model import limits
@@ -82,7 +82,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         root = random.SystemRandom().randrange(2**32) if soak else PLAIN_SEED
     config.stash[ROOT_SEED] = root
-    if not soak and "TMPDIR" not in os.environ and (memory := memory_with_room()):
+    room = SOAK_ROOM_BYTES if soak else ROOM_BYTES
+    if "TMPDIR" not in os.environ and (memory := memory_with_room(room)):
         os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
     # Hypothesis reads its seed from its own option. A derandomised profile ignores it.
     if config.getoption("--hypothesis-seed") is None:

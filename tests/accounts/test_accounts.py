@@ -282,6 +282,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.check_invariants()
         self.db.close()
+        shutil.rmtree(self.base)
 
 
 @pytest.mark.parametrize("examples", [pytest.param(4), pytest.param(300, marks=pytest.mark.soak)])

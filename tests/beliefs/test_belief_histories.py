@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,7 @@ def test_bases_and_tags_as_of_a_moment_equal_a_replay_to_it(tmp_path: Path, seed
 def test_bases_and_tags_equal_a_replay_in_a_thousand_histories(tmp_path: Path, seed: int) -> None:
     for at in range(SOAK):
         check_history(tmp_path / str(at), seed + at)
+        shutil.rmtree(tmp_path / str(at))
 
 
 BEFORE_BELIEFS = "0fcd43634fcc2ec8293cef012823eb5660b0e09059418384c820cfd0e5f0052a"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -197,6 +198,7 @@ def compared_all(folder: Path, seeds: Iterator[int]) -> list[int]:
     totals = [0, 0, 0]
     for at, seed in enumerate(seeds):
         totals = [total + each for total, each in zip(totals, compared(folder / str(at), seed), strict=True)]
+        shutil.rmtree(folder / str(at))
     return totals
 
 

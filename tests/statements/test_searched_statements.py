@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -180,4 +181,6 @@ def test_what_is_kept_of_a_world_is_what_an_index_of_its_view_has(
                     one, two = (view.recall(text, **asked).hits for view in (here, there))  # type: ignore[arg-type]
                     assert [(hit.ref, hit.score) for hit in one] == [(hit.ref, hit.score) for hit in two]
             assert db.verify(deep=True).findings == ()
+        for store in (f"{number}", f"copy{number}"):
+            shutil.rmtree(tmp_path / store)
     assert told > histories

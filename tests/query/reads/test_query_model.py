@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -194,3 +195,4 @@ def test_canary_a_walk_that_ignores_direction_is_caught(
 def test_every_operator_does_what_it_says_in_ten_thousand_queries(tmp_path: Path, seed: int) -> None:
     for number in range(100):
         compared(tmp_path / str(number), seed + number, 100)
+        shutil.rmtree(tmp_path / str(number))

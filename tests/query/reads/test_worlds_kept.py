@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -134,6 +135,7 @@ def run(folder: Path, seed: int, histories: int, monkeypatch: pytest.MonkeyPatch
         except BaseException as error:
             error.add_note(f"history {drawn}")
             raise
+        shutil.rmtree(folder / str(drawn))
     return seen
 
 

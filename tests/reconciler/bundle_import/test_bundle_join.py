@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -514,6 +515,7 @@ def test_very_many_copies_of_which_nothing_is_erased_are_joined_always(tmp_path:
     met: Counter[str] = Counter()
     for number in range(300):
         met += run_joins(tmp_path / str(number), seed % 2**32 + number)
+        shutil.rmtree(tmp_path / str(number))
     assert set(met) <= {"joined", "marked"} and met["joined"] > 2_000, met
 
 
@@ -522,4 +524,5 @@ def test_what_either_of_very_many_copies_erased_never_comes_back_by_joins(tmp_pa
     met: Counter[str] = Counter()
     for number in range(300):
         met += exchange(tmp_path / str(number), seed % 2**32 + number)
+        shutil.rmtree(tmp_path / str(number))
     assert met["joined"] > 300 and met["erasure_not_obeyed"] and met["marked"], met

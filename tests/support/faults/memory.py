@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
-_ROOM_BYTES = 1 << 30
+ROOM_BYTES, SOAK_ROOM_BYTES = 1 << 30, 6 << 30
+"""What is to be free there: a plain run holds 150 MB at most, tests of a soak run up to 2 GB."""
 
 
-def memory_with_room() -> Path | None:
+def memory_with_room(room_bytes: int = ROOM_BYTES) -> Path | None:
     """The file system in memory, if it has room for a test run and may run programs."""
     if not os.access(_MEMORY, os.W_OK) or os.statvfs(_MEMORY).f_flag & getattr(os, "ST_NOEXEC", 0):
         return None
-    return _MEMORY if shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES else None
+    return _MEMORY if shutil.disk_usage(_MEMORY).free >= room_bytes else None
 
 
 @contextmanager
