@@ -17,7 +17,7 @@ from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 
 ORDERS = ("supersedes", "derived_from", "precedes", "subtype_of", "causes")
 WORLDS, ROUNDS, STEPS = 6, 6, 8
-RUNS, SOAK_RUNS = 8, 2_000
+RUNS, SOAK_RUNS = 8, 600
 EXPECTED = {"bundle_conflict", "joins_rejected_pair", "containment_cycle", *(f"{order}_cycle" for order in ORDERS)}
 
 
@@ -182,5 +182,10 @@ def test_two_stores_that_exchange_bundles_never_break_a_law_together(seed: int) 
 
 @pytest.mark.soak
 def test_very_many_stores_that_exchange_bundles_never_break_a_law_together(seed: int) -> None:
-    met = run(SOAK_RUNS, seed % 2**32)
+    """Some refusals are rare: further stores are drawn until all were met, within a bound."""
+    met: Counter[str] = Counter()
+    for part in range(3):
+        met += run(SOAK_RUNS, seed % 2**32 + part * SOAK_RUNS)
+        if met.keys() >= EXPECTED:
+            break
     assert met.keys() >= EXPECTED, met

@@ -18,7 +18,7 @@ from tests.support.model.stores import day
 from worlddb import Database, ManualClock, SeededEntropy, Valid
 from worlddb.log.model import bundle as fr
 
-WORLDS, STEPS, RUNS, SOAK_RUNS = 5, 30, 3, 1_000
+WORLDS, STEPS, RUNS, SOAK_RUNS = 5, 30, 3, 500
 LATEST = 12
 OF_A_STORE = ("seq", "details")
 """What an import gives anew."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -381,10 +382,14 @@ def test_of_worlds_and_forks_that_travel_together_each_copy_keeps_what_was_not_e
 
 @pytest.mark.soak
 def test_of_very_many_worlds_and_forks_each_copy_keeps_what_was_not_erased_in_it(tmp_path: Path, seed: int) -> None:
+    """What is rare depends on the seed: there are further histories until all of it was met, within a bound."""
     met: Counter[str] = Counter()
-    for number in range(500):
-        met += copied(tmp_path / str(number), seed % 2**32 + number)
     rare = ("literal in a fork", "erasure_not_obeyed", "merged", "fork of a fork", "joined", "format 3")
+    for number in range(900):
+        if number >= 300 and all(met[each] for each in rare):
+            break
+        met += copied(tmp_path / str(number), seed % 2**32 + number)
+        shutil.rmtree(tmp_path / str(number))
     assert all(met[each] for each in rare), met
 
 
