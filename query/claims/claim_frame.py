@@ -434,11 +434,24 @@ _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
 """Words before a name that say whose it is: my sister Clara, our dog Rex."""
+_PAST_OF: Final = {
+    "cut": "cut",
+    "quit": "quit",
+    "sell": "sold",
+    "cancel": "cancelled",
+    "drop": "dropped",
+    "stop": "stopped",
+}
+_HAD_TO: Final = lazy(
+    r"\bhad to (move|change|postpone|reschedule|delay|push|switch|replace|cut|quit|sell|cancel|drop|stop)\b"
+)
+"""What somebody had to do they did."""
 _BY_SOMEBODY: Final = lazy(
     r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
     r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
     r"|extended|brought forward|changed|reset|upgraded|downgraded|raised|increased|doubled|halved|lowered|reduced"
-    r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>[a-z]+(?= to\b)|(?:my|our|the|[A-Z][\w-]+['’]s?)"
+    r"|decreased|cut|renamed|cancell?ed|called off) (?P<thing>(?!down\b|back\b)[a-z]+(?= to\b)"
+    r"|(?:my|our|the|[A-Z][\w-]+['’]s?)"
     r"(?: (?!to\b|from\b|until\b|by\b)[\w-]+){1,4}?(?: (?:to|from) [A-Z][\w-]+(?= to\b))?)"
     r"(?P<rest> (?:to|from|until|till|by|back|forward)\b.*|[,.;!].*|$)"
 )
@@ -907,6 +920,85 @@ def _asking_stems() -> dict[str, frozenset[str]]:
     return {"residence": stems((*_LIVING, "home")), "job": stems(("work", "job", "employer", "employed"))}
 
 
+class Asked(NamedTuple):
+    """What a question asks for: its significant stems, and those of words for the attributes that they stand for."""
+
+    telling: frozenset[str]
+    all: frozenset[str]
+
+
+@lru_cache(maxsize=_MAX_QUESTIONS)
+def asked_of(question: str) -> Asked:
+    """The stems of what a question asks for: of "where do I live", also those of a home and of moves."""
+    tokens = _TOKEN.findall(_normalise_text(fold_blanks(question)))
+    telling = stems(_significant_words(question, tokens)) - _HOW_MANY
+    told = telling.union(*map(stems_of, attributes_of(telling)))
+    return Asked(telling, told | stems(("moved",)) if asks_for_home(telling) else told)
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def claims_in(message: str, asked: Asked) -> str:
+    """The clauses of a message that tell of what a question asks, one of each sentence; empty without any.
+
+    "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto".
+    """
+    found = []
+    for each in analysis.sentences(message[:_READ]):
+        words = _stems_in(each)
+        if asked.all.isdisjoint(words):
+            continue
+        clauses = [_OPENING.sub("", clause, 1) for clause in _CLAUSE_END.split(each)]
+        told = _OPENING.sub("", each, 1)
+        # What is added by "also" or "too" must not lose the word.
+        if ADDING.isdisjoint(words) and len(clauses) > 1:
+            told = max(clauses, key=lambda clause: (_fit(clause, asked), len(clause)))
+        told = _GUESS.sub("", _SAID.sub("", told, 1), 1)
+        if told and _ASKING.search(told) is None:
+            found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
+    return " ".join(found[:_MOST_SENTENCES])
+
+
+def _stems_in(text: str) -> frozenset[str]:
+    return frozenset(map(stem, _TOKEN.findall(text.casefold())))
+
+
+def _fit(clause: str, asked: Asked) -> tuple[int, int]:
+    words = _stems_in(clause)
+    return len(asked.telling & words), len(asked.all & words)
+
+
+def answers(claim: str, asked: Asked) -> bool:
+    """True if a claim has at least half of the significant words of a question."""
+    return 2 * len(asked.telling & _stems_in(claim)) >= len(asked.telling)
+
+
+def is_of_speaker(claim: str, asked: Asked) -> bool:
+    """True if what somebody says is of themselves, or of the thing that is asked for: "my rent", "the rent"."""
+    told = leading_subject(claim)
+    return "i" in told or (bool(told) and stems(told) <= asked.all)
+
+
+_HOW_MANY: Final = frozenset({_stem("many"), _stem("much")})
+_READ: Final = 1200
+"""The characters of a message in which claims are looked for."""
+_CLAUSE_END: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
+_OPENING: Final = lazy(
+    r"(?i)^(?:(?:hey|hi|hello|oh|ok|okay|so|well|btw|by the way|and|but|also|actually|anyway|guess what|yes|yeah|no"
+    r"|wait|sorry|haha|lol|thanks|great|because|since|now|then)\b[\s,:;.!–—-]*)+(?=\S)"
+)
+_ASKING: Final = lazy(
+    r"(?i)[?]$|\b(?:looking|planning|hoping|trying|thinking|considering|wondering|interested|curious)\b"
+    r"|\b(?:I'll|I['’]d|we'll|we['’]d|would|could|can you|should|want|wish)\b"
+)
+"""What states nothing that is so: a question, a wish, a plan."""
+_IS_MINE: Final = lazy(r"^((?:[A-Z][\w.'’-]+ ?){1,4})(?<! )(?= ) is (my|our) ([a-z][a-z -]*)(?=[.])")
+"""What says whose somebody is: "Emma is my manager"."""
+_SAID: Final = lazy(r"(?i)^(?:(?:the|my|our) )?[\w.]+ (?:says|said|told me|confirmed|thinks)(?: that)? (?=\S)")
+"""Who says so."""
+_GUESS: Final = lazy(r"(?i)^I (?:think|guess|believe|suppose)(?: that)? (?=\S)")
+"""What makes a fact a guess, which is the latest that is known all the same."""
+
+
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def has_only_light_words(question: str) -> bool:
     """True if a question has only names and words that mean little."""
@@ -947,6 +1039,7 @@ def _rephrase_change(text: str) -> str:
     "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
     """
     plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", _PREFACE.sub("", fold_blanks(text)))
+    plain = _HAD_TO.sub(lambda had: _PAST_OF.get(had[1], f"{had[1].rstrip('e')}ed"), plain)
     told = _BY_SOMEBODY.match(plain)
     if told is None or not (told["rest"].startswith(" ") or told["verb"] in _CALLED_OFF):
         return plain
@@ -1511,6 +1604,8 @@ def forget() -> None:
     _rephrase_change.cache_clear()
     shared_subject.cache_clear()
     question_terms.cache_clear()
+    asked_of.cache_clear()
+    claims_in.cache_clear()
     asked_state.cache_clear()
     tells_state.cache_clear()
     has_only_light_words.cache_clear()

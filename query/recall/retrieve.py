@@ -23,7 +23,7 @@ from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_frame import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Question, Request
+from worlddb.query.question.question import ASKED, CONVEX, LANES, MAX_K, TEXT, VECTOR, Question, Request
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking, scoring
@@ -130,11 +130,13 @@ class Rivals(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """A hit that states something: whom it refers to, and its text."""
+    """A hit that states something: whom it refers to, and its text; of a turn what it tells of the question, and of
+    whom: of the speaker or of nobody."""
 
     seen: SeenVersion
     text: str
     about: frozenset[int]
+    is_turn: bool = False
 
 
 def lift_later_statements(
@@ -149,10 +151,11 @@ def lift_later_statements(
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, with the later of two competing statements before the earlier, and the pairs.
 
-    Turns of a conversation stay where they are, because they record what was said. What says that it begins after
-    ``until`` competes with nothing that is so before, which comes first. ``by_trust``: a less trusted statement is
-    not put before the one that it would replace. Of ``asked``, a question of now, what is so now comes before what was
-    or may be, is so at times, or is denied. What competes in sentences that ``question`` is not about stays, too.
+    Of turns of a conversation only the first that answers the question is compared with the others. What says that it
+    begins after ``until`` competes with nothing that is so before, which comes first. ``by_trust``: a less trusted
+    statement is not put before the one that it would replace. Of ``asked``, a question of now, what is so now comes
+    before what was or may be, is so at times, or is denied. What competes in sentences that ``question`` is not about
+    stays.
     """
     pairs = list(_competing_pairs(snapshot, said, until, asked, question)) if len(said) > 1 else []
     if not pairs:
@@ -353,11 +356,47 @@ def _statement_of(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _St
     body = snapshot.body(seen.row)
     if body is None or not 0 < len(body.content) <= MAX_CHARACTERS:
         return None
+    return _Statement(seen, body.content, frozenset(_referred_to(snapshot, node)))
+
+
+def _referred_to(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
+    """The worlds that a hit refers to; a turn refers to who speaks."""
     tables, moment = snapshot.tables, snapshot.place.moment
     edges = tables.outgoing(node, _REFERS_TO, known_by=moment.seq)
-    return _Statement(
-        seen, body.content, frozenset(row.target for place, row in edges if edge_seen(tables, place, row, moment))
-    )
+    return (row.target for place, row in edges if edge_seen(tables, place, row, moment))
+
+
+def _claims_of_turns(
+    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], question: str, *, alone: bool
+) -> dict[int, _Statement]:
+    """What the first turns among the hits state of what a question asks, from the first that answers it on.
+
+    What is told of "I", or of the thing that is asked for, is about the speaker. ``alone``: no other hit states
+    anything, so one turn has nothing to compete with.
+    """
+    asked, said = claim_frame.asked_of(question), dict[int, _Statement]()
+    turns = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN]
+    if not asked.all or len(turns) < (2 if alone else 1):
+        return said
+    bodies = [snapshot.body(hit.passed.seen.row) for hit in turns]
+    told = [("", "", "") if body is None else body.content.partition(": ") for body in bodies]
+    messages = ["" if speaker.casefold() in ASKED else message for speaker, _, message in told]
+    claims = [claim_frame.claims_in(message, asked) if message else "" for message in messages]
+    stated = enumerate(claims)
+    first = next((place for place, one in stated if one and (not alone or claim_frame.answers(one, asked))), None)
+    if first is None:
+        return said
+    own = claim_frame.frame(claims[first])
+    named = frozenset[str]() if own is None else own.content
+    for place, (hit, message) in enumerate(zip(turns, messages, strict=True)):
+        # What somebody sold is not called a car again.
+        claim = claims[place] or claim_frame.claims_in(message, claim_frame.Asked(named, named))
+        if place < first or not 0 < len(claim) <= MAX_CHARACTERS:
+            continue
+        node, seen = hit.passed[:2]
+        about = frozenset(_referred_to(snapshot, node)) if claim_frame.is_of_speaker(claim, asked) else frozenset[int]()
+        said[node] = _Statement(seen, claim, about, is_turn=True)
+    return said
 
 
 def _competing_pairs(
@@ -372,10 +411,15 @@ def _competing_pairs(
     Of ``asked``, a question of now, also those of which one alone tells what is so now. Those that compete only in
     sentences that ``question`` is not about are left out.
     """
-    for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, combinations(said, 2)):
+    turns = [node for node, one in said.items() if one.is_turn]
+    pairs = (pair for pair in combinations(said, 2) if pair[0] not in turns[1:])
+    for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, pairs):
         is_loose = bool(old.about and new.about) and old.about.isdisjoint(new.about)
         told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
-        if told is None or (question and claim_relation.asks_of_rest(old.text, new.text, subject, question)):
+        # Of two long claims of turns words tell little.
+        if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):
+            continue
+        if question and claim_relation.asks_of_rest(old.text, new.text, subject, question):
             continue
         alike, order = told
         if is_loose and not alike.is_single_valued:
@@ -386,6 +430,11 @@ def _competing_pairs(
         # What says of something what it was made of does not take its place.
         elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan")
+
+
+def _are_long(earlier: str, later: str, subject: frozenset[str]) -> bool:
+    known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
+    return known is not None and given is not None and claim_relation.are_long(known, given)
 
 
 _Told = tuple[int, _Statement]
@@ -406,13 +455,18 @@ def _pairs_of_a_subject(
         one, other = said[node], said[other_node]
         shared = one.about & other.about
         mine, theirs = words[node], words[other_node]
-        if not shared and (mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)):
+        has_turn = one.is_turn or other.is_turn
+        are_two = has_turn and one.about and other.about
+        if not shared and (are_two or mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)):
             continue
         if claim_frame.share_family_name(one.text, other.text):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
                 around[each] = _containers_of(snapshot, each)
+                if said[each].is_turn:
+                    # What is said in a talk is said in what the talk lies in.
+                    around[each] |= frozenset().union(*(_containers_of(snapshot, talk) for talk in around[each]))
         if not shared and around[node].isdisjoint(around[other_node]):
             # A name, or "I", is somebody else where somebody else keeps notes.
             continue
@@ -424,6 +478,8 @@ def _pairs_of_a_subject(
         # Who is told to be Ana may be "my" in what is said of her.
         if not shared or claim_frame.names_agree(mine, theirs):
             subject |= claim_frame.shared_subject(mine, theirs)
+        if shared and has_turn:
+            subject |= (mine | theirs) & {"i"}
         pair = ((node, one), (other_node, other))
         yield (*(pair if _is_newer(one.seen, other.seen) else pair[::-1]), subject)
 
@@ -1037,10 +1093,18 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _statement_of(snapshot, hit)) is not None}
     own = _lift_own_statements(snapshot, ranked, said, request.question.text)
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
+    past = request.question.asks_of == "past" and not _asks_of_now(request.question)
+    claims = {} if past else _claims_of_turns(snapshot, own, request.question.text, alone=not said)
     kept, rivals = lift_later_statements(
-        snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked, question=request.question.text
+        snapshot,
+        own,
+        said | claims,
+        until=until,
+        by_trust=request.trust_weight > 0,
+        asked=asked,
+        question=request.question.text,
     )
-    kept = _lift_update(search, kept, said, until) if kept else kept
+    kept = _lift_update(search, kept, said | claims, until) if kept else kept
     return found._replace(ranked=_lift_derived_statements(snapshot, kept, request.question.text), rivals=rivals)
 
 

@@ -360,3 +360,76 @@ def test_a_participant_who_came_since_is_one_in_later_views_alone(db: Database) 
     assert said_by_who_asks(db.view()) == ["user: I keep my bees on the roof"]
     assert said_by_who_asks(before) == []
     assert said_by_who_asks(db.view()) == ["user: I keep my bees on the roof"]
+
+
+CHANGED = (
+    (
+        "I'm Marta, I live in Lisbon and work as a nurse.",
+        "Hey, long week. We finally moved to Porto!",
+        "Where do I live?",
+    ),
+    (
+        "My rent is 900 a month, which is okay.",
+        "Ugh. The landlord raised the rent to 980. Not happy.",
+        "How much is my rent?",
+    ),
+    (
+        "My dentist appointment is on 3 May.",
+        "Dentist called, they moved my appointment to 10 May.",
+        "When is my dentist?",
+    ),
+    ("Emma is my manager, she hired me.", "Emma went on leave, so Raj is my manager for now.", "Who is my manager?"),
+    ("I'm vegetarian, so keep that in mind.", "Funny thing, I eat meat again since last month.", "Am I vegetarian?"),
+    (
+        "Our dog Bruno weighs 12 kilos.",
+        "Vet says Bruno weighs 14 kilos now. Less treats...",
+        "How much does Bruno weigh?",
+    ),
+    ("I drink three coffees a day.", "I've cut down to one coffee a day, better.", "How many coffees do I drink?"),
+    ("Our wedding is on 12 June.", "We had to move the wedding to 20 June, sigh.", "When is our wedding?"),
+)
+UNCHANGED = (
+    ("I live in Munich, near the river.", "My friend Tom moved to Augsburg last week.", "Where do I live?"),
+    ("My rent is 900 a month.", "My sister's rent is 1,200 a month, crazy.", "How much is my rent?"),
+    ("I live in Lisbon. I love it.", "Should I live in Porto? I keep thinking about it.", "Where do I live?"),
+    ("I weigh 80 kg.", "I would like to weigh 70 kg by summer.", "How much do I weigh?"),
+    ("I take 20 mg of lisinopril.", "I take 500 mg of metformin as well.", "How much lisinopril do I take?"),
+    ("I'm learning Spanish.", "I'm learning Italian, too.", "Am I learning Spanish?"),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later", "question"), CHANGED + UNCHANGED)
+def test_the_later_of_two_messages_that_say_what_changed_comes_first(
+    db: Database, earlier: str, later: str, question: str
+) -> None:
+    mem = worlddb.memory(db, user="marta", agent="bot")
+    for text, day in ((earlier, "2023-01-01"), ("The tram was late again.", "2023-02-01"), (later, "2023-03-01")):
+        said = {"role": "user", "content": text, "timestamp": f"{day}T10:00:00Z"}
+        mem.add([said, {"role": "assistant", "content": "Thanks for telling me!", "timestamp": f"{day}T10:00:05Z"}])
+    found = mem.recall(question)
+    has_changed = (earlier, later, question) in CHANGED
+    assert found.hits[0].content == f"marta: {later if has_changed else earlier}"
+    assert bool(found.competing) == has_changed
+
+
+def test_a_message_is_compared_with_what_the_same_speaker_says_and_with_statements(db: Database) -> None:
+    for speaker, text in (("ana", "I live in Lisbon."), ("ben", "I moved to Rome."), ("ana", "I moved to Porto.")):
+        mem = worlddb.memory(db, user=speaker, agent="bot")
+        mem.add(
+            [
+                {
+                    "role": "user",
+                    "content": text,
+                    "timestamp": "2023-01-01T10:00:00Z" if "Lis" in text else "2023-05-01T10:00:00Z",
+                }
+            ]
+        )
+    home = worlddb.memory(db, user="ana", agent="bot").add("Ana lives in Faro.", about="ana", since="2022-01-01").id
+    everybodys = db.view().recall("where does ana live?")
+    pairs = {(pair.ref, pair.earlier) for pair in everybodys.competing}
+    said = {hit.ref: hit.content for hit in everybodys.hits}
+    assert {(said[later], said[earlier]) for later, earlier in pairs} >= {
+        ("ana: I moved to Porto.", "Ana lives in Faro.")
+    }
+    assert not any("ben" in said[each] for pair in pairs for each in pair)
+    assert home in {earlier for _, earlier in pairs}
