@@ -686,3 +686,25 @@ def test_a_note_says_whose_subjects_are_several(house: House) -> None:
     assert f"{first} was not ended: the new one is about 2 subjects" in both.notes[0]
     one = mem.add("Ana lives in Faro.", about="Ana", on_near="supersede_same_subject")
     assert any(f"{both.id} was not ended: it is about 2 subjects" in note for note in one.notes)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_replaced_from_before_its_beginning_is_told_once_to_hold_at_no_time(house: House, door: str) -> None:
+    """The functions said nothing of it, and MCP said it twice."""
+    old, new, since = house.say(door, "Ana lives in Lisbon.", "2026-02-01").id, "Ana lives in Porto.", "2026-01-01"
+    if door == "library":
+        notes = [*worlddb.memory(house.db, user="ana").add(new, replaces=old, since=since).notes]
+    elif door == "functions":
+        notes = remember(house.db, new, replaces=old, since=since, world=house.home)["notes"]
+    elif door == "command line":
+        notes = house.run.json("remember", new, "--user", "ana", "--replaces", old, "--since", since)["notes"]
+    elif door == "mcp":
+        notes = call(house._session, "memory_amend", id=old, text=new, valid_from=since)["notes"]
+    else:
+        given: dict[str, Any] = {"text": new, "replaces": [old], "valid_from": since}
+        answer = house.caller.send("POST", f"/v1/worlds/{house.home}/memories", **given)
+        notes = [note["text"] for note in answer["receipt"]["notes"]] + answer["notes"]
+    (told,) = [note for note in notes if "valid at no time" in note or "never valid" in note]
+    assert old[:12] in told
+    (version,) = house.db.view().history(old)
+    assert version.valid.start == version.valid.end == worlddb.parse_time("2026-02-01")

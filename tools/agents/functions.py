@@ -254,7 +254,10 @@ def _write_statement(
             tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _embed_new(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
-    notes = replacement_notes(others, on_near, taker, len(names), 'call forget with the id "{old}"')
+    # Proposals are listed, and subjects that were there already are no news.
+    told = [note for note in tx.receipt.notes if note.code not in ("proposal_staged", "not_changed")]
+    notes = _explain_notes(db, msgspec.structs.replace(tx.receipt, notes=tuple(told)), world)
+    notes += replacement_notes(others, on_near, taker, len(names), 'call forget with the id "{old}"')
     notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
     answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
     answer |= {"near": [answer_notes.near_record(*each) for each in near], "restated": False}

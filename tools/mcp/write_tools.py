@@ -724,7 +724,9 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
             tx.link(amended, ABOUT, edge.target, valid_from=since)
         tx.link(amended, "supersedes", old.ref, valid_from=since, why=given.why)
     session.embed_new()
-    answer = _answer(session, tx.receipt, tx.receipt.refs[0])
+    # What is said of the old memory below says that too, and since when it was valid.
+    told = tuple(note for note in tx.receipt.notes if (note.code, note.refs) != ("never_valid", (old.ref,)))
+    answer = _answer(session, msgspec.structs.replace(tx.receipt, notes=told), tx.receipt.refs[0])
     answer.notes.append(_describe_ended(session, old))
     remedy = "amend that too, or retire it"
     answer.notes.extend(memory_scopes.same_words_beside(session.db, view, old.ref, remedy, instead=given.text))
