@@ -254,9 +254,7 @@ def _write_statement(
             tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _embed_new(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
-    # Proposals are listed, and subjects that were there already are no news.
-    told = [note for note in tx.receipt.notes if note.code not in ("proposal_staged", "not_changed")]
-    notes = _explain_notes(db, msgspec.structs.replace(tx.receipt, notes=tuple(told)), world)
+    notes = _explain_notes(db, tx.receipt, world, _NO_NEWS)
     notes += replacement_notes(others, on_near, taker, len(names), 'call forget with the id "{old}"')
     notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
     answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
@@ -447,9 +445,13 @@ def forget(
     return {"id": ref, "seq": receipt.seq, "lost": _lost_spans(receipt, ref), "notes": notes}
 
 
-def _explain_notes(db: Database, receipt: Receipt, world: Any) -> list[str]:
-    """Return the notes of a receipt as texts, limited to what is visible inside ``world``."""
-    notes = list(receipt.notes)
+_NO_NEWS: Final = ("proposal_staged", "not_changed")
+"""Notes that say what an answer lists anyway, and that a subject was there already."""
+
+
+def _explain_notes(db: Database, receipt: Receipt, world: Any, besides: Sequence[str] = ()) -> list[str]:
+    """Return the notes of a receipt as texts, but for some codes, limited to what is visible inside ``world``."""
+    notes = [note for note in receipt.notes if note.code not in besides]
     if world is not None:
         notes = notes_inside(notes, db.view(world=world), lambda each: _is_visible(db, each, world))
     return [mcp_wording.explain_note(note) for note in notes]

@@ -456,7 +456,9 @@ def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> 
     desk = Session(db)
     old = write(desk, "Ada lives in Riga.")
     told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
-    assert told[0] == f"{old} ended at or before its beginning, so it is never valid. Write it again if it was true"
+    assert told[0].startswith(f"Superseded {old}, which is never valid now: it began at ")
+    ended = f"{old} ended at or before its beginning, so it is never valid. Write it again if it was true"
+    assert explain_note(Note("never_valid", (old,))) == ended and ended not in told
     assert call(desk, "memory_retire", id=old)["notes"][:1] == [f"{old} had already ended and is unchanged"]
     write(desk, "leads search", name="Sarah Chen", type="Entity")
     staged = call(desk, "memory_write", text="chess", name="Sarah Chen", type="Entity", user_id="ada")
