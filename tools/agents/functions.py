@@ -221,8 +221,7 @@ def _write_statement(
         replaced, since, until = _require_replaceable(db, replaces, world, since)
     marks, mark_notes = _inherited_marks(db, replaced, text, since, expires_at, world)
     named_refs = {replaced, *(ref for refs in ends.values() for ref in refs)}
-    begins = _micros(since, "since")
-    is_hidden = is_past(expires_at, look.valid)
+    begins, is_hidden = _micros(since, "since"), is_past(expires_at, look.valid)
 
     def found_in(view: View) -> list[Near]:
         look_near = view._near_of_no_user if home is None else view.near
