@@ -1495,7 +1495,6 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
     """True if a question about a subject has words only of clauses in which two competing statements do not compete.
 
     "Ana lives in Lisbon. She works at Globex." and "Ana moved to Porto." do not compete for "where does Ana work?".
-    Words that mean little count where no others tell.
     """
     # "Changed doctors and sees Dr. Amari" tells of one change.
     told = [frames.split_clauses(earlier, subject), frames.split_clauses(later, subject, at_and=False)]
@@ -1506,11 +1505,8 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
     before, after = ([one for one, is_own in clauses if one is not None and is_own] for clauses in framed)
     rivals = {one for pair in product(before, after) if _are_rivals(*pair) for one in pair}
     rest = {one for clauses in framed for one, _ in clauses if one is not None} - rivals
-    for terms in (_telling_terms, lambda one: one.light):
-        here, there = (frozenset[str]().union(*map(terms, some)) & terms(asked) for some in (rivals, rest))
-        if here != there:
-            return bool(rivals) and here < there
-    return False
+    here, there = (frozenset[str]().union(*map(_asked_terms, some)) & _asked_terms(asked) for some in (rivals, rest))
+    return bool(rivals) and here < there
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:
@@ -1518,9 +1514,9 @@ def _are_rivals(earlier: Frame, later: Frame) -> bool:
     return found is not None and found.relation in COMPETING
 
 
-def _telling_terms(one: Frame) -> frozenset[str]:
-    """What a statement or a question is about: the stems of its telling words, and attributes."""
-    return one.head | one.content | one.attributes
+def _asked_terms(one: Frame) -> frozenset[str]:
+    """What a statement or a question is about: attributes, and the stems of its words but "have"."""
+    return (one.head | one.content | one.light | one.attributes) - {frames.stem("have")}
 
 
 def tells_less_of_now(present: Frame, other: Frame, question: str) -> bool:
