@@ -1501,12 +1501,17 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
     asked = frames.frame(question, subject) if max(map(len, told)) > 1 else None
     if asked is None:
         return False
-    framed = [[(frames.frame(each, subject), is_own) for each, is_own in clauses.items()] for clauses in told]
-    before, after = ([one for one, is_own in clauses if one is not None and is_own] for clauses in framed)
+    said = [[(each, frames.frame(each, subject), is_own) for each, is_own in clauses.items()] for clauses in told]
+    before, after = ([one for _, one, is_own in clauses if one is not None and is_own] for clauses in said)
     rivals = {one for pair in product(before, after) if _are_rivals(*pair) for one in pair}
-    rest = {one for clauses in framed for one, _ in clauses if one is not None} - rivals
-    here, there = (frozenset[str]().union(*map(_asked_terms, some)) & _asked_terms(asked) for some in (rivals, rest))
-    return bool(rivals) and here < there
+    here, there, terms = set[str](), set[str](), frozenset[str]()
+    for text, one, _ in (clause for clauses in said for clause in clauses):
+        # "It has 190,000 km" tells of what stands before it.
+        last = terms if text.startswith(("It ", "Its ", "it ", "its ")) else frozenset()
+        terms = last | _asked_terms(one) if one is not None else last
+        (here if one in rivals else there).update(terms)
+    wanted = _asked_terms(asked)
+    return bool(rivals) and here & wanted < there & wanted
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:

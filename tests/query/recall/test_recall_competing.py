@@ -416,6 +416,7 @@ def test_the_number_of_what_a_later_statement_competes_with_does_not_put_it_firs
         ("Ana lives in Lisbon. She works at Globex.", "Ana moved to Porto.", "where does Ana work?", "Ana's home"),
         ("I live in Ulm and work at Aral as a cook.", "I live in Bonn now.", "what is my job?", "where do I live?"),
         ("I eat nuts. I take ramipril.", "I take no ramipril now.", "do I eat nuts?", "what do I take with nuts?"),
+        ("I drive a Golf. It has a hook.", "I sold the Golf.", "has the Golf a hook?", "do I have the Golf?"),
         ("Tom works at Acme, and he plays chess.", "Tom works at Aral now.", "does Tom play chess?", "who is Tom?"),
         ("Our rent is 900 euros. Our phone costs 20.", "Our rent is 980 euros now.", "how much is our phone?", "rent"),
         ("Ana works at Acme.", "Ana works at Aral now. She has a dog.", "does Ana have a dog?", "where does Ana work?"),
