@@ -1504,12 +1504,12 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
     said = [[(each, frames.frame(each, subject), is_own) for each, is_own in clauses.items()] for clauses in told]
     before, after = ([one for _, one, is_own in clauses if one is not None and is_own] for clauses in said)
     rivals = {one for pair in product(before, after) if _are_rivals(*pair) for one in pair}
-    here, there, terms = set[str](), set[str](), frozenset[str]()
+    here, there, last = set[str](), set[str](), frozenset[str]()
     for text, one, _ in (clause for clauses in said for clause in clauses):
         # "It has 190,000 km" tells of what stands before it.
-        last = terms if text.startswith(("It ", "Its ", "it ", "its ")) else frozenset()
-        terms = last | _asked_terms(one) if one is not None else last
-        (here if one in rivals else there).update(terms)
+        thing = last if text.startswith(("It ", "Its ", "it ", "its ")) else frozenset[str]()
+        (here if one in rivals else there).update(thing, _asked_terms(one) if one is not None else ())
+        last = thing | one.content - {one.verb} if one is not None else thing
     wanted = _asked_terms(asked)
     return bool(rivals) and here & wanted < there & wanted
 
