@@ -748,7 +748,11 @@ _STANDING: Final = lazy(
     re.I,
 )
 """English forms of an instruction for all later answers."""
-_ASKED_ABOUT: Final = lazy(rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?", re.I)
+_ASKED_ABOUT: Final = lazy(
+    rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?(?P<subject>(?:[^,:;.!?]|[.:](?=\S))*)", re.I
+)
+_ANY_SUBJECT: Final = frozenset(["question", "anyth", "everyth", "someth", "thing", "you", "me", "again", "futur"])
+"""Stems of what is no subject."""
 _ANSWERING: Final = re.compile(r"^(?:assistant|ai|agent|bot): ", re.I)
 TASTE_WORDS: Final = (
     "prefer rather favour favor favourite favorite love enjoy hate dislike avoid chosen chose decided opted prioritise"
@@ -781,7 +785,17 @@ def instruction_stems(instruction: str) -> frozenset[str]:
     An instruction without a condition has all of its stems.
     """
     when = _ASKED_ABOUT.search(instruction)
-    return query_stems(instruction if when is None else instruction[when.end() :]) or query_stems(instruction)
+    rest = instruction if when is None else instruction[when.start("subject") :]
+    return query_stems(rest) or query_stems(instruction)
+
+
+def governed_stems(instruction: str) -> frozenset[str]:
+    """The stems of what a standing instruction says it is for; none if it is for any question.
+
+    "If I ask for recipes: no nuts" is for recipes, "when I ask a question, be brief" for any.
+    """
+    when = _ASKED_ABOUT.search(instruction)
+    return frozenset() if when is None else query_stems(when["subject"]) - _ANY_SUBJECT
 
 
 def query_stems(text: str) -> frozenset[str]:

@@ -9,10 +9,10 @@ import pytest
 
 import worlddb
 from worlddb import Database, Turn
-from worlddb.projections.indexes.analysis import instruction_stems, standing_instruction
+from worlddb.projections.indexes.analysis import governed_stems, instruction_stems, standing_instruction
 from worlddb.query.question.question import Question, answer_form
 from worlddb.query.recall.ranking import PLACES_OF_RULES, PLACES_OF_TASTES
-from worlddb.query.recall.scoring import GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT, prefers
+from worlddb.query.recall.scoring import GOVERNS, GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT, prefers
 
 RULE = "Always name the version when I ask about libraries."
 
@@ -64,7 +64,7 @@ def test_what_only_has_such_words_is_no_standing_instruction(text: str) -> None:
 
 def test_a_standing_instruction_is_found_by_what_it_governs(db: Database) -> None:
     said(db, *(f"My notes on tables, part {number}" for number in range(20)), RULE)
-    hits = db.view().recall("Which parser reads tables?", k=10).hits
+    hits = db.view().recall("Which libraries read tables?", k=10).hits
     (rule,) = (hit for hit in hits if hit.content.endswith(RULE))
     assert rule.scores["governs"] == GOVERNS_WEIGHT
     assert "standing instruction" in rule.reason
@@ -82,6 +82,38 @@ def test_a_standing_instruction_is_found_by_what_it_governs(db: Database) -> Non
 def test_a_standing_instruction_is_about_what_is_asked_when_it_holds(instruction: str, subject: set[str]) -> None:
     assert instruction_stems(instruction) >= subject
     assert len(instruction_stems(instruction)) <= len(subject) + 1
+
+
+FOR_RECIPES = "Before I forget, if I ever ask you for recipes: cashews are out."
+
+
+def test_an_instruction_for_something_governs_nothing_else(db: Database) -> None:
+    """One about recipes stood among the first hits of every question, and came first where no other hit was near."""
+    said(db, FOR_RECIPES, *(f"Jonas and I moved box number {number} today" for number in range(20)))
+    marks = {GOVERNS, KEPT}
+
+    def governs(question: str, **options: Any) -> bool:
+        hits = db.view().recall(question, k=10, **options).hits
+        return any(marks & hit.scores.keys() for hit in hits if "cashews" in hit.content)
+
+    assert governs("Is there a recipe with nuts?") and governs("Which dishes have nuts?")
+    assert not governs("Who is my boyfriend?") and not governs("Where do I live?")
+    assert governs("Who is my boyfriend?", lanes=["text", "entity"]), "where meaning is not compared it may be near"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "subject"),
+    [
+        (FOR_RECIPES, {"recip"}),
+        (RULE, {"librari"}),
+        ("Whenever we talk about Python 3.9, be brief.", {"python", "3", "9"}),
+        ("When I ask a question, be brief.", set()),
+        ("If I ask you anything in future, answer in French.", set()),
+        ("From now on, answer in French.", set()),
+    ],
+)
+def test_an_instruction_says_what_it_is_for_or_is_for_all(instruction: str, subject: set[str]) -> None:
+    assert governed_stems(instruction) == subject
 
 
 NEARER = tuple(
