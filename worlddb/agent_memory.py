@@ -388,12 +388,14 @@ class Memory:
 
         From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, the memory is hidden: no longer
         found, but still valid. Reads may filter by ``label`` and ``properties``, and ``pinned`` memories come first.
-        A statement sent again under its ``idempotency_key`` is written once; messages are recognised by their ids or
-        times. Keys are scoped to the user.
+        What is sent again under its ``idempotency_key`` is written once, and has the first result. Keys are scoped to
+        the user.
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the
         ``session``. A message with a known id or time is not written again, nor is the beginning of a list that
-        repeats the whole session. Instructions to the model, its reasoning, and messages without a text are left out.
+        repeats the whole session, or its last three messages or more. One or two messages without ids and times may say
+        the same again: to retry these, give an id, a time or a key. Instructions to the model, its reasoning, and
+        messages without a text are left out.
         A message whose time is less than a minute ahead of the clock holds from now on, and a note says so.
 
         Raises:
@@ -419,10 +421,11 @@ class Memory:
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
             return added
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
-        besides = {"about": about, "name": name, "until": until, "idempotency_key": idempotency_key, **links}
+        besides = {"about": about, "name": name, "until": until, **links}
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
         messages = _messages(given)
-        added = retry_while_changed(lambda: self._add_messages(messages, since, source, why, marks))
+        told = messages, since, source, why, marks, idempotency_key
+        added = retry_while_changed(lambda: self._add_messages(*told))
         return self._with_hidden_notes(added, expires_at, pinned)
 
     def _with_future_notes(self, added: Added, since: times.TimeLike | None) -> Added:
@@ -913,6 +916,12 @@ class Memory:
         look = view_for_write(self.db, own)
         return look, {"seen": look, "idempotency_key": own}
 
+    def _seen_in(self, look: View) -> Memory:
+        """Return the same memory as a view shows it."""
+        then = Memory(self.db, self.user, self.agent, self.session, owns=False)
+        then._valid, then._known = look.valid, look.seq
+        return then
+
     def _restate(
         self,
         look: View,
@@ -978,6 +987,7 @@ class Memory:
         source: dict[str, Any],
         why: str,
         marks: Mapping[str, Any],
+        idempotency_key: str | None,
     ) -> Added:
         said = [each for each in messages if _is_kept(each)]
         left = len(messages) - len(said)
@@ -991,29 +1001,33 @@ class Memory:
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
-        look = self.db.view()
-        session = repeated_messages.original_spelling(self._views(), session)
-        known, homes, corrected, others = self._held(session, said)
+        (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
+        then = self if idempotency_key is None else self._seen_in(look)
+        session = repeated_messages.original_spelling(then._views(), session)
+        known, homes, corrected, others = then._held(session, said)
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
-        begun, fallback = self._first_write_note(), None if at is None else times.parse_time(at, "since")
+        begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
         starts = [_start_of(each, fallback, look.valid) for each in said]
         later = _time_notes(said, starts, look.valid)
         first = min((each for each in starts if each is not None), default=fallback)
         if len(known) == len(said):
-            turns = self._turns_of(session, said)
+            turns = then._turns_of(session, said)
             return Added(ids=turns, seq=look.seq, repeated=len(known), notes=(*notes, *later))
         said = [each for place, each in enumerate(said) if place not in known]
-        context = source, fallback, first, why, marks, look, homes
+        key = then._scope_key()
+        context = source, fallback, first, why, marks, look, key, keyed, homes
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
-                receipt, made = self._write_turns(said, speakers, session, attempt, *context)
+                receipt, made = then._write_turns(said, speakers, session, attempt, *context)
                 break
             except errors.RefusedError as error:
                 # An operator moved the session away: the edges of its turns keep their keys.
                 if error.details.get("reason") != "key_taken" or attempt == MAX_SESSIONS_MOVED - 1:
                     raise
+        if receipt.seq > before:  # A repeated call gets its first result.
+            self._move_if_ended(receipt, key, [receipt.refs[position] for position in made], None)
         written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
         # Two messages with one identity are one message.
         refs = list(dict.fromkeys(receipt.refs[position] for position in made))
@@ -1076,11 +1090,12 @@ class Memory:
         why: str,
         marks: Mapping[str, Any],
         look: View,
+        key: ScopeKey | tuple[str, ...],
+        keyed: Mapping[str, Any],
         homes: Sequence[str],
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
-        key = self._scope_key()
-        with self.db.batch(seen=look, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
+        with self.db.batch(**keyed, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             within = _key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]
@@ -1125,7 +1140,6 @@ class Memory:
                     valid_from=begins,
                     properties={"role": "speaker"},
                 )
-        self._move_if_ended(tx.receipt, key, [tx.receipt.refs[position] for position in made], None)
         return tx.receipt, made
 
     def _move_if_ended(
@@ -1149,7 +1163,7 @@ class Memory:
         return found.ref if found is not None and not found.closed and "imported" in found.source else None
 
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
-        return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)
+        return ("memory",) if self._label is None else self._scopes.key(self._whole_view(), self._label)
 
     def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
         """Return the entity of a name."""

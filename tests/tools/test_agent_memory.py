@@ -2041,6 +2041,25 @@ def test_a_message_a_little_ahead_of_the_clock_is_found_at_once_and_written_once
         assert [version.valid for version in mem.history(added.ids[0])] == [found.valid]
 
 
+@pytest.mark.parametrize("user", ["ana", None])
+def test_messages_retried_under_their_key_are_written_once(tmp_path: Path, user: str | None) -> None:
+    """A retry of two messages without ids wrote them again, since they may say the same again, and no key was taken."""
+    with worlddb.memory(tmp_path / "store", user=user, agent="tutor", session="s") as mem:
+        pair = [{"role": "user", "content": "My cat is Pixel."}, {"role": "assistant", "content": "Cute!"}]
+        first = mem.add(pair, idempotency_key="k")
+        mem.add([{"role": "user", "content": "I live in Porto."}])
+        again = mem.add(pair, idempotency_key="k")
+        assert (again.ids, again.seq, again.repeated) == (first.ids, first.seq, 0)
+        later = mem.add(pair, idempotency_key="l")
+        assert not set(later.ids) & set(first.ids) and mem.add(pair, idempotency_key="l").ids == later.ids
+        mem.forget(first.ids[0])
+        assert mem.add(pair, idempotency_key="k").ids == first.ids
+        assert mem.profile().messages == 4
+        with pytest.raises(worlddb.IdempotencyConflict):
+            mem.add(pair[:1], idempotency_key="k")
+        assert mem.profile().messages == 4
+
+
 def test_a_profile_of_messages_alone_says_that_it_lists_statements(mem: worlddb.Memory) -> None:
     mem.add([{"role": "user", "content": "I live in Porto."}, {"role": "assistant", "content": "Lovely!"}])
     found = mem.profile()

@@ -347,7 +347,7 @@ def test_a_write_that_is_sent_again_under_its_key_is_one_by_every_door(house: Ho
         with pytest.raises(worlddb.IdempotencyConflict, match="the idempotency key 'k' in commit"):
             bob.add("Bob has a kayak.", idempotency_key="k")
     with pytest.raises(worlddb.InputError, match="with messages"):
-        mem.add([{"role": "user", "content": "hi"}], idempotency_key="m")
+        mem.add([{"role": "user", "content": "hi"}], about="Ana")
 
 
 def test_what_a_door_knows_of_whom_a_memory_is_about_is_no_note_on_the_memory(house: House) -> None:
