@@ -691,7 +691,8 @@ class Memory:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
         ``about``, ``speaker``, ``type``, ``label``, ``tag``, ``source``, ``properties``, ``since`` and ``until`` are
-        among these filters. Mere names of people, things, sessions and scopes are left out.
+        among these filters. Mere names of people, things, sessions and scopes are left out. Of messages in the same
+        words and of one speaker the best is a hit, and the note counts the others.
         """
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}

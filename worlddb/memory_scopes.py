@@ -30,6 +30,8 @@ composed: Final = canonical.compose_name
 """A name with each accent composed with its letter, as names are compared."""
 _EXTRA_HITS: Final = 8
 """Hits to ask for beyond twice as many, if some hits only have a name."""
+_REPEATS_WITHIN: Final = 8
+"""Times as many hits as wanted, among which others are looked for in the places of messages in the same words."""
 DEFAULT_TYPE: Final = "Fact"
 """The type of a statement for which none was given."""
 ROOT: Final = "Root"
@@ -146,17 +148,42 @@ def has_statement(hit: Hit | World) -> bool:
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
     """Recall up to ``wanted`` hits with a text; returns the answer, and the hits that only have a name.
 
-    ``ask`` recalls a number of hits; it is called again for more if names fill the places of statements.
+    ``ask`` recalls a number of hits; it is called again for more if names, or messages in the same words, fill the
+    places of statements. Of messages in the same words the best is shown, and a note counts the others.
     """
     asked = max(wanted, 1)
     while True:
         found = ask(asked)
         said = tuple(filter(has_statement, found.hits))
-        if found.groups or len(said) >= wanted or len(found.hits) < asked or asked >= most:
+        once, repeats = _each_message_once(said)
+        is_enough = len(once) >= wanted or (repeats and len(said) >= _REPEATS_WITHIN * wanted)
+        if found.groups or is_enough or len(found.hits) < asked or asked >= most:
             break
         asked = min(2 * asked + _EXTRA_HITS, most)
-    names = [] if found.groups else [hit for hit in found.hits if not has_statement(hit)]
-    return (found if found.groups else msgspec.structs.replace(found, hits=said[:wanted])), names
+    if found.groups:
+        return found, []
+    names, shown = [hit for hit in found.hits if not has_statement(hit)], tuple(once[:wanted])
+    told = [repeats[hit.ref] for hit in shown if hit.ref in repeats]
+    note = found.note
+    if told:
+        stand = "1 hit stands" if len(told) == 1 else f"{len(told)} hits stand"
+        more = "1 more message" if sum(told) == 1 else f"{sum(told)} more messages"
+        note = "; ".join(filter(None, (note, f"{stand} for {more} in the same words")))
+    return msgspec.structs.replace(found, hits=shown, note=note), names
+
+
+def _each_message_once(hits: Sequence[Hit]) -> tuple[list[Hit], dict[str, int]]:
+    """Return hits without messages in the words and of the speaker of a better one, and how many each stands for."""
+    first: dict[str, str] = {}
+    once, repeats = list[Hit](), dict[str, int]()
+    for hit in hits:
+        words = " ".join(hit.content.casefold().split()) if hit.type == blocks.TURN and hit.content else hit.ref
+        best = first.setdefault(words, hit.ref)
+        if best == hit.ref:
+            once.append(hit)
+        else:
+            repeats[best] = repeats.get(best, 0) + 1
+    return once, repeats
 
 
 _Shown = TypeVar("_Shown", Hit, World)

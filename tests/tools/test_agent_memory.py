@@ -2060,6 +2060,23 @@ def test_messages_retried_under_their_key_are_written_once(tmp_path: Path, user:
         assert mem.profile().messages == 4
 
 
+def test_of_messages_in_the_same_words_a_recall_shows_one_and_counts_the_others(mem: worlddb.Memory) -> None:
+    """Six times the same small talk filled the first five places, and what answers came behind."""
+    for day in range(1, 7):
+        at = f"2026-03-0{day}T18:00:00Z"
+        mem.add([{"role": "user", "content": "Happy Friday, what a day at work!", "timestamp": at}])
+    mem.add([{"role": "assistant", "content": "happy Friday, what a  day at work!"}])
+    mem.add([{"role": "user", "content": "I have a new job at the bakery."}])
+    found = mem.recall("where do I work these days?", k=3)
+    said = [hit.content.partition(": ")[2] for hit in found]
+    assert len(said) == 3 and "I have a new job at the bakery." in said, "of two speakers both are shown"
+    assert found.note.endswith("; 1 hit stands for 5 more messages in the same words")
+    for _ in range(2):
+        mem.db.create("Fact", "", content="Lunch is at noon.")
+    with worlddb.memory(mem.db) as whole:
+        assert [hit.content for hit in whole.recall("lunch at noon?", k=2)] == 2 * ["Lunch is at noon."]
+
+
 def test_a_profile_of_messages_alone_says_that_it_lists_statements(mem: worlddb.Memory) -> None:
     mem.add([{"role": "user", "content": "I live in Porto."}, {"role": "assistant", "content": "Lovely!"}])
     found = mem.profile()
