@@ -577,15 +577,15 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
     remaining = [each for each in near if each not in ended and not each.is_later]
-    notes = [f"{each.ref} was ended: {each.reason}" for each in ended]
+    notes = [f"{_named(each)} was ended: {each.reason}" for each in ended]
     notes += [
-        f"{each.ref} was not ended: {_why_not_ended(each, subjects)}. To end it, {step.format(old=each.ref)}"
+        f"{_named(each)} was not ended: {_why_not_ended(each, subjects)}. To end it, {step.format(old=each.ref)}"
         for each in remaining
     ]
-    notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
+    notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {_named(taker)} begins"]
     begun = [each for each in near if each.is_later and each != taker]
     return notes + [
-        f"{each.ref} was not replaced: it begins later, at {format_time(each.valid.start)}" for each in begun
+        f"{_named(each)} was not replaced: it begins later, at {format_time(each.valid.start)}" for each in begun
     ]
 
 
@@ -593,6 +593,11 @@ def _why_not_ended(old: Near, subjects: int) -> str:
     if subjects > 1:
         return f"the new one is about {subjects} subjects"
     return f"it is about {len(old.about)} subjects" if len(old.about) > 1 else old.doubt
+
+
+def _named(near: Near) -> str:
+    """Return the reference of a memory with the beginning of its text."""
+    return f"{near.ref} ({errors.beginning(near.text)})"
 
 
 TAKEN: Final = "on_near: "

@@ -11,7 +11,7 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
-from worlddb.log.model.errors import shown
+from worlddb.log.model.errors import beginning, shown
 from worlddb.log.model.times import ALWAYS, FOREVER, format_time
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
@@ -412,14 +412,19 @@ def _is_linked(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
 
 
 def _note_of_pairs(pairs: Sequence[records.Competing], note: str, hits: Sequence[records.Hit]) -> str:
-    """The note of competing statements, with full references, which every interface accepts; empty if none
-    compete of those that the question is about."""
+    """The note of competing statements, with full references, which every interface accepts, and the beginnings of
+    their texts; empty if none compete of those that the question is about."""
     scores = {hit.ref: hit.score for hit in hits}
     least = NOTED_SHARE * max(scores.values(), default=0.0)
     pairs = [pair for pair in pairs if any(scores.get(ref, 0.0) >= least for ref in (pair.ref, pair.earlier))]
     if not pairs:
         return ""
-    told = (f"{pair.ref} before {pair.earlier} ({pair.reason})" for pair in pairs[:MAX_TOLD])
+    said = {hit.ref: f" ({beginning(hit.content)})" for hit in hits if hit.content}
+
+    def named(ref: str) -> str:
+        return f"{ref}{said.get(ref, '')}"
+
+    told = (f"{named(pair.ref)} before {named(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
     left = len(pairs) - MAX_TOLD
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 

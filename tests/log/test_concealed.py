@@ -150,3 +150,10 @@ def test_neither_mcp_nor_the_command_line_nor_an_agent_s_function_repeats_one(
         assert secret_fragment(GITHUB) not in printed.out + printed.err, words
     record = logging.LogRecord("worlddb", logging.ERROR, "", 1, "failed with %s", (GITHUB,), None)
     assert secret_fragment(GITHUB) not in access_log.SafeFormatter().format(record)
+
+
+def test_the_beginning_of_a_text_beside_a_reference_is_short_and_on_one_line() -> None:
+    assert errors.beginning("Ana\nlives  in\u2028Porto.") == "'Ana lives in Porto.'"
+    assert errors.beginning("x" * 60) == repr("x" * 60) and errors.beginning("x" * 61) == repr("x" * 59 + "…")
+    for secret in SECRETS:
+        assert secret_fragment(secret) not in errors.beginning(f"Ana's key is {secret}, and it rains."), secret

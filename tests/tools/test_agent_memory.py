@@ -1419,7 +1419,9 @@ def test_an_answer_says_what_on_near_ended_and_what_not(mem: worlddb.Memory) -> 
         old = mem.add(f"Ana works at Globex{index}.", about=about, since="2020-01-01").id
         made = mem.add(f"Ana works at Initech{index}.", about=about, on_near="supersede_same_subject")
         notes = [note for note in made.notes if old in note]
-        assert len(notes) == 1 and notes[0].startswith(f"{old} was {'' if ended else 'not '}ended: ")
+        assert len(notes) == 1 and notes[0].startswith(
+            f"{old} ('Ana works at Globex{index}.') was {'' if ended else 'not '}ended: "
+        )
         assert (mem.db.view().get(old) is None) is ended
 
 

@@ -224,7 +224,7 @@ def test_what_is_said_of_an_earlier_time_takes_its_place_between_and_replaces_no
     first = house.replace(door, lisbon, "2020-01-01")
     last = house.replace(door, porto, "2025-01-01")
     between = house.replace(door, faro, "2023-01-01")
-    assert between.notes[-1] == f"It holds until 2025-01-01T00:00:00Z, when {last.id} begins"
+    assert between.notes[-1] == f"It holds until 2025-01-01T00:00:00Z, when {last.id} ({porto!r}) begins"
     for year, text in ((2022, lisbon), (2023, faro), (2024, faro), (2025, porto), (2026, porto)):
         view = house.db.view(valid=f"{year}-02-01")
         held = [view.get(each.id) for each in (first, between, last)]

@@ -297,7 +297,8 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     assert [hit.ref for hit in found][:2] == [porto, lisbon]
     (pair,) = found.competing
     assert (pair.ref, pair.earlier, pair.relation) == (porto, lisbon, "replacement")
-    assert f"{porto} before {lisbon}" in found.note
+    beginning = "Ana has settled in Porto, where she lives now."
+    assert f"{porto} ('{beginning}') before {lisbon} ('Ana lives in Lisbon.')" in found.note
     first, second = found.hits[:2]
     assert first.score == second.score and first.scores["competes"] > 0
     assert "competing" in first.reason
