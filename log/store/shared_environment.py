@@ -539,7 +539,7 @@ def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
             map_bytes //= 2
     if existing_bytes:
         try:
-            _refuse_truncated(env, folder)
+            refuse_truncated(env, folder)
             high_water.refuse_rolled_back(env, data)
         except lmdb.MapResizedError:
             env.close()
@@ -569,8 +569,12 @@ def _allocate_lock_file(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
-    """Refuse a data file with pages beyond its end: accessing one would kill the process."""
+def refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
+    """Refuse a data file with pages beyond its end: accessing one would kill the process.
+
+    Raises:
+        DamagedStore: it was cut short.
+    """
     data = folder / DATA_FILE
     needed = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     size_bytes = data.stat().st_size

@@ -10,8 +10,12 @@ LMDB leaves the bytes of deleted rows in free pages. So what is left after a del
 number under the writer's lock of the present one, and the present one is deleted. Whoever has that open looks for a
 higher number before each call, and goes on there. A thread in each process that has them open does the same every few
 seconds for what has passed its time.
+
+A damaged file may hold anything that was ever in it, and LMDB could end the process on it. So all its pages are checked
+when it is opened and before a deletion, and a damaged one is deleted, with a line in the log of the process.
 """
 
+import logging
 import os
 import shutil
 import threading
@@ -25,7 +29,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import clock, errors
-from worlddb.log.store import durable
+from worlddb.log.store import durable, pages, shared_environment
 
 FOLDER: Final = "working"
 SWEEP_SECONDS: Final = 15.0
@@ -37,9 +41,15 @@ _UNFINISHED: Final = ".new"
 _DELETED: Final = b"\xff"
 """The key of a mark: rows were deleted whose bytes may still be in a page."""
 _ATTEMPTS: Final = 64
-_TORN: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
-"""The errors of opening an environment with invalid bytes; other errors say nothing about the bytes."""
+_DAMAGE: Final = (
+    *(lmdb.CorruptedError, lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.PageNotFoundError, lmdb.PanicError),
+    *(lmdb.ProblemError, SystemError, msgspec.DecodeError, errors.DamagedStore),
+)
+"""The errors of reading invalid bytes; other errors say nothing about the bytes."""
+_LOG: Final = logging.getLogger("worlddb.working")
 _NUMBER_BYTES: Final = 8
+_LOOKS: Final = 8
+"""How often damage is looked for again, in a file that others may be writing or replacing."""
 
 
 class Scope(NamedTuple):
@@ -110,7 +120,7 @@ class MessageBuffers:
         if not self._folder.exists():
             return []
         now = self._time.now()
-        with self._lock, self._current_env().begin() as txn:
+        with self._read_transaction() as txn:
             found = [_DECODE(value) for _, value in _rows(txn, _prefix(scope))]
         return [each for each in found if not each.is_expired(now)]
 
@@ -119,22 +129,28 @@ class MessageBuffers:
         if not self._folder.exists():
             return 0
         now = self._time.now()
-        with self._lock, self._current_env().begin() as txn:
+        with self._read_transaction() as txn:
             found = [_DECODE(value) for _, value in _rows(txn)]
         return sum(not each.is_expired(now) and is_meant(each) for each in found)
 
     def clear(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
-        """Remove messages, and every byte of them; how many."""
-        return self._rewrite(is_meant, always=False) if self._folder.exists() else 0
+        """Remove messages, and every byte of them and of what was deleted before; how many.
+
+        A damaged file is deleted whole, since nothing tells whose messages are in it.
+        """
+        return self._rewrite(is_meant) if self._folder.exists() else 0
 
     def sweep(self) -> int:
         """Remove what has passed its time, and the bytes of whatever was deleted before; how many messages."""
         if not self._folder.exists():
             return 0
         now = self._time.now()
-        with self._lock, self._current_env().begin() as txn:
-            is_due = txn.get(_DELETED) is not None or any(_DECODE(value).is_expired(now) for _, value in _rows(txn))
-        return self._rewrite(lambda each: each.is_expired(now), always=True) if is_due else 0
+        try:
+            with self._read_transaction() as txn:
+                is_due = txn.get(_DELETED) is not None or any(_DECODE(value).is_expired(now) for _, value in _rows(txn))
+        except errors.DamagedStore:
+            is_due = True
+        return self._rewrite(lambda each: each.is_expired(now)) if is_due else 0
 
     # -- the environment
 
@@ -158,12 +174,11 @@ class MessageBuffers:
                     self._folder.mkdir(mode=0o700, exist_ok=True)
                     self._create_environment(1, [])
                     continue
-                env = _open_lmdb(self._path(number))
-            except _TORN:
+                env = _open_whole(self._path(number))
+            except _DAMAGE as error:
                 # Without a sync a power failure may leave anything. What cannot be read is gone.
                 if self._highest() == number:
-                    self._create_environment(number + 1, [])
-                    shutil.rmtree(self._path(number), ignore_errors=True)
+                    self._discard(number, error)
                 continue
             except lmdb.Error as error:
                 if self._highest() != number:
@@ -177,6 +192,23 @@ class MessageBuffers:
                 return env
             env.close()
         raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that you may write to it")
+
+    @contextmanager
+    def _read_transaction(self) -> Iterator[lmdb.Transaction]:
+        with self._lock:
+            env = self._current_env()
+            try:
+                with env.begin() as txn:
+                    yield txn
+            except _DAMAGE as error:
+                raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> errors.DamagedStore:
+        return errors.DamagedStore(
+            f"{self._path(self._number) / shared_environment.DATA_FILE} is damaged: {error}",
+            "Open the store again, which deletes that file, or delete it: it has recent messages of sessions, and no"
+            " memory",
+        )
 
     @contextmanager
     def _write_transaction(self) -> Iterator[lmdb.Transaction]:
@@ -194,21 +226,28 @@ class MessageBuffers:
                     raise errors.UnavailableError(
                         f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that you no longer need"
                     ) from error
+                except _DAMAGE as error:
+                    raise self._damaged(error) from error
                 except (lmdb.Error, OSError) as error:
                     told = f"{self._folder} cannot be written to: {error}"
                     raise durable.system_error(error, self._folder, told, "Check disk space and permissions") from error
                 return
         raise errors.UnavailableError(f"Other processes keep rewriting {self._folder}", "Try again")
 
-    def _rewrite(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:
+    def _rewrite(self, is_gone: Callable[[WorkingMessage], bool]) -> int:
         """Let the next environment have what stays; how many messages do not."""
+        gone = 0
         with self._write_transaction() as txn:
-            rows = [(key, value, is_gone(_DECODE(value))) for key, value in _rows(txn)]
-            gone = sum(each[2] for each in rows)
-            if gone or (always and txn.get(_DELETED) is not None):
+            try:
+                _refuse_damaged(self._current_env(), self._path(self._number))
+                rows = [(key, value, is_gone(_DECODE(value))) for key, value in _rows(txn)]
+                gone = sum(each[2] for each in rows)
+                if not gone and txn.get(_DELETED) is None:
+                    return 0
                 self._create_environment(self._number + 1, [(key, value) for key, value, is_it in rows if not is_it])
-            else:
-                return 0
+            except _DAMAGE as error:
+                txn.abort()
+                self._discard(self._number, error)
         with self._lock:
             self._current_env()
         return gone
@@ -231,6 +270,13 @@ class MessageBuffers:
         for each in self._folder.iterdir():
             if each.name.isdigit() and int(each.name) < number:
                 shutil.rmtree(each, ignore_errors=True)
+
+    def _discard(self, number: int, error: Exception) -> None:
+        """Delete a damaged environment, and begin an empty one."""
+        self._create_environment(number + 1, [])
+        said = "%s was damaged (%s) and was deleted, with the recent messages in it; no memory is lost"
+        why = error.message if isinstance(error, errors.WorldDBError) else error
+        _LOG.warning(said, self._path(number) / shared_environment.DATA_FILE, why)
 
     def _close_env(self) -> None:
         env, self._env = self._env, None
@@ -300,10 +346,47 @@ def has_buffers(folder: Path) -> bool:
     return (folder / FOLDER).exists()
 
 
+def find_damage(folder: Path) -> tuple[Path, str] | None:
+    """The file of a store's working memory and what is wrong with it; ``None`` if nothing is. It opens nothing."""
+    found = None
+    for _ in range(_LOOKS):
+        try:
+            numbers = [int(name) for name in os.listdir(folder / FOLDER) if name.isdigit()]
+            data = folder / FOLDER / str(max(numbers, default=0)) / shared_environment.DATA_FILE
+            metas = pages.read_metas(data, []) if data.stat().st_size else ()
+            last = max((each.transaction for each in metas or ()), default=0)
+            findings = pages.damaged_pages(data, last) if metas else []
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if metas is not None and not findings:
+            return None
+        found = data, f"page {findings[0].page}: {findings[0].problem}" if findings else "it has no two meta pages"
+    return found
+
+
 def _open_lmdb(folder: Path) -> lmdb.Environment:
     return lmdb.open(
         str(folder), map_size=MAP_BYTES, mode=0o600, sync=False, metasync=False, create=True, max_spare_txns=0
     )
+
+
+def _open_whole(folder: Path) -> lmdb.Environment:
+    """Open an environment, and refuse a damaged one before LMDB follows its pages, which could end the process."""
+    env = _open_lmdb(folder)
+    try:
+        shared_environment.refuse_truncated(env, folder)
+        _refuse_damaged(env, folder)
+    except BaseException:
+        env.close()
+        raise
+    return env
+
+
+def _refuse_damaged(env: lmdb.Environment, folder: Path) -> None:
+    with env.begin() as txn:
+        findings = pages.damaged_pages(folder / shared_environment.DATA_FILE, txn.id())
+    if findings:
+        raise lmdb.CorruptedError(f"page {findings[0].page}: {findings[0].problem}")
 
 
 def _prefix(scope: Scope) -> bytes:

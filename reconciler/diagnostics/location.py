@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from worlddb.log.store import durable, environment, high_water, lock, scratch, shared_environment
+from worlddb.log.working import message_buffers
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.installation import Symptom, command_for, quoted, restore_command
 
@@ -201,6 +202,22 @@ def noted_damage(folder: Path) -> Iterator[Symptom]:
             "Writes are refused, and reads may be wrong",
             high_water.DAMAGE_REMEDY,
             command_for(folder, "verify --deep" if found.deep else "verify"),
+        )
+
+
+def working_memory(folder: Path) -> Iterator[Symptom]:
+    """Check the file of working memory."""
+    found = message_buffers.find_damage(folder)
+    if found is not None:
+        data, problem = found
+        yield Symptom(
+            "working_memory_damaged",
+            True,
+            str(data),
+            f"The file of working memory is damaged: {problem}",
+            "Recent messages of sessions are lost, and it may still hold texts that were erased. No memory is in it",
+            "Delete the file, or leave it: the next program that opens the store deletes it",
+            f"rm {quoted(data)}",
         )
 
 

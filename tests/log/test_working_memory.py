@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import worlddb
 from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.log.working import message_buffers
+from worlddb.reconciler.diagnostics import location
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
 
@@ -262,6 +264,43 @@ def test_what_a_power_failure_left_is_begun_anew(tmp_path: Path) -> None:
         assert buffered_texts(db) == []
         db.working.add("kept", session="s")
         assert buffered_texts(db) == ["kept"]
+
+
+def damage_third_page(data: Path) -> None:
+    with data.open("r+b") as file:
+        file.seek(2 * os.sysconf("SC_PAGE_SIZE") + 10)
+        file.write(b"\x77\x77")
+
+
+@pytest.mark.parametrize("length", [100, 5000, 6000, 8192, None])
+def test_a_damaged_file_is_named_by_the_doctor_and_deleted_by_the_next_opening(
+    tmp_path: Path, length: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file that was cut short ended every process that opened the store, without a word."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        db.working.add("lost", session="s")
+    assert message_buffers.find_damage(tmp_path / "store") is None
+    (data,) = (tmp_path / "store" / "working").rglob("data.mdb")
+    damage_third_page(data) if length is None else os.truncate(data, length)
+    [found] = location.working_memory(tmp_path / "store")
+    assert found.code == "working_memory_damaged" and found.command == f"rm {data}"
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert f"{data} was damaged" in caplog.text and not data.exists()
+        assert buffered_texts(db) == [] and not in_files(tmp_path / "store" / "working", "lost")
+        assert db.working.add("kept", session="s") == 1
+    assert message_buffers.find_damage(tmp_path / "store") is None
+
+
+def test_damage_to_an_open_file_is_told_with_its_name_until_the_next_sweep(db: Database) -> None:
+    db.working.add("lost", session="s")
+    (data,) = (db.path / "working").rglob("data.mdb")
+    damage_third_page(data)
+    for call in (db.working.get, partial(db.working.add, "more")):
+        with pytest.raises(worlddb.DamagedStore, match="working/1/data.mdb is damaged") as raised:
+            call(session="s")
+        assert "delete it" in raised.value.remedy
+    db.working.sweep()
+    assert buffered_texts(db) == [] and not data.exists()
 
 
 def test_wrong_values_are_typed_errors(db: Database) -> None:
