@@ -2489,7 +2489,7 @@ class Database(WriteCalls):
         limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
         if not self._working and not (self.path / "working").is_dir():
             return 0
-        return self.working.forget([], [user]) if self.working.count_of_user(user) else 0
+        return self.working.forget([], [user])
 
     def _erase_selected(
         self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False
@@ -2541,18 +2541,27 @@ class Database(WriteCalls):
     def check_erasure(self, receipt: erasure_notes.ErasureReceipt | Mapping[str, Any]) -> erasure_notes.ErasureCheck:
         """Check that the log agrees with a receipt of an erasure and that the texts are gone.
 
-        Takes a receipt, or its JSON as a mapping.
+        Takes a receipt, or its JSON as a mapping. A damaged file of working memory, which may hold anything, is a
+        problem too.
 
         Raises:
             InputError: it is no receipt of an erasure.
         """
         from worlddb.log.store import copies
+        from worlddb.log.working import message_buffers
         from worlddb.query.snapshot import erasure_notes
 
         read = receipt if isinstance(receipt, erasure_notes.ErasureReceipt) else erasure_notes.read_receipt(receipt)
         with self._reader.snapshot() as snapshot:
             known = copies.noted_copies(self._env.folder, snapshot.log)
-            return erasure_notes.check(snapshot, self._reader.store_id, read, known)
+            checked = erasure_notes.check(snapshot, self._reader.store_id, read, known)
+        damage = message_buffers.find_damage(self.path)
+        if damage is None:
+            return checked
+        problem = (
+            f"{damage[0]} is damaged and may still hold the texts ({damage[1]}): open the store again or delete it"
+        )
+        return erasure_notes.ErasureCheck(False, (*checked.problems, problem), checked.kept)
 
     def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
         """Remove what earlier erasures left in the files; false if another process prevents it.

@@ -266,10 +266,13 @@ def test_what_a_power_failure_left_is_begun_anew(tmp_path: Path) -> None:
         assert buffered_texts(db) == ["kept"]
 
 
-def damage_third_page(data: Path) -> None:
+def damage_pages(data: Path) -> None:
+    """Give every page but the metas a kind that there is not."""
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
     with data.open("r+b") as file:
-        file.seek(2 * os.sysconf("SC_PAGE_SIZE") + 10)
-        file.write(b"\x77\x77")
+        for begin in range(2 * page_bytes, data.stat().st_size, page_bytes):
+            file.seek(begin + 10)
+            file.write(b"\x77\x77")
 
 
 @pytest.mark.parametrize("length", [100, 5000, 6000, 8192, None])
@@ -281,7 +284,7 @@ def test_a_damaged_file_is_named_by_the_doctor_and_deleted_by_the_next_opening(
         db.working.add("lost", session="s")
     assert message_buffers.find_damage(tmp_path / "store") is None
     (data,) = (tmp_path / "store" / "working").rglob("data.mdb")
-    damage_third_page(data) if length is None else os.truncate(data, length)
+    damage_pages(data) if length is None else os.truncate(data, length)
     [found] = location.working_memory(tmp_path / "store")
     assert found.code == "working_memory_damaged" and found.command == f"rm {data}"
     with worlddb.open(tmp_path / "store", embedder=None) as db:
@@ -294,13 +297,48 @@ def test_a_damaged_file_is_named_by_the_doctor_and_deleted_by_the_next_opening(
 def test_damage_to_an_open_file_is_told_with_its_name_until_the_next_sweep(db: Database) -> None:
     db.working.add("lost", session="s")
     (data,) = (db.path / "working").rglob("data.mdb")
-    damage_third_page(data)
+    damage_pages(data)
     for call in (db.working.get, partial(db.working.add, "more")):
-        with pytest.raises(worlddb.DamagedStore, match="working/1/data.mdb is damaged") as raised:
+        with pytest.raises(worlddb.DamagedStore, match=r"working/1/data\.mdb is damaged") as raised:
             call(session="s")
         assert "delete it" in raised.value.remedy
     db.working.sweep()
     assert buffered_texts(db) == [] and not data.exists()
+
+
+@pytest.mark.parametrize("is_met", [True, False], ids=["met by LMDB", "hidden from it"])
+def test_an_erasure_deletes_a_damaged_file_which_may_hold_its_texts(db: Database, is_met: bool) -> None:
+    """The log's erasure was done, then the call failed: the text stayed, and every check said that it was gone."""
+    memory = worlddb.memory(db, user="ana")
+    memory.add("I live in Porto.")
+    earlier = db.erasure_receipt(db.forget_user("ana", reason="request 1").seq)
+    memory = worlddb.memory(db, user="ana")
+    memory.add("I live in Lisbon.")
+    for user in ("ana", "eve"):
+        db.working.add(f"the code of {user} is 4711", session="s", user=user)
+    assert db.check_erasure(earlier).ok
+    (data,) = (db.path / "working").rglob("data.mdb")
+    if is_met:
+        damage_pages(data)
+    else:
+        hide_rows(data)
+        assert db.working.count_of_user("ana") == 0
+    found = db.check_erasure(earlier)
+    assert not found.ok and str(data) in found.problems[0]
+    receipt = db.erasure_receipt(db.forget_user("ana", reason="request 2").seq)
+    assert not in_files(db.path, "4711") and db.check_erasure(receipt).ok and db.check_erasure(earlier).ok
+    assert db.forget_buffers("ana") == 0
+
+
+def hide_rows(data: Path) -> None:
+    """Let the page of records count no row: LMDB then finds none, and the bytes stay."""
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    stored = bytearray(data.read_bytes())
+    for begin in range(2 * page_bytes, len(stored), page_bytes):
+        if stored[begin + 10] == 2 and b"4711" in stored[begin : begin + page_bytes]:
+            stored[begin + 12 : begin + 14] = (16).to_bytes(2, sys.byteorder)
+    with data.open("r+b") as file:
+        file.write(stored)
 
 
 def test_wrong_values_are_typed_errors(db: Database) -> None:
