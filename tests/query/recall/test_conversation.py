@@ -376,7 +376,7 @@ CHANGED = (
     (
         "My dentist appointment is on 3 May.",
         "Dentist called, they moved my appointment to 10 May.",
-        "When is my dentist?",
+        "When is my dentist appointment?",
     ),
     ("Emma is my manager, she hired me.", "Emma went on leave, so Raj is my manager for now.", "Who is my manager?"),
     ("I'm vegetarian, so keep that in mind.", "Funny thing, I eat meat again since last month.", "Am I vegetarian?"),
