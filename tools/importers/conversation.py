@@ -4,6 +4,7 @@ Positions count from 0 inside a session and are part of a record's key. So a rea
 empty one: the turns after it would be taken for others.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -145,6 +146,42 @@ class RereadableSource(msgspec.Struct, frozen=True):
         yield from self.parts(self.path, input_files.read_again(self.path, self.size, self.digest))
 
 
+def check_storable(place: input_files.Place, turn: Turn, conversation: str, session: str) -> None:
+    """Check that a turn and its names can be stored: names on one line, and no text with a NUL.
+
+    Raises:
+        MalformedFile: a text cannot; the field is named.
+    """
+    named = (
+        ("speaker", turn.speaker),
+        ("name", turn.name),
+        ("session", session),
+        ("conversation", conversation),
+    )
+    for key, name in (each for each in named if not each[1].isprintable()):
+        sign = next((sign for sign in name if unicodedata.category(sign) in _CONTROLS), "")
+        if sign:
+            raise input_files.malformed_error(
+                place,
+                f"its {key} {name[:80]!r} has a line end or another control character, U+{ord(sign):04X}",
+                "Give it on one line, and import the file again; nothing was written from it",
+            )
+    if "\0" in turn.text or _has_nul(turn.source):
+        what = "text" if "\0" in turn.text else "source"
+        raise input_files.malformed_error(
+            place, f"its {what} has a NUL", "Remove it, and import the file again; nothing was written from it"
+        )
+
+
+_CONTROLS: Final = ("Cc", "Zl", "Zp")
+
+
+def _has_nul(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_has_nul(each) for each in (*value, *value.values()))
+    return any(map(_has_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value
+
+
 def reread(
     format: str,
     path: Path,
@@ -162,7 +199,11 @@ def reread(
         if len(names) >= MAX_SESSIONS:
             raise input_files.too_large_error(path, f"more than {MAX_SESSIONS:,} conversations")
         names.append(part.name)
-        turns += sum(len(portion.turns) for portion in part.portions)
+        for portion in part.portions:
+            turns += len(portion.turns)
+            for turn in portion.turns:
+                place = input_files.Place(path, record=turn.source.get("record"), path=turn.source.get("path", "$"))
+                check_storable(place, turn, part.name, portion.title or portion.session)
         if turns_read is not None:
             turns_read(turns)
     return RereadableSource(format, path, parts, names, turns, len(data), sha256(data).digest())

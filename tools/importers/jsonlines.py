@@ -31,6 +31,7 @@ from worlddb.tools.importers.conversation import (
     ReadOptions,
     Session,
     TurnsRead,
+    check_storable,
 )
 
 NAME: Final = "jsonl"
@@ -235,7 +236,7 @@ def _turn(place: input_files.Place, file: str, written: bytes, reading: ReadOpti
     ):
         if len(text) * 4 > limit:
             input_files.with_place(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
-    return (conversation, session), Turn(
+    turn = Turn(
         text=fields.text,
         name=(fields.name or "").strip(),
         speaker=(fields.speaker or "").strip(),
@@ -243,6 +244,8 @@ def _turn(place: input_files.Place, file: str, written: bytes, reading: ReadOpti
         session=session,
         source=source,
     )
+    check_storable(place, turn, conversation, session)
+    return (conversation, session), turn
 
 
 def _unknown(place: input_files.Place, written: bytes, reading: ReadOptions) -> dict[str, Any]:

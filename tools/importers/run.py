@@ -279,8 +279,16 @@ def _ingest(
         **titled,
     )
     if not receipt:
+        reason, remedy = (str(getattr(receipt.outcome, name, "")) for name in ("reason", "remedy"))
         raise RefusedError(
-            f"Session {portion.session!r} of {portion.conversation!r} was refused: {receipt.outcome}",
-            "What was committed before stays; remove the reason and import again",
+            f"Session {portion.session!r} of {portion.conversation!r} ({_records_of(portion)}) was refused: {reason}",
+            f"{remedy}. The sessions before it were written and stay; import again afterwards".removeprefix(". "),
         )
     return receipt
+
+
+def _records_of(portion: Portion) -> str:
+    """The file and the first and last of the records that a portion was read from."""
+    read = [turn.source.get("record") for turn in portion.turns]
+    file = portion.turns[0].source.get("file", "")
+    return f"{file}, record {read[0]}" if len(set(read)) == 1 else f"{file}, records {read[0]} to {read[-1]}"

@@ -62,7 +62,7 @@ def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a
     named = run.json("ingest", other, "--conversation", "bridges")
     assert (named["revised"], named["notes"]) == (0, {})
     told = run("ingest", other)
-    assert "revised 1 turn that was there with other words" in told.out and "--conversation NAME" in told.out
+    assert "revised 1 text that was there with other words" in told.out and "--conversation NAME" in told.out
     assert run.json("ingest", one)["revised"] == 1
     assert run("ingest", one, other, "--conversation", "x").error == "input"
 

@@ -279,3 +279,35 @@ def test_a_speaker_too_long_for_a_key_is_found_before_anything_is_written(tmp_pa
             ingest_files(db, [tmp_path / "talk.jsonl"])
         assert raised.value.details["record"] == 2
         assert db.head() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"session": "2", "text": "a\\u0000b"}', "its text has a NUL"),
+        ('{"session": "2", "text": "x", "speaker": "a\\nb"}', "its speaker 'a\\nb' has a line end"),
+        ('{"session": "a\\u0007", "text": "x"}', "control character, U+0007"),
+        ('{"session": "2", "text": "x", "source": {"k": ["\\u0000"]}}', "its source has a NUL"),
+        ('{"messages": [{"role": "user", "content": "a\\u0000b"}]}', "its text has a NUL"),
+    ],
+)
+def test_what_cannot_be_stored_is_found_before_anything_is_written(tmp_path: Path, line: str, told: str) -> None:
+    """Such a line was refused in its turn without a word of the file, after sessions before it had been written."""
+    first = (
+        '{"messages": [{"role": "user", "content": "hi"}]}' if "messages" in line else '{"session": "1", "text": "hi"}'
+    )
+    (tmp_path / "talk.jsonl").write_text(f"{first}\n{line}\n")
+    with worlddb.open(tmp_path / "store") as db:
+        before = db.head()
+        with pytest.raises(worlddb.MalformedFile, match="nothing was written") as raised:
+            ingest_files(db, [tmp_path / "talk.jsonl"])
+        assert told in str(raised.value) and "talk.jsonl" in str(raised.value)
+        assert db.head() == before
+
+
+def test_a_refused_session_is_named_with_its_records_and_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text('{"text": "one"}\n{"text": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}\n')
+    with worlddb.open(tmp_path / "store") as db, pytest.raises(worlddb.RefusedError) as raised:
+        ingest_files(db, [tmp_path / "talk.jsonl"])
+    assert "(talk.jsonl, records 1 to 2) was refused: The content holds" in str(raised.value)
+    assert "Refused(" not in str(raised.value)

@@ -254,7 +254,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         page.line((f"revised or restored {wire.counted(done.revised, 'text')}", "warn"))
     elif done.revised:
         verb = "was" if done.revised == 1 else "were"
-        page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
+        told = f"revised {wire.counted(done.revised, 'text')} that {verb} there with other words or another beginning"
+        page.line((told, "warn"))
         out.hint("If it is a different conversation, give it another name: --conversation NAME")
     if done.gone:
         verb, stays = ("is", "stays") if len(done.gone) == 1 else ("are", "stay")
