@@ -94,6 +94,17 @@ print("all", flush=True)
 """Only the files of wordllama are read; its code is not run."""
 
 
+def clone() -> Path | None:
+    """The clone that this is part of; ``None`` where it was installed as a package."""
+    folder = Path(__file__).resolve().parents[2]
+    return folder if (folder / "pyproject.toml").is_file() else None
+
+
+def requirement_of_itself() -> str:
+    """What pip installs WorldDB from."""
+    return DISTRIBUTION if (folder := clone()) is None else f"-e {shlex.quote(str(folder))}"
+
+
 def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") -> Iterator[Symptom]:
     """Check that this Python is new enough.
 
@@ -113,7 +124,7 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
             f"Python is {shown}, and WorldDB needs {wanted}",
             "Parts of it fail when they are used",
             "Make an environment with a newer Python and install WorldDB there",
-            "python3.12 -m venv .venv && .venv/bin/pip install worlddb",
+            f"python3.12 -m venv .venv && .venv/bin/pip install {requirement_of_itself()}",
         )
     if sys.maxsize < 2**32:
         yield Symptom(
@@ -147,7 +158,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
             "WorldDB runs from a folder and is not installed",
             "The library versions that it needs are unknown, so they were not compared",
             "Install it in this environment",
-            f"{sys.executable} -m pip install worlddb",
+            f"{sys.executable} -m pip install {requirement_of_itself()}",
         )
         return
     unfit: dict[str, list[str]] = {}

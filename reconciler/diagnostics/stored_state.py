@@ -6,6 +6,7 @@ state needs is checked too.
 
 import errno
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -60,6 +61,7 @@ def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
 
 def newer_format(folder: Path, error: errors.NewerFormat) -> installation.Symptom:
     """The symptom of a store of a later release."""
+    clone = installation.clone()
     return installation.Symptom(
         "newer_format",
         True,
@@ -67,7 +69,7 @@ def newer_format(folder: Path, error: errors.NewerFormat) -> installation.Sympto
         error.message,
         "This release does not know all of its contents, and refuses to guess",
         "Upgrade WorldDB; the store itself is untouched",
-        "pip install --upgrade worlddb",
+        "pip install --upgrade worlddb" if clone is None else f"git -C {shlex.quote(str(clone))} pull",
     )
 
 

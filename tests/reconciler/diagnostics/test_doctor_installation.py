@@ -19,6 +19,8 @@ def test_another_python_is_reported() -> None:
     (symptom,) = installation.python((3, 9, 1), ">=3.11")
     assert (symptom.code, symptom.wrong) == ("old_python", True) and "3.9.1" in symptom.what
     assert list(installation.python()) == []
+    root = Path(__file__).resolve().parents[3]
+    assert symptom.command.endswith(f"pip install -e {root}"), "it is on no index: pip gets it from the clone"
 
 
 def test_missing_or_old_libraries_are_reported() -> None:
