@@ -430,6 +430,13 @@ _PREFACE: Final = lazy(
     r"|^(?:(?:no|wait|no wait|sorry|oops|actually|correction|scratch that|my mistake|ok|oh)[,:.!] )+"
     r"|^(?:it )?turns out(?: that)?,? |^(?:i've |i |we've |we )?changed (?:my|our) minds?[,:;] "
 )
+_BEGINNING: Final = lazy(
+    r"(?i)^(?:from|as (?:of|from)|starting|effective|beginning)(?: on| from| in)? "
+    r"(?:(?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?)?(?:next |this )?"
+    rf"(?:(?:{'|'.join(sorted(_TIMES))}|week|month|year)\b|\d{{4}}-\d\d-\d\d)"
+    r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? \d{4})?(?: on(?:wards?)?)?,? (?=[^\W\d])(?!to\b|until\b|till\b|through\b)"
+)
+"""Words before a statement that tell when it begins: from 20 April on."""
 _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
@@ -794,6 +801,11 @@ def _as_one_word(match: re.Match[str]) -> str:
 
 def _as_money(match: re.Match[str]) -> str:
     return f"{match['count']} {_MONEY[match['sign']]}"
+
+
+def without_beginning(text: str) -> str:
+    """A statement without the words before it that tell when it begins, for one that holds from then on."""
+    return _BEGINNING.sub("", text, 1)
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -1784,6 +1796,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
                 found |= {"residence", "place"}
     if "die" in tokens and _is_article(tokens):
         found.discard("death")
+    if any(word == "birthday" and after in _OF_A_BIRTHDAY for word, after in pairwise(tokens)):
+        # When the party is, is not when somebody was born.
+        found.discard("birth")
     if "best" in tokens:
         # Of friends there are many, and one is the best.
         found.discard("acquaintance")
@@ -1934,6 +1949,10 @@ _WITHOUT_PLACE: Final = _words(
     "company firm team band club startup group choir project plan law proposal application visa deal idea party"
 )
 """Words for what is in or on something as somebody is: a company in administration, a plan on hold."""
+_OF_A_BIRTHDAY: Final = _words(
+    "party parties cake cakes present presents gift gifts card cards dinner lunch brunch breakfast trip celebration"
+    " celebrations wish wishes invitation invitations bash picnic weekend concert voucher"
+)
 _IN_BETWEEN: Final = _words("now still currently already just")
 """What may stand between "is" and where something is."""
 

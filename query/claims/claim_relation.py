@@ -131,8 +131,9 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    if (ended := _relate_cancellation(earlier, later) or _relate_departure(earlier, later)) is not None:
-        return ended
+    for find in (_relate_cancellation, _relate_departure, _relate_denied_plan, _relate_moved_appointment):
+        if (ended := find(earlier, later)) is not None:
+            return ended
     found = _find_relation(earlier, later)
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
         return _doubted(0.7, later, "another personal best", "both stay true as records")
@@ -206,6 +207,7 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     if not later.cancelled and _CANCELLED.search(later.key) is None:
         return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
+    is_planned = is_planned or (_is_dated_once(earlier) and earlier.verb in _going_stems())
     if earlier.negated or later.mood or _are_of_other_times(earlier, later):
         return None
     if _is_set(earlier) and earlier.thing.noun == later.thing.noun and earlier.thing.which == later.thing.which:
@@ -225,6 +227,61 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
 
 
 _OTHER_PLAN: Final = "another one than that may be cancelled"
+
+
+def _is_dated_once(one: Frame) -> bool:
+    """True if a statement in the present names a day or a month, and nothing that comes again: goes there in June."""
+    is_to_come = not (one.past or one.former or one.recurs or one.times_a_year or _PERFECT.search(one.key))
+    return is_to_come and bool(_date_terms(one) - one.subject)
+
+
+_PERFECT: Final = re.compile(r"\b(?:has|have|had|['’]ve) ")
+
+
+@cache
+def _going_stems() -> frozenset[str]:
+    return frames.stems(_GOING.split())
+
+
+@cache
+def _to_go() -> frozenset[str]:
+    return frames.stems(("go", "goes", "going"))
+
+
+def _relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "does not run the marathon" to what was to come on a day: it was given up.
+
+    A denial of that very day may be somebody else's word against the first, and contradicts it.
+    """
+    if earlier.negated or earlier.mood or not _is_dated_once(earlier) or not later.negated:
+        return None
+    if later.mood or later.past or later.former or later.recurs or later.change or later.in_part:
+        return None
+    is_one = earlier.verb == later.verb or {earlier.verb, later.verb} <= _to_go()
+    is_one = is_one and earlier.head == later.head and earlier.content == later.content
+    is_one = is_one and earlier.light ^ later.light <= _to_go() | earlier.times
+    is_state = not earlier.verb or not frames.attributes_of({earlier.verb}).isdisjoint(("job", "residence"))
+    if not is_one or is_state or later.times or later.numbers:
+        return None
+    return _comparison(0.9, later, "the plan was given up", "replacement")._replace(is_single_valued=True)
+
+
+def _relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of seeing one physio on Fridays at eight to seeing them on Thursdays at five; it ends nothing."""
+    is_one = earlier.verb == later.verb and earlier.verb in _meeting_one_stems() and earlier.content == later.content
+    is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
+    if not is_one or not is_weekly or not _are_of_other_times(earlier, later) or earlier.head or later.head:
+        return None
+    if earlier.negated or later.negated or later.mood or later.change or later.adds or later.past:
+        return None
+    if not earlier.content.isdisjoint(_people_stems()) or not earlier.content - {earlier.verb}:
+        return None
+    return _comparison(0.8, later, "the same at another time", "replacement")
+
+
+@cache
+def _meeting_one_stems() -> frozenset[str]:
+    return frames.stems(("sees", "visits", "meets"))
 
 
 def _is_set(one: Frame) -> bool:
@@ -420,11 +477,13 @@ def _is_act(noun: str, planned: str) -> bool:
     return _share_root_word(noun, planned) or planned in _act_stems().get(noun, ())
 
 
+_GOING: Final = "travel travels visit visits go goes going fly flies drive drives sail"
+
+
 @cache
 def _act_stems() -> dict[str, frozenset[str]]:
-    going = "travel travels visit visits go goes going fly flies drive drives sail"
     words = {
-        "flight": "fly flies flying", "trip": going, "journey": going, "tour": going, "holiday": going,
+        "flight": "fly flies flying", "trip": _GOING, "journey": _GOING, "tour": _GOING, "holiday": _GOING,
         "visit": "see sees go goes", "wedding": "marry married marries wed", "appointment": "see sees visit visits",
         "reservation": "eat eats dine dines stay stays", "booking": "eat eats dine dines stay stays",
         "move": "relocate live lives",
@@ -726,6 +785,8 @@ _SECRETS: Final = frozenset({"password", "passcode", "passphrase", "pin", "code"
 
 def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     """True if their numbers measure different things: GB of memory and of storage, prices at two shops."""
+    if _states_value_in_full(earlier, later):
+        return False
     unit = _changed_numbers(earlier, later)
     of_units = {of for of, _ in earlier.measured} & {of for of, _ in later.measured}
     before, after = (frozenset(what for of, what in each.measured if of in of_units) for each in (earlier, later))
@@ -1118,6 +1179,8 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     ):
         # Who lives on a street lives in a town.
         return "the one place may lie in the other"
+    if _states_value_in_full(earlier, later):
+        return "both may hold" if _may_hold_beside(earlier, later) else ""
     if earlier.owned != later.owned:
         return "they may be of different things of the subject"
     if not _have_same_sort(earlier, later):
@@ -1150,6 +1213,34 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
 
 _SAYS_MORE: Final = "it says more than the new one replaces"
 _OTHER_THING: Final = "the new one may be of another thing"
+
+
+def _states_value_in_full(earlier: Frame, later: Frame) -> bool:
+    """True if both state one value that has several words: as what and where somebody works, a quarter and a town.
+
+    Another trade at another firm is another job, and what is paid to somebody else for the phone is paid for it.
+    """
+    for form in (_WORKS_AS, _IS_TRADE, _LIVES_IN, _PAYS_FOR, _CALLED_SECOND):
+        told = [form.search(one.key) for one in (earlier, later)]
+        if told[0] is not None and told[1] is not None:
+            same = [next(filter(None, match.groups()), "") for match in told if match is not None]
+            is_of_names = form is not _LIVES_IN or earlier.content ^ later.content <= earlier.names | later.names
+            return same[0] == same[1] and is_of_names
+    return False
+
+
+_AT_FIRM: Final = r"(?:at|for) (?!nights?\b|weekends?\b|times\b|home\b|the moment\b)[^,;]+$"
+_WORKS_AS: Final = re.compile(rf"\b(works? as) (?:an? |the )?(?:[\w'’-]+ ){{1,4}}?{_AT_FIRM}")
+_IS_TRADE: Final = re.compile(rf"\b(?:is|am|['’]m) an? (?:[\w-]+ ){{0,3}}?([\w-]+) {_AT_FIRM}")
+_LIVES_IN: Final = re.compile(r"\b(?:live|reside)s? (in) [^\s,]+(?: [^\s,]+){0,2}(?:, [^\s,]+(?: [^\s,]+){0,2}){1,2}$")
+_PAYS_FOR: Final = re.compile(
+    r"\bpays? (?:[\w&'’.-]+ ){1,3}?[£$€]?\d[\d.,]*(?: [a-z]+)? ((?:a|per|each|every) [a-z]+"
+    r" for (?:the|her|his|my|our|their) [\w-]+)$"
+)
+_CALLED_SECOND: Final = re.compile(
+    r"\b(?:(?:has|have) an? ((?:second|third|fourth) [\w-]+)"
+    r"|(?:my|our|her|his|their|['’]s?) ((?:second|third|fourth) [\w-]+) is) (?:called|named) "
+)
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:

@@ -119,8 +119,8 @@ class _Subject(NamedTuple):
         return len(targets) == len(self.names) and all(not name.isdisjoint(targets) for name in self.names)
 
 
-_Framed = tuple[claim_frame.Frame | None, str]
-"""What a statement says by its words, and the statement for comparing it letter by letter."""
+_Framed = tuple[claim_frame.Frame | None, str, str]
+"""What a statement says by its words, the statement itself, and the same for comparing it letter by letter."""
 
 
 def near(
@@ -147,8 +147,9 @@ def near(
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
-        subject = _subject(window, snapshot, gate.inside, text, names)
-        framed = claim_frame.frame(text, subject.words), claim_frame.fold_blanks(text)
+        told = text if since is None else claim_frame.without_beginning(text)
+        subject = _subject(window, snapshot, gate.inside, told, names)
+        framed = claim_frame.frame(told, subject.words), told, claim_frame.fold_blanks(text)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
         # A text in another script has a vector of zeros. What is about the subject and not among the nearest is far.
@@ -393,7 +394,7 @@ def _compare_claims(
     if not said.strip():
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    is_said = claim_frame.fold_blanks(said) == framed[1]
+    is_said = claim_frame.fold_blanks(said) == framed[2]
     is_apart = (
         bool(subject.names)
         and not (is_linked or is_said)
@@ -411,9 +412,12 @@ def _compare_claims(
     start, (since, until) = seen.validity.start, span
     begins_later = since is not None and start > since
     # A start that nobody stated yields to one that somebody did, of what has no end.
-    is_later = begins_later and (until < times.FOREVER or build.stated_start(seen.row) != "defaulted")
+    is_stated = build.stated_start(seen.row) != "defaulted"
+    is_later = begins_later and (until < times.FOREVER or is_stated)
+    told = claim_frame.without_beginning(said) if is_stated else said
     cosine, began = cosines.get(node), 1970 + start // _YEAR
-    alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
+    alike = claim_relation.REPEATED if is_said else None
+    alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
     if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_relation.COMPETING)):
         return None
     targets = referred_to(snapshot, node) if targets is None else targets
@@ -454,11 +458,16 @@ def _may_be_of_leading(
 
 
 def _likeness(
-    subject: _Subject, said: str, framed: _Framed, cosine: float | None, *, is_linked: bool, is_later: bool, began: int
+    subject: _Subject,
+    said: str,
+    framed: tuple[claim_frame.Frame | None, str],
+    cosine: float | None,
+    *,
+    is_linked: bool,
+    is_later: bool,
+    began: int,
 ) -> ClaimComparison | None:
     given, folded = framed
-    if claim_frame.fold_blanks(said) == folded:
-        return claim_relation.REPEATED
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
     words = claim_frame.shared_subject(subject.words, first) if leads else subject.words
@@ -480,7 +489,9 @@ def _likeness(
     if claim_frame.share_family_name(said, folded):
         return None
     # Two of one family may be told of under its name, and what happened long before may be told now.
-    other = "they begin with different names" if claim_frame.begins_with_other_name(said, folded) else ""
+    # A trip that is called off is one of those whom it is linked to.
+    is_other = claim_frame.begins_with_other_name(said, folded) and not (given.cancelled and is_linked)
+    other = "they begin with different names" if is_other else ""
     if not other and claim_relation.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
     return alike._replace(is_single_valued=False, doubt=other) if other and alike.is_single_valued else alike

@@ -82,6 +82,22 @@ def test_what_is_near_is_told_and_linked_only_if_asked(mem: worlddb.Memory) -> N
     assert mem.db.head() == before
 
 
+def test_a_statement_that_begins_with_when_it_begins_ends_what_it_replaces(mem: worlddb.Memory) -> None:
+    mem.add("Ana's boss is Henrik.", about="Ana", since="2026-01-01")
+    how: dict[str, Any] = {"about": "Ana", "on_near": "supersede_same_subject"}
+    mem.add("From 20 April on Ana's boss is Amina.", since="2026-04-20", **how)
+    assert texts(mem.as_of("2026-04-19").recall("Who is Ana's boss?")) == ["Ana's boss is Henrik."]
+    assert texts(mem.as_of("2026-04-21").recall("Who is Ana's boss?")) == ["From 20 April on Ana's boss is Amina."]
+    mem.add("Ana's boss is Petra.", since="2026-05-01", **how)
+    assert texts(mem.as_of("2026-05-02").recall("Who is Ana's boss?")) == ["Ana's boss is Petra."]
+
+
+def test_a_trip_that_is_called_off_is_that_of_whom_it_is_told_of(mem: worlddb.Memory) -> None:
+    plan = mem.add("Ana goes to Japan in June.", about="Ana").id
+    done = mem.add("The trip to Japan is called off.", about="Ana", on_near="supersede_same_subject")
+    assert done.notes[0].startswith(f"{plan} was ended")
+
+
 def test_a_statement_that_is_added_again_is_linked_as_asked_and_says_what_was_left_out(mem: worlddb.Memory) -> None:
     mem.add("Ana hates tea.", about="Ana", since="2024-01-01")
     likes = mem.add("Ana likes tea.", about="Ana", since="2025-01-01")

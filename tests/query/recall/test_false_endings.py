@@ -378,6 +378,44 @@ def test_a_move_ends_where_somebody_is_and_nothing_else_that_they_are_in_or_on(w
         assert {what for what, found in ended.items() if not (found and found.is_single_valued)} == set()
 
 
+CHANGES = (
+    ("Tom works as a UX designer at Brightpath.", "Tom works as lead designer at Fjord Studio.", "ended"),
+    ("Tom is a nurse at St James's.", "Tom is a community nurse at the Seacroft clinic.", "ended"),
+    ("Tom is a student at Leeds University.", "Tom is a barista at Costa.", "-"),
+    ("Tom works as a nurse at St James's.", "Tom works as a coach at weekends.", "-"),
+    ("Tom pays EE £28 a month for the phone.", "Tom pays giffgaff £12 a month for the phone.", "ended"),
+    ("Tom pays EE 28 euros a month for his phone.", "Tom pays O2 12 euros a month for his phone.", "ended"),
+    ("Tom pays Netflix £12 a month.", "Tom pays Spotify £10 a month.", ""),
+    ("Tom lives in Majorna, Gothenburg.", "Tom lives in Möllevången, Malmö.", "ended"),
+    ("Tom lives in Majorna, Gothenburg.", "Tom lives in Gothenburg.", ""),
+    ("Tom has a second cat called Biscuit.", "Tom's second cat is called Waffle.", "ended"),
+    ("Tom has a second cat called Biscuit.", "Tom's third cat is called Waffle.", ""),
+    ("Tom runs the Manchester marathon on 19 April.", "Tom does not run the Manchester marathon.", "ended"),
+    ("Tom runs the Manchester marathon on 19 April.", "Tom does not run the London marathon.", ""),
+    ("Tom moves to Harrogate in May.", "Tom is not moving to Harrogate.", "ended"),
+    ("Tom moves to Harrogate in May.", "Tom does not move to Harrogate in May.", "told"),
+    ("Tom has read Emma in May.", "Tom has not read Emma.", "told"),
+    ("Tom goes to Japan in June.", "Tom's trip to Japan is called off.", "ended"),
+    ("Tom flies to Japan on 3 June.", "Tom's trip to Japan was cancelled.", "told"),
+    ("Tom goes to Japan in June.", "Tom's trip to Rome is called off.", ""),
+    ("Tom sees the physio Sandra on Thursdays at 17:00.", "Tom sees the physio Sandra on Fridays at 8:00.", "told"),
+    ("Tom sees the physio on Thursdays at 17:00.", "Tom sees the dentist on Fridays at 8:00.", ""),
+    ("Tom sees his mother on Mondays at 9:00.", "Tom sees his mother on Fridays at 8:00.", ""),
+    ("Tom runs on Mondays at 7:00.", "Tom runs on Fridays at 8:00.", ""),
+    ("Tom's birthday party is on 18 April.", "Tom's birthday party is on 25 April.", "ended"),
+    ("Tom's birthday is on 3 May.", "Tom's birthday party is on 25 April.", ""),
+    ("Tom was born on 3 May.", "Tom's birthday cake costs 40 euros.", ""),
+)
+"""The changes that people tell most: told and ended, told alone (-: or not), or nothing."""
+
+
+@pytest.mark.parametrize(("earlier", "later", "told"), CHANGES)
+def test_a_change_ends_what_it_surely_replaces(earlier: str, later: str, told: str) -> None:
+    found = related(earlier, later)
+    assert bool(found and found.is_single_valued) == (told == "ended")
+    assert told == "-" or bool(found and found.relation in claim_relation.COMPETING) == bool(told)
+
+
 OTHER_CONDITIONS = (
     ("Tom is on insulin.", "Tom is now on parental leave.", ""),
     ("Tom is on insulin.", "Tom is now in therapy.", ""),
