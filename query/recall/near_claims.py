@@ -405,7 +405,7 @@ def _compare_claims(
         return None
     if is_apart:
         subject = _Subject(claim_frame.leading_subject(framed[1]), ())
-        framed = claim_frame.frame(framed[1], subject.words), framed[1]
+        framed = claim_frame.frame(framed[1], subject.words), framed[1], framed[2]
     if (is_apart or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
         return None
