@@ -437,6 +437,14 @@ _BEGINNING: Final = lazy(
     r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? \d{4})?(?: on(?:wards?)?)?,? (?=[^\W\d])(?!to\b|until\b|till\b|through\b)"
 )
 """Words before a statement that tell when it begins: from 20 April on."""
+_IN_FRONT: Final = lazy(
+    r"^(?P<front>(?:[Ff]rom|[Ss]ince|[Aa]s (?:of|from)|[Ii]nstead of"
+    r"|(?:[Ss]tarting|[Bb]eginning)(?: in| on| from| with)?)"
+    r"(?: (?!(?:I|we|my|our|in|on|from|with)\b)[\w'’-]+){1,3}?(?: on(?:wards)?)?"
+    r"|(?:[Ll]ast|[Tt]his|[Nn]ext) (?:week(?:end)?|month|year|spring|summer|autumn|winter|[A-Z][a-z]{2,5}day)),? "
+    r"(?P<rest>(?:I|we|my|our)\b.*[^.!?]|[A-Z].*[^.!?])(?P<stop>[.!?]*)$"
+)
+"""What stands before the subject: when something is so, or in the place of what."""
 _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
@@ -1046,11 +1054,13 @@ def _begins_with_full_name(text: str) -> bool:
 
 @lru_cache(maxsize=_MAX_FRAMES)
 def _rephrase_change(text: str) -> str:
-    """A statement without words like "Update:", and of what somebody changed in the passive voice.
+    """A statement that begins with its subject, without words like "Update:".
 
-    "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
+    "Last week I moved" is told as "I moved last week", and of what somebody changed it tells in the passive voice: "Dr.
+    Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
     """
-    plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", _PREFACE.sub("", fold_blanks(text)))
+    plain = _IN_FRONT.sub(_put_behind, _PREFACE.sub("", fold_blanks(text)))
+    plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", plain)
     plain = _HAD_TO.sub(lambda had: _PAST_OF.get(had[1], f"{had[1].rstrip('e')}ed"), plain)
     told = _BY_SOMEBODY.match(plain)
     if told is None or not (told["rest"].startswith(" ") or told["verb"] in _CALLED_OFF):
@@ -1063,6 +1073,15 @@ def _rephrase_change(text: str) -> str:
             # What my landlord does to the rent he does to mine.
             thing = f"my {thing.removeprefix('the ')}"
     return f"{thing[:1].upper()}{thing[1:]} was {told['verb']}{told['rest']}"
+
+
+def _put_behind(match: re.Match[str]) -> str:
+    """The first sentence with what stands before its subject behind it."""
+    first, *others = analysis.sentences(match["rest"])
+    front = match["front"][0].casefold() + match["front"][1:]
+    if not others:
+        return f"{first} {front}{match['stop']}"
+    return f"{first.rstrip('.!?')} {front}. {' '.join(others)}{match['stop']}"
 
 
 @lru_cache(maxsize=_MAX_FRAMES)

@@ -949,3 +949,21 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
     other = db.create("Fact", "", content=said).ref
     found = db.view()._saying_the_same(forgotten, nobodys=False, instead=instead)
     assert found.telling == ([(other, said)] if is_told else []) and not found.same
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Last week I moved to Augsburg.", "I moved to Augsburg last week."),
+        ("From March on I work at Bosch.", "I work at Bosch from March on."),
+        ("Starting in May, my rent is 980 euros!", "My rent is 980 euros starting in May!"),
+        ("Since May Ana lives in Porto. She likes it.", "Ana lives in Porto since May. She likes it."),
+        ("Instead of Denmark we will go to Norway.", "We will go to Norway instead of Denmark."),
+        ("This is my flat in Augsburg.", "This is my flat in Augsburg."),
+        ("This flat in Augsburg Tom lives in.", "This flat in Augsburg Tom lives in."),
+    ],
+)
+def test_what_stands_before_a_subject_is_read_behind_it(text: str, plain: str) -> None:
+    """Nothing took the place of "I live in Munich": the later statement was about "last"."""
+    assert claim_frame.leading_subject(text) == claim_frame.leading_subject(plain)
+    assert claim_frame.frame(text) == claim_frame.frame(plain)
