@@ -486,6 +486,13 @@ def _is_users(body: Body) -> bool:
     return body.type.casefold() == _USER or (body.type == "Scope" and body.name.startswith(_SCOPE))
 
 
+def user_of(snapshot: VisibleSnapshot, node: int) -> str:
+    """The name of the user whose world a world is; empty if it is no user's."""
+    newest = None if node == schema.ROOT_NODE else asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
+    body = None if newest is None else snapshot.body(newest.row)
+    return body.name.removeprefix(_SCOPE) if body is not None and _is_users(body) else ""
+
+
 def user_world_around(
     snapshot: VisibleSnapshot, node: int, is_meant: Callable[[Body], bool] = _is_somebodys
 ) -> int | None:

@@ -18,7 +18,18 @@ from worlddb.projections.tables.reads import asof
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, INFERRED, RRF, TEXT, VECTOR, Question, Request
+from worlddb.query.question.question import (
+    COMBMAX,
+    CONVEX,
+    ENTITY,
+    INFERRED,
+    RRF,
+    TEXT,
+    VECTOR,
+    Question,
+    Request,
+    without_names,
+)
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, retrieve, scoring
@@ -56,8 +67,11 @@ class Judge:
             self._fitted = scoring.FITTED.get(model if VECTOR in lanes else scoring.WORDS_ALONE)
         self._lane = VECTOR if VECTOR in lanes else TEXT
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
-        self._person = self._names and not about.sides
-        self._text = request.question.subject_text
+        self._person = ENTITY in lanes and about.is_about_one_of_several
+        # All that a user says has the name, so that it tells nothing.
+        told = [name for name in about.names if name.casefold() == about.user_name.casefold()]
+        self._text = without_names(request.question.subject_text, told)
+        self._untold = frozenset(word.casefold() for name in told for word in name.split())
         self._best = 0.0
         self._shown: list[scoring.HitFeatures] = []
 
@@ -70,6 +84,7 @@ class Judge:
         if self._fitted is None:
             return None
         parts = found.parts
+        words = [word for word in words if word.casefold() not in self._untold] if self._untold else words
         covered = text_lane.coverage(self._text, words)
         seen = scoring.HitFeatures(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
         self._best = max(self._best, seen.score)
@@ -88,7 +103,7 @@ class Judge:
             return None
         if not self._shown:
             return 0.0
-        evidence = scoring.answer_evidence(self._shown, names=self._names, person=self._person)
+        evidence = scoring.answer_evidence(self._shown, person=self._person)
         likely = scoring.likelihood(self._fitted.answer, evidence)
         return round(min(likely, scoring.BY_CHANCE) if by_chance else likely, 4)
 
@@ -604,20 +619,27 @@ def _is_meaningful(category: str) -> bool:
 
 
 def is_by_chance(
-    hits: Sequence[records.Hit], lanes: Sequence[str], request: Request, model: str, searched: Callable[[], int]
+    hits: Sequence[records.Hit],
+    lanes: Sequence[str],
+    request: Request,
+    model: str,
+    searched: Callable[[], int],
+    about: candidates.Named,
 ) -> bool:
     """True if nothing speaks for any hit: no words, meaning, name or time beyond chance.
 
-    All words of the question in one hit are more than chance, however little they score in a long text.
+    All words of the question in one hit are more than chance, however little they score in a long text. That a hit is
+    by who asks speaks for nothing: all that they say is.
     ``searched`` counts the worlds that were searched, and is only called if it matters.
     """
     scatter, question = SCATTER.get(model), request.question.subject_text
     if not hits or scatter is None or VECTOR not in lanes or request.fusion == COMBMAX:
         return False
-    if not all(_is_noise(hit.scores, chance_level(scatter, _MOST)) for hit in hits):
+    names = about.is_about_one_of_several
+    if not all(_is_noise(hit.scores, chance_level(scatter, _MOST), names=names) for hit in hits):
         return False
     level = chance_level(scatter, searched())
-    return all(_is_noise(hit.scores, level) for hit in hits) and not any(
+    return all(_is_noise(hit.scores, level, names=names) for hit in hits) and not any(
         text_lane.coverage(question, text_lane.matched(question, hit.name, hit.content)) >= 1 for hit in hits
     )
 
@@ -631,10 +653,10 @@ def chance_level(scatter: float, count: int) -> float:
     return scatter * sqrt(2 * log(max(count, 2)))
 
 
-def _is_noise(scores: Mapping[str, float], level: float) -> bool:
+def _is_noise(scores: Mapping[str, float], level: float, *, names: bool) -> bool:
     return (
         scores.get(VECTOR, 0.0) < level
         and scores.get(TEXT, 0.0) < LEAST_WORDS * scoring.TEXT_WEIGHT
-        and not scores.get(ENTITY)
+        and not (names and scores.get(ENTITY))
         and scores.get("when", 0.0) < scoring.WHEN_WEIGHT / 2
     )

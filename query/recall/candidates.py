@@ -34,7 +34,7 @@ from worlddb.projections.tables.storage.schema import (
     EdgePlace,
     EdgeRow,
 )
-from worlddb.query.question.question import TO_MACHINES, Question, names_beside
+from worlddb.query.question.question import ASKERS, TO_MACHINES, Question, names_beside
 from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import MAX_MEMBERS, Inhabitants
@@ -376,13 +376,22 @@ class Gate:
 class Named(NamedTuple):
     """The entities that a question is about, and the names that it calls them by.
 
-    ``partly`` are those that it calls by a part of a longer name alone, as Tom where Tom Baker is asked about.
+    ``sides`` are participants of a conversation, whom it calls "I" or "you". ``partly`` are those that it calls by a
+    part of a longer name alone, as Tom where Tom Baker is asked about. ``user`` is the user in whose world it is asked,
+    of the name ``user_name``, whether it names them or not.
     """
 
     entities: frozenset[int]
     sides: frozenset[int]
     names: tuple[str, ...]
     partly: frozenset[int] = frozenset()
+    user: frozenset[int] = frozenset()
+    user_name: str = ""
+
+    @property
+    def is_about_one_of_several(self) -> bool:
+        """True if it names somebody, and not a participant of a talk with a machine, by or to whom all is said."""
+        return bool(self.entities) and not self.sides and self.user.isdisjoint(self.entities)
 
 
 NOBODY: Final = Named(frozenset(), frozenset(), ())
@@ -394,10 +403,12 @@ def trust_penalty(snapshot: visible.VisibleSnapshot, passed: Passed, score: floa
     return weight * (1 - share) * abs(score)
 
 
-def find_named_entities(snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec) -> Named:
+def find_named_entities(
+    snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec, user: str = ""
+) -> Named:
     """The entities that a question is about, by name, alias, side of a talk, or identity.
 
-    Only worlds that something refers to count.
+    Only worlds that something refers to count. In the world of a ``user`` "I" is that user.
     """
     whole: set[int] = set()
     parts: set[int] = set()
@@ -416,7 +427,9 @@ def find_named_entities(snapshot: visible.VisibleSnapshot, question: Question, s
     found = _with_identities(snapshot, spec, whole | parts)
     asked = participants(snapshot, question.sides)
     entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
-    return Named(entities, frozenset(asked), tuple(names), entities - whole)
+    own = frozenset(_with_identities(snapshot, spec, find_referenced_nodes(snapshot, user))) if user else frozenset()
+    sides = own.union(asked) if question.sides == ASKERS else frozenset(asked)
+    return Named(entities, sides, tuple(names), entities - whole, own, user if own else "")
 
 
 def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
@@ -725,12 +738,15 @@ def lend_to_answers(
     return shares
 
 
-def find_leaders_in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> dict[int, list[int]]:
+def find_leaders_in_talks(
+    gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int], user: Set[int] = frozenset()
+) -> dict[int, list[int]]:
     """The leaders of the session that each turn is in, itself too if it is one, where people talk to one another.
 
     They answer one another and stay with a subject, so that of two turns that are as near the one is likelier in whose
     session the nearest is. What is said to a machine, and by it, is complete in itself, and so is what nobody is known
-    to have said. What was inferred of a turn stands for it.
+    to have said. In the world of a ``user`` whatever that user takes part in is a talk with a machine. What was
+    inferred of a turn stands for it.
     """
     snapshot = gate.snapshot
     machines = participants(snapshot, TO_MACHINES)
@@ -760,6 +776,8 @@ def find_leaders_in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Itera
     if not best:
         return {}
     turns = turns_of(pool)
+    for turn, _ in find_references(snapshot, turns.values(), user) if user else ():
+        best.pop(container_of(turn) or 0, None)
     apart = {turn for turn, _ in find_references(snapshot, turns.values(), machines)} if machines else set()
     within = {node: container_of(turn) for node, turn in turns.items() if turn not in apart}
     return {node: best[session] for node, session in within.items() if session in best}

@@ -224,7 +224,7 @@ def fuse_lanes(
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     lends = leaders and request.group is None
-    talks = candidates.find_leaders_in_talks(gate, pool, leaders) if lends else {}
+    talks = candidates.find_leaders_in_talks(gate, pool, leaders, named.user) if lends else {}
     links = _Links(candidates.lend_to_answers(snapshot, pool, following, talks), joined, talks)
     evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding, is_compared=vector is not None)
@@ -560,12 +560,19 @@ def _entity_corrections(
     Beside turns that begin with the name, as their speaker's, what begins with it counts twice: all that somebody says
     has the name, whatever it is about. ``referring``: what refers to whom the question names.
 
+    Where a user asks in their own world for what is theirs, all that is stated there counts as what they said.
+
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
     anybody = (named.entities - named.partly) | named.sides
-    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody and named.names else ()
+    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody else []
+    own: dict[int, float] = {}
+    if not named.sides.isdisjoint(named.user):
+        own = {node: 1.0 for node in said if pool[node].seen.row.type not in _MERE_NAMES}
+    if not said or not named.names:
+        return own
     about: dict[int, set[int]] = {}
-    for node, entity in candidates.find_references(snapshot, said, None) if said else ():
+    for node, entity in candidates.find_references(snapshot, said, None):
         about.setdefault(node, set()).add(entity)
     strange = [node for node in said if not about.get(node, set()) & named.entities]
     strange.sort(key=lambda node: (-alone[node], node))
@@ -581,7 +588,7 @@ def _entity_corrections(
     if any(candidates.find_naming_nodes(snapshot, named.names, islice(turns, MAX_STRANGE)).values()):
         begun = candidates.find_naming_nodes(snapshot, named.names, stated)
         found |= {node: BESIDE_TURNS for node, begins in begun.items() if begins}
-    return found
+    return own | found
 
 
 UNSAID: Final = -1.0
@@ -622,6 +629,8 @@ def _is_within(times: Iterable[Span], at: int) -> bool:
 
 _HALF_DAY: Final = _A_DAY // 2
 _TURN: Final = type_digest("Turn")
+_MERE_NAMES: Final = frozenset((type_digest("Entity"), type_digest("Session"), ENRICHMENT_TYPE))
+"""Types of what states nothing by itself."""
 
 
 def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:

@@ -17,6 +17,7 @@ from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Question, Request, without_names
+from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
@@ -286,7 +287,7 @@ def _answer(
         judge = answer.Judge(request, found.lanes, model, subject.about)
         every, groups = _shown_hits(window, snapshot, request, found, judge)
         searched = partial(_count_searched, window, snapshot, request)
-        rests_on_nothing = answer.is_by_chance(every, found.lanes, request, model, searched)
+        rests_on_nothing = answer.is_by_chance(every, found.lanes, request, model, searched, subject.about)
         confidence = judge.answer(by_chance=rests_on_nothing)
         unlikely = confidence is not None and confidence < scoring.WEAK_BELOW and VECTOR in found.lanes
         weak = bool(every) and (rests_on_nothing or (unlikely and searched() >= scoring.FEWEST))
@@ -397,7 +398,8 @@ def _read_question_facts(
     if window.place.is_confined:
         window.use_kept_world(snapshot, request.choice)
     if names is None:
-        about = candidates.find_named_entities(snapshot, request.question, window.spec)
+        user = world_lookup.user_of(snapshot, searched_world(window, snapshot, request))
+        about = candidates.find_named_entities(snapshot, request.question, window.spec, user)
     else:
         about = candidates.NOBODY._replace(names=tuple(names))
     return _QuestionFacts(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())

@@ -419,11 +419,12 @@ def hit_evidence(hit: HitFeatures, best: float, *, names: bool) -> tuple[float, 
     return hit.score, best - hit.score, hit.coverage, float(hit.is_of) if names else _NEITHER
 
 
-def answer_evidence(hits: Sequence[HitFeatures], *, names: bool, person: bool) -> tuple[float, ...]:
+def answer_evidence(hits: Sequence[HitFeatures], *, person: bool) -> tuple[float, ...]:
     """The evidence for an answer: its best score, the most coverage, the lead of those named, and their share.
 
     What was asked of one person and said by another has hits of the other that come nearer: they lead. ``person``: the
-    question names somebody, and is not about a participant by its words alone ("I", "you").
+    question names somebody, and is not about a participant alone ("I", "you"), by or to whom all in a talk with a
+    machine is said, so that it tells nothing.
     """
     own = [hit.compared for hit in hits if hit.is_of]
     others = [hit.compared for hit in hits if not hit.is_of]
@@ -431,7 +432,7 @@ def answer_evidence(hits: Sequence[HitFeatures], *, names: bool, person: bool) -
     if person:
         lead = max(own, default=-LEAD) - max(others, default=0.0) if own and others else LEAD if own else -LEAD
     first = hits[:_FIRST]
-    share = sum(hit.is_of for hit in first) / len(first) if names and first else _NEITHER
+    share = sum(hit.is_of for hit in first) / len(first) if person and first else _NEITHER
     best, coverage = max(hit.score for hit in hits), max(hit.coverage for hit in hits)
     return best, coverage, min(max(lead, -LEAD), LEAD), share
 

@@ -11,6 +11,7 @@ import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, Recall, Turn
 from worlddb.query.recall.ranking import MAX_REFERRING
+from worlddb.query.recall.scoring import ENTITY_WEIGHT
 
 MANY = MAX_REFERRING + 30
 
@@ -162,3 +163,48 @@ def test_what_is_said_about_somebody_else_alone_comes_after_what_is_about_whom_a
         named = next(hit for hit in mem.recall("What has Ana bought?").hits if "blue" in hit.content)
         assert "entity" not in named.lanes, "what has the name is about her too"
         assert mem.recall("What has Tom bought?").hits[0].content == "Tom bought a car"
+
+
+def told_to_an_assistant(mem: worlddb.Memory) -> None:
+    """Sixty exchanges with an assistant, in one of which Maya says where she lives."""
+    messages = []
+    for number in range(60):
+        told = "I live in Gothenburg with my cat Pixel" if number == 30 else f"I walked past shop number {number} today"
+        messages.append({"role": "user", "content": told})
+        messages.append({"role": "assistant", "content": f"Many people live near shop number {number}."})
+    mem.add(messages)
+
+
+def test_in_a_user_s_world_i_is_that_user_and_so_is_the_name(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="maya", agent="claude", session="chat") as mem:
+        told_to_an_assistant(mem)
+        for question in ("Where do I live?", "Where does Maya live?", "where does maya live"):
+            found = mem.recall(question, k=20)
+            assert found.hits[0].content == "maya: I live in Gothenburg with my cat Pixel"
+            assert not found.weak
+            for hit in found.hits:
+                assert (hit.scores.get("entity", 0) > 0) == hit.content.startswith("maya: "), "her turns alone gain"
+                assert "talk" not in hit.scores, "a talk with a machine, whatever its name is"
+
+
+def test_what_nobody_said_of_a_user_is_weak_asked_by_name_or_not(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="maya", session="chat") as mem:
+        told_to_an_assistant(mem)
+        for asked in ("What is {} blood type?", "What is {} passport number?", "Who is {} flatmate?"):
+            mine, hers = (mem.recall(asked.format(whose)) for whose in ("my", "Maya's"))
+            assert mine.weak and hers.weak, asked
+            assert hers.confidence == pytest.approx(mine.confidence or 0, abs=0.05)
+
+
+def test_what_is_stated_in_a_user_s_world_gains_as_much_as_what_that_user_says(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="maya", session="chat") as mem:
+        told_to_an_assistant(mem)
+        for text, about in (("Elin's wedding is on 30 May in Visby.", "Elin"), ("The flat has two rooms.", ())):
+            mem.add(text, about=about)
+        for question in ("When is my sister's wedding?", "How many rooms does my flat have?", "Where do I live?"):
+            hits = [hit for hit in mem.recall(question, k=20).hits if "live near" not in hit.content]
+            parts = {hit.scores.get("entity", 0) for hit in hits}
+                hit.scores.get("entity", 0) for hit in mem.recall(question, k=20) if "live near" not in hit.content
+            }
+            assert parts == {ENTITY_WEIGHT}, question
+        assert mem.recall("When is my sister's wedding?").hits[0].content.startswith("Elin's")
