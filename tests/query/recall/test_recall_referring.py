@@ -204,7 +204,5 @@ def test_what_is_stated_in_a_user_s_world_gains_as_much_as_what_that_user_says(t
         for question in ("When is my sister's wedding?", "How many rooms does my flat have?", "Where do I live?"):
             hits = [hit for hit in mem.recall(question, k=20).hits if "live near" not in hit.content]
             parts = {hit.scores.get("entity", 0) for hit in hits}
-                hit.scores.get("entity", 0) for hit in mem.recall(question, k=20) if "live near" not in hit.content
-            }
             assert parts == {ENTITY_WEIGHT}, question
         assert mem.recall("When is my sister's wedding?").hits[0].content.startswith("Elin's")
