@@ -717,12 +717,14 @@ def is_remark(text: str) -> bool:
 
     A question counts with a question mark or without.
     """
-    if "?" in text:
-        return False
-    told = sentences(without_speaker(text[:MAX_CHARACTERS]))
-    if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in told):
-        return False
-    return bool(extract_statements(text).statements)
+    return not is_asking(text) and bool(extract_statements(text).statements)
+
+
+def is_asking(text: str) -> bool:
+    """True if a text asks something, or asks for it, in English, or has a question mark."""
+    if "?" in text or _ASKING_INSIDE.search(text):
+        return True
+    return any(_ASKING.match(sentence.strip()) for sentence in sentences(without_speaker(text[:MAX_CHARACTERS])))
 
 
 STANDING_WORDS: Final = "always never whenever remember ask now future"
@@ -763,13 +765,18 @@ _INSTRUCTED_WITHIN: Final = 2_000
 """How many characters of a text may hold a standing instruction, which is short."""
 
 
+def is_answering(text: str) -> bool:
+    """True if a text is what an assistant said, by the name before it."""
+    return _ANSWERING.match(text) is not None
+
+
 @lru_cache(maxsize=64)
 def standing_instruction(text: str) -> str:
     """The sentence of a text that instructs all later answers; empty if there is none.
 
     "Always name versions when I ask about libraries." Texts of an assistant have none.
     """
-    if _ANSWERING.match(text):
+    if is_answering(text):
         return ""
     for sentence in sentences(without_speaker(text[:_INSTRUCTED_WITHIN])):
         told = sentence.strip()

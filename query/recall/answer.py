@@ -321,6 +321,7 @@ _REASONS: Final = {
     retrieve.STATE: "was true at the time in the question",
     retrieve.OVER: "is over, and the question is about the past",
     retrieve.MADE: "derived from a matching turn",
+    retrieve.REPLIED: "beside a short reply, which comes behind what it replies to",
     retrieve.PRECEDED: "was true until what the question names began",
     retrieve.EXACT: "has the number in the question, and the next best hit has another",
     retrieve.LATER: "later than a competing hit about the same subject",

@@ -15,7 +15,14 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
-from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
+from worlddb.projections.indexes.analysis import (
+    STANDING_WORDS,
+    TASTE_WORDS,
+    analyze,
+    is_answering,
+    is_asking,
+    query_stems,
+)
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -47,6 +54,8 @@ NOW: Final = "now"
 """The same for what is so now, if a better hit tells what was or may be, is so at times, or is denied."""
 MADE: Final = "made"
 """The same for a statement derived from a better hit, a turn of a talk, that has as many of the question's words."""
+REPLIED: Final = "replied"
+"""The same for what somebody said and a machine's short reply to it, which comes behind it."""
 PRECEDED: Final = "preceded"
 """The same for what held until an event that the question names."""
 OWN: Final = "own"
@@ -225,6 +234,63 @@ def _lift_derived_statements(
     moved = {hit.passed.node for hits in lifted.values() for hit in hits}
     left = (hit for hit in ranked if hit.passed.node not in moved)
     return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
+
+
+MAX_REPLY_WORDS: Final = 12
+"""The words of a reply that tells no more than what it replies to; what a machine tells takes more."""
+
+
+def _put_replies_behind(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], about: candidates.Named, question: str
+) -> list[ranking.Ranked]:
+    """The hits, and each short reply of a machine among the first behind what it replies to, if that tells as much.
+
+    "Hope it goes smoothly for your mum." is nearer to a question about her operation than the long message that tells
+    when it is. What is replied to is among the first hits too, has all words of the question that the reply has, and
+    asks nothing: a short reply to a question is the answer. It takes the reply's place, unless what lies between has
+    these words too: then that stays before it.
+    """
+    turns = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN]
+    bodies = ((hit.passed.node, snapshot.body(hit.passed.seen.row)) for hit in turns)
+    said = {node: body.content for node, body in bodies if body is not None}
+    short = {node for node, text in said.items() if text.count(" ") <= MAX_REPLY_WORDS}
+    own = {node for node, _ in candidates.find_references(snapshot, said, about.user)} if short and about.user else ()
+    replies = {node for node in short if (node not in own if own else is_answering(said[node]))}
+    asked = query_stems(question)
+    if not asked or not replies or len(replies) == len(said):
+        return ranked
+    has = {node: asked.intersection(analyze(text).stems) for node, text in said.items()}
+    order = [hit.passed.node for hit in ranked[:LOOKED_AT]]
+    hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
+    for node in [node for node in said if node not in replies]:
+        reply = candidates.turn_after(snapshot, node)
+        if reply not in replies or order.index(reply) > order.index(node):
+            continue
+        own_hit, better = hits[node], hits[reply]
+        if not has[reply] <= has[node] or better.parts.get(_TOLD, 0.0) > own_hit.parts.get(_TOLD, 0.0):
+            continue
+        if is_asking(said[node]):
+            continue
+        between = order[order.index(reply) + 1 : order.index(node)]
+        if any(has[reply] <= has[each] for each in between if each in has and each not in replies):
+            order.remove(reply)
+            order.insert(order.index(node) + 1, reply)
+            hits[reply] = _with_score(better, own_hit.score)
+        else:
+            order.remove(node)
+            order.insert(order.index(reply), node)
+            hits[node] = _with_score(own_hit, better.score)
+    return [*(hits[node] for node in order), *ranked[LOOKED_AT:]]
+
+
+_TOLD: Final = "told"
+"""What a text gains for having a number, a time, an age or a price, as the question asks."""
+
+
+def _with_score(hit: ranking.Ranked, score: float) -> ranking.Ranked:
+    """A hit with the score of what it is put beside."""
+    more = hit.parts.get(REPLIED, 0.0) + score - hit.score
+    return hit._replace(score=score, parts={**hit.parts, REPLIED: more})
 
 
 def _lift_own_statements(
@@ -1105,7 +1171,10 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
         question=request.question.text,
     )
     kept = _lift_update(search, kept, said | claims, until) if kept else kept
-    return found._replace(ranked=_lift_derived_statements(snapshot, kept, request.question.text), rivals=rivals)
+    kept = _lift_derived_statements(snapshot, kept, request.question.text)
+    if request.fusion == CONVEX:
+        kept = _put_replies_behind(snapshot, kept, search.about, request.question.text)
+    return found._replace(ranked=kept, rivals=rivals)
 
 
 def _put_asked_number_first(search: _Search, found: Found) -> Found:

@@ -433,3 +433,56 @@ def test_a_message_is_compared_with_what_the_same_speaker_says_and_with_statemen
     }
     assert not any("ben" in said[each] for pair in pairs for each in pair)
     assert home in {earlier for _, earlier in pairs}
+
+
+OPERATION = (
+    "mum's having her hip done, March 24, at the hospital in Bradford. I'll drive her, so I need that day off",
+    "Hope it goes smoothly for your mum.",
+)
+CHAT = [(f"I tried cake number {number} of the bakery in our street", "Enjoy!") for number in range(20)]
+BEHIND = "replied"
+
+
+def exchanges(db: Database, *pairs: tuple[str, str], speakers: tuple[str, str] = ("user", "assistant")) -> None:
+    pair = zip(speakers * len(pairs), [text for each in pairs for text in each], strict=True)
+    db.ingest([Turn(speaker=speaker, text=text) for speaker, text in pair], session="chat")
+    db.embed()
+
+
+def test_a_machine_s_short_reply_comes_behind_what_it_replies_to(db: Database) -> None:
+    exchanges(db, OPERATION, *CHAT)
+    for k in (2, 10):
+        said, reply = db.view().recall("how is mum?", k=k).hits[:2]
+        assert (words_of(said), words_of(reply)) == OPERATION
+        assert BEHIND in (said.scores | reply.scores) and said.score >= reply.score
+        for hit in (said, reply):
+            assert hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-5)
+
+
+def test_a_reply_stays_behind_what_tells_as_much_and_lies_between(db: Database) -> None:
+    went = "the op of mum went well by the way!! New hip, already bossing the nurses about"
+    exchanges(db, OPERATION, (went, "Great news!"), *CHAT)
+    found = [words_of(hit) for hit in db.view().recall("how did the op of mum go?", k=10).hits]
+    assert found.index(went) < found.index(OPERATION[0]) < found.index(OPERATION[1])
+
+
+@pytest.mark.parametrize(
+    ("pair", "speakers"),
+    [
+        (("I forgot again what mum wants, the hip or the knee?", "Your mum wants the hip."), ("user", "assistant")),
+        ((OPERATION[0], f"{OPERATION[1]} Bring her a book, and ask when she can eat."), ("user", "assistant")),
+        (OPERATION, ("Ana", "Ben")),
+    ],
+    ids=["an answer", "a long reply", "between people"],
+)
+def test_any_other_reply_keeps_its_place(db: Database, pair: tuple[str, str], speakers: tuple[str, str]) -> None:
+    exchanges(db, pair, *CHAT, speakers=speakers)
+    assert all(BEHIND not in hit.scores for hit in db.view().recall("how is mum?", k=10).hits)
+
+
+def test_in_a_user_s_world_whoever_else_speaks_is_a_machine(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="tom", agent="claude", session="chat") as mem:
+        roles = ("user", "assistant") * (1 + len(CHAT))
+        texts = [text for each in (OPERATION, *CHAT) for text in each]
+        mem.add([{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)])
+        assert [words_of(hit) for hit in mem.recall("how is mum?", k=2).hits] == list(OPERATION)
