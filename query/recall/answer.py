@@ -107,6 +107,20 @@ class Judge:
         likely = scoring.likelihood(self._fitted.answer, evidence)
         return round(min(likely, scoring.BY_CHANCE) if by_chance else likely, 4)
 
+    def note_of_weak(self, *, by_chance: bool) -> str:
+        """The note of a weak answer: what speaks against its hits, as far as that can be said in words."""
+        if by_chance:
+            return _LOW_CONFIDENCE
+        if not self._shown:
+            return _SELDOM
+        _, coverage, lead, _ = scoring.answer_evidence(self._shown, person=self._person)
+        against = [_FEW_WORDS] * (coverage <= _FEW) + [_OF_OTHERS] * (lead < 0)
+        return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
+
+
+_FEW: Final = 0.5
+"""The share of a question's words that is called few."""
+
 
 def likely(
     hits: tuple[records.Hit, ...], groups: tuple[records.Group, ...], least: float | None
@@ -344,10 +358,9 @@ _LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these hits are the nearest, but they share only common words with the"
     " question, and unrelated texts are as near in meaning"
 )
-_SELDOM: Final = (
-    "perhaps nothing here answers that: such hits seldom do, since they are about other people than the question, or"
-    " have few of its words"
-)
+_SELDOM: Final = "perhaps nothing here answers that: such hits seldom do"
+_FEW_WORDS: Final = "none of the first has more than half of the question's words"
+_OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom the question names"
 IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"
 _LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
 _NOT_JUDGED: Final = (
@@ -525,8 +538,7 @@ def notes_of(
     unknown: Sequence[str],
     unheld: Sequence[str],
     *,
-    weak: bool,
-    by_chance: bool,
+    weak: str,
     left: int,
     judged: bool,
     then: bool,
@@ -537,9 +549,8 @@ def notes_of(
 ) -> Notes:
     """The times that counted, the unresolved ones, a first hit after a past one, and the notes of an answer in words.
 
-    ``unknown`` are the names of filters that nobody has, ``unheld`` types and marks. ``by_chance``: an unrelated
-    question has hits as near.
-    ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
+    ``unknown`` are the names of filters that nobody has, ``unheld`` types and marks. ``weak`` is the note of a
+    weak answer. ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``now`` is the valid time of the view. ``rivals`` are those of the ``hits`` that compete.
     """
@@ -554,7 +565,7 @@ def notes_of(
         _UNKNOWN.format(", ".join(unknown)) if unknown else "",
         _UNHELD.format(" and no ".join(unheld)) if unheld else "",
         _UNFIT.format(" and ".join(request.filters.asked)) if _has_no_match(request, hits, unknown, unheld) else "",
-        (_LOW_CONFIDENCE if by_chance else _SELDOM) if weak else "",
+        weak,
         _LEFT.format(left, request.min_confidence or 0.0) if left else "",
         _NOT_JUDGED if request.min_confidence is not None and not judged else "",
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",

@@ -180,6 +180,20 @@ def test_hits_and_answers_have_a_confidence_that_what_is_asked_of_another_has_le
     assert nobody.weak and (nobody.confidence or 0) < (asked.confidence or 0) and not asked.weak
 
 
+def test_the_note_of_a_weak_answer_says_only_what_is_true_of_its_hits(talk: Database, tmp_path: Path) -> None:
+    """It said of every such answer that its hits are about other people or have few words, of a user's own as well."""
+    few, others = "none of the first has more than half", "not by or about whom the question names"
+    found = talk.view().recall("Which violin did Calvin sell to a musician in Boston?")
+    assert found.weak and others in found.note and found.hits[0].content.startswith("Dave")
+    found = talk.view().recall("Who paints the ceilings of churches?")
+    assert found.weak and others not in found.note
+    with worlddb.memory(tmp_path / "memory", user="maya", session="chat") as mem:
+        mem.add([{"role": "user", "content": f"I walked past shop number {number} today"} for number in range(120)])
+        found = mem.recall("What did I pay for the blue lamp in the shop?")
+        assert found.weak and few in found.note and others not in found.note
+        assert all(hit.content.startswith("maya") for hit in found.hits)
+
+
 def test_what_is_less_likely_than_wanted_is_left_out_and_nothing_else_changes(talk: Database) -> None:
     for options in ({}, {"exact": True}, {"group": 3}, {"lanes": ["text", "entity"]}, {"k": 3}):
         question = "Which guitar did Dave buy in Boston?"
