@@ -488,7 +488,7 @@ def _is_users(body: Body) -> bool:
 
 def user_of(snapshot: VisibleSnapshot, node: int) -> str:
     """The name of the user whose world a world is; empty if it is no user's."""
-    newest = None if node == schema.ROOT_NODE else asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
+    newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if newest is None else snapshot.body(newest.row)
     return body.name.removeprefix(_SCOPE) if body is not None and _is_users(body) else ""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from worlddb.log.model import times
 from worlddb.projections.tables.reads.asof import OpenSpace
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Question, Request, without_names
@@ -397,7 +398,8 @@ def _read_question_facts(
     if window.place.is_confined:
         window.use_kept_world(snapshot, request.choice)
     if names is None:
-        user = world_lookup.user_of(snapshot, searched_world(window, snapshot, request))
+        inside = searched_world(window, snapshot, request)
+        user = "" if inside == ROOT_NODE else world_lookup.user_of(snapshot, inside)
         about = candidates.find_named_entities(snapshot, request.question, window.spec, user)
     else:
         about = candidates.NOBODY._replace(names=tuple(names))
