@@ -27,6 +27,11 @@ def _no_conversations(*_: Any) -> dict[int, list[int]]:
     return {}
 
 
+def _no_words_around(*_: Any) -> dict[int, float]:
+    """No turn gains by the words around it."""
+    return {}
+
+
 def _no_home_boost(*_: Any) -> set[int]:
     """No candidate gets the boost of a named person's own world."""
     return set()
@@ -72,6 +77,7 @@ def _keep_ranking(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, candidates, "lend_to_later_turns", _no_lending),
     "without talks": partial(patch.object, candidates, "find_leaders_in_talks", _no_conversations),
+    "without the words around": partial(patch.object, candidates, "gains_by_words_around", _no_words_around),
     "without times": partial(patch.object, ranking, "_nearness", _no_time_nearness),
     "without the second look": partial(patch.object, ranking, "_rescore_hits", _no_rescoring),
     "without leaving names out": partial(patch.object, recall, "without_names", _keep_names),

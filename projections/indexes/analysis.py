@@ -252,7 +252,7 @@ def _irregular_pasts() -> frozenset[str]:
 
 
 @cache
-def _other_forms() -> dict[str, tuple[str, ...]]:
+def other_forms() -> dict[str, tuple[str, ...]]:
     """The stem of each form of an irregular verb with those of its other forms."""
     found: dict[str, tuple[str, ...]] = {}
     for verb in _IRREGULAR.split(";"):
@@ -347,7 +347,7 @@ def query_terms(text: str) -> tuple[Term, ...]:
     numbers = _number_terms(text[:MAX_QUERY_CHARACTERS])
     terms += [term for term in dict.fromkeys(numbers) if term.text not in stems]
     if dropped is STOP_WORDS:
-        others = (other for stem in {*stems.values()} for other in _other_forms().get(stem, ()))
+        others = (other for stem in {*stems.values()} for other in other_forms().get(stem, ()))
         terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))
     return (*terms, *_gram_terms(found.runs))
 
@@ -408,12 +408,7 @@ class Sought(NamedTuple):
         """As :func:`matched_words`."""
         spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
         if spaced.isascii():
-            # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-            lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
-            beginnings = self.beginnings
-            every = dict.fromkeys([word for word in lowered.split() if word[:2] in beginnings])
-            words = [word for word in every if len(word) < MAX_TOKEN_BYTES]
-            matched = self._among(words)
+            matched = self._among(self._likely_words(spaced))
         else:
             told = zip(*_words(spaced), strict=True)
             found = (word for word, stem in told if stem in self.stems or word in self.words)
@@ -424,6 +419,23 @@ class Sought(NamedTuple):
         if not stretches:
             stretches = [part for run in runs for part in _stretches(run, self.grams, 1)]
         return [*matched, *dict.fromkeys(stretches)]
+
+    def stems_in(self, text: str) -> frozenset[str]:
+        """The stems that a query looks for and a text has."""
+        spaced = prepare(text[:MAX_MATCH_CHARACTERS]).spaced
+        return self.stems.intersection(
+            _english_stems(self._likely_words(spaced)) if spaced.isascii() else _words(spaced)[1]
+        )
+
+    def _likely_words(self, spaced: str) -> list[str]:
+        """The words of an ASCII text that may be found, in lower case, each once.
+
+        Stemming changes the ends of words, so that most need not be stemmed to be told apart.
+        """
+        lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
+        beginnings = self.beginnings
+        every = dict.fromkeys([word for word in lowered.split() if word[:2] in beginnings])
+        return [word for word in every if len(word) < MAX_TOKEN_BYTES]
 
     def _among(self, words: list[str]) -> list[str]:
         """Those of some ASCII words in lower case that the query finds."""

@@ -52,6 +52,34 @@ def coverage(text: str, words: Iterable[str]) -> float:
     return min(1.0, found / (stems + characters))
 
 
+class AskedWords:
+    """The words of a question, and the share of them that texts have, by how rare each word is.
+
+    The words of names (``left_out``) do not count, nor numbers, most of which are of days and times.
+    """
+
+    def __init__(self, lane: "TextLane", text: str, left_out: Iterable[str]) -> None:
+        names = analysis.analyze(" ".join(left_out)).stems
+        counts = lane.counts(_terms(text))
+        stems = [term for term in _terms(text) if term.field == analysis.STEM and not term.instead]
+        words = [term for term in stems if term.text not in names and not term.text[0].isdigit()]
+        rarities = {term.text: counts.rarity(term) for term in words}
+        self._rarities = list(rarities.values())
+        self._places = {
+            form: place for place, stem in enumerate(rarities) for form in (stem, *analysis.other_forms().get(stem, ()))
+        }
+        self._sought = _sought(text)
+
+    def places_in(self, text: str) -> frozenset[int]:
+        """The places in the question of the words that a text has."""
+        stems = self._sought.stems_in(text)
+        return frozenset(self._places[stem] for stem in stems if stem in self._places)
+
+    def share(self, places: Iterable[int]) -> float:
+        """The share of the question's words at some places, from 0 to 1; 0 for a question without words."""
+        return sum(map(self._rarities.__getitem__, places)) / (sum(self._rarities) or 1.0)
+
+
 class TextLane(Protocol):
     """Where a recall gets its text hits; ``indexed`` is the commit that its statistics reach to."""
 

@@ -140,7 +140,7 @@ def likely(
     return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
 
 
-_NOT_BARE: Final = ("home", "governs", "talk", scoring.EXCHANGE, scoring.PLACE, scoring.KEPT)
+_NOT_BARE: Final = ("home", "governs", scoring.TALK, scoring.AROUND, scoring.EXCHANGE, scoring.PLACE, scoring.KEPT)
 
 
 def bare(found: ranking.Ranked) -> float:

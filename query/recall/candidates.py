@@ -40,6 +40,7 @@ from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import MAX_MEMBERS, Inhabitants
 
 if TYPE_CHECKING:
+    from worlddb.query.lanes.text_lane import AskedWords
     from worlddb.query.question.question_dates import Span
     from worlddb.query.recall.filters import Filter
 
@@ -792,6 +793,42 @@ def gains_in_talks(own: Mapping[int, float], talks: Mapping[int, Sequence[int]],
     around = {node: max(own[each] for each in leaders) for node, leaders in talks.items()}
     near = own.keys() - strange if talks else set()
     return {node: TALK_SHARE * max(0.0, own[node], around.get(node, 0.0)) for node in near}
+
+
+WORDS_NEAR: Final = 0.3
+"""What a turn in a talk between people gains if it and the two turns before it have all words of the question."""
+WORDS_IN_TALK: Final = 0.1
+"""The same if the first hits of its talk have them. Chosen on one half of the development questions and judged on the
+other; see docs/retrieval.md."""
+
+
+def gains_by_words_around(
+    snapshot: visible.VisibleSnapshot,
+    pool: Mapping[int, Passed],
+    asked: AskedWords,
+    best: Sequence[int],
+    following: Mapping[int, Iterable[int]],
+    talks: Mapping[int, Sequence[int]],
+) -> dict[int, float]:
+    """The gain of some candidates by the words of a question that each has together with the turns before it in its
+    session (``following``), and with the first hits of its talk (``talks``).
+
+    People say in one turn what they speak of, and in the next ones the rest: no turn alone has all words.
+    """
+    read: dict[int, frozenset[int]] = {}
+
+    def words_of(nodes: Iterable[int]) -> frozenset[int]:
+        for node in nodes:
+            if node not in read:
+                body = snapshot.body(pool[node].seen.row)
+                read[node] = frozenset() if body is None else asked.places_in(body.content)
+        return frozenset().union(*(read[node] for node in nodes))
+
+    gains: dict[int, float] = {}
+    for node in best:
+        near = words_of((node, *following.get(node, ())))
+        gains[node] = WORDS_NEAR * asked.share(near) + WORDS_IN_TALK * asked.share(near | words_of(talks.get(node, ())))
+    return gains
 
 
 def gains_from_earlier_turns(

@@ -227,6 +227,9 @@ def fuse_lanes(
     talks = candidates.find_leaders_in_talks(gate, pool, leaders, named.user) if lends else {}
     links = _Links(candidates.lend_to_answers(snapshot, pool, following, talks), joined, talks)
     evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
+    if talks and lanes.text is not None:
+        asked = text_lane.AskedWords(lanes.text, request.compared_text, about.names)
+        evidence |= _find_words_around(snapshot, asked, pool, evidence, links, max(STEADY, k))
     evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding, is_compared=vector is not None)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     ranks |= _rank_marked(joined, dated, evidence) if joined or dated else {}
@@ -234,6 +237,21 @@ def fuse_lanes(
         fitting = [node for node in pool if evidence[node].entity > 0]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     return _rank_pool(pool, evidence, ranks, fusion, latest, k, kept)
+
+
+def _find_words_around(
+    snapshot: VisibleSnapshot,
+    asked: text_lane.AskedWords,
+    pool: Mapping[int, candidates.Passed],
+    evidence: Mapping[int, scoring.Evidence],
+    links: _Links,
+    first: int,
+) -> dict[int, scoring.Evidence]:
+    """The evidence of the first candidates that gain by a talk, with what the words around each add."""
+    scores = [(-scoring.total_score(found), node) for node, found in evidence.items() if found.talk > 0]
+    best = [node for _, node in sorted(scores)[:first]]
+    gains = candidates.gains_by_words_around(snapshot, pool, asked, best, links.following, links.talks)
+    return {node: evidence[node]._replace(around=gain) for node, gain in gains.items()}
 
 
 def _has_statement(gate: candidates.Gate, nodes: Iterable[int]) -> bool:
@@ -527,7 +545,7 @@ def _collect_evidence(
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
     when = {node: _time_evidence(times, until, pool[node].seen) for node in told}
     nodes, home = list(pool), dict.fromkeys(at_home, 1.0)
-    rest = (_of_each(nodes, found, 0.0) for found in (entities, when, before, edge, home, {}, talk))
+    rest = (_of_each(nodes, found, 0.0) for found in (entities, when, before, edge, home, {}, talk, {}))
     columns = zip(_of_each(nodes, texts, 0.0), _of_each(nodes, cosines, middling), *rest, strict=False)
     return dict(zip(nodes, map(_make_evidence, columns), strict=False))
 

@@ -32,6 +32,8 @@ of this one scatter by 0.05 (``bench.languages``), so that as much of a differen
 
 TALK: Final = "talk"
 """What a turn gains from the best turn of its talk, between people."""
+AROUND: Final = "around"
+"""What a turn gains there by the question's words that it, the turns before it and its talk have together."""
 GOVERNS: Final = "governs"
 """What a standing instruction gains if it governs the question."""
 KEPT: Final = "kept"
@@ -54,7 +56,8 @@ class Evidence(NamedTuple):
     alone, ``when`` how near it is to the times that the question names (0 to 1), ``before`` what the turns before it
     lend it, ``edge`` what hits lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question
     names is at home, ``governs`` 1 if it is the standing instruction that comes nearest to the question, ``talk`` what
-    it has by the best turn of its talk, if people talk, or by itself where others have that.
+    it has by the best turn of its talk, if people talk, or by itself where others have that, ``around`` what it has
+    then by the words of the question in it, in the turns before it and in its talk.
     """
 
     text: float
@@ -66,6 +69,7 @@ class Evidence(NamedTuple):
     home: float = 0.0
     governs: float = 0.0
     talk: float = 0.0
+    around: float = 0.0
 
 
 def similarity_score(text: float, vector: float) -> float:
@@ -75,9 +79,9 @@ def similarity_score(text: float, vector: float) -> float:
 
 def total_score(evidence: Evidence) -> float:
     """The score of a candidate whose evidence is added up: the sum of :func:`weighted_parts`."""
-    text, vector, entity, when, before, edge, home, governs, talk = evidence
-    named = ENTITY_WEIGHT * entity + HOME_WEIGHT * home
-    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs, talk))
+    text, vector, entity, when, before, edge, home, governs, talk, around = evidence
+    named, talked = ENTITY_WEIGHT * entity + HOME_WEIGHT * home, talk + around
+    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs, talked))
 
 
 def weighted_parts(evidence: Evidence) -> dict[str, float]:
@@ -92,6 +96,7 @@ def weighted_parts(evidence: Evidence) -> dict[str, float]:
         "home": HOME_WEIGHT * evidence.home,
         GOVERNS: GOVERNS_WEIGHT * evidence.governs,
         TALK: evidence.talk,
+        AROUND: evidence.around,
     }
     return {lane: part for lane, part in parts.items() if part}
 

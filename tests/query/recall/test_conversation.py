@@ -17,7 +17,7 @@ from worlddb.projections.indexes.analysis import MAX_STATEMENTS, extract_stateme
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
-from worlddb.query.recall import ranking
+from worlddb.query.recall import candidates, ranking
 from worlddb.query.recall.candidates import gains_from_earlier_turns
 
 DIMENSION = 6
@@ -144,12 +144,52 @@ def test_all_turns_of_a_talk_between_people_gain_by_the_best_of_it(db: Database)
         assert all("talk" not in hit.scores for hit in db.view().recall("the vase", k=60, **options).hits)
 
 
+LESSONS = [
+    Turn(speaker="Ana", text="I took up the violin again"),
+    Turn(speaker="Ben", text="Great!"),
+    Turn(speaker="Ana", text="Lessons are on Tuesday"),
+    Turn(speaker="Ben", text="Fine"),
+    Turn(speaker="Ana", text="Bye"),
+]
+POTTERY = [Turn(speaker="Ana", text="Lessons are on Monday"), Turn(speaker="Ben", text="In pottery, I hear")]
+
+
+def test_a_turn_gains_by_the_words_that_it_has_together_with_the_turns_before_it(db: Database) -> None:
+    db.ingest(POTTERY, session="pottery")
+    db.ingest(LESSONS, session="violin")
+    note = db.create("Fact", "", content="Ana took lessons in May.").ref
+    db.embed()
+    for options in ({}, {"exact": True}, {"lanes": ["text", "entity"]}):
+        found = db.view().recall("On which 2 days does Ana take violin lessons?", k=20, **options)
+        hits = {words_of(hit): hit for hit in found.hits}
+        gains = {text: hit.scores.get("around", 0.0) for text, hit in hits.items()}
+        # The names and numbers of a question do not count, "took" is a form of "take", and nobody says "days".
+        alone = gains[LESSONS[1].text] + 0.75 * gains[POTTERY[0].text]
+        assert gains[LESSONS[2].text] == pytest.approx(alone, abs=1e-5), "0.3 of 0.4 more for the word of its own"
+        assert gains[LESSONS[0].text] < gains[LESSONS[2].text] < 0.4
+        assert 0 < gains[LESSONS[4].text] < gains[LESSONS[2].text], "too far from the first of them"
+        noted = next(hit for hit in found.hits if hit.ref == note)
+        assert noted.scores["around"] > gains[POTTERY[0].text], "as if it were its own talk"
+        assert list(hits).index(LESSONS[2].text) < list(hits).index(POTTERY[0].text)
+
+
+def test_the_words_around_a_turn_change_no_confidence(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.ingest(LESSONS, session="violin")
+    db.embed()
+    asked = "When does Ana have violin lessons?"
+    with_words = {hit.ref: hit.confidence for hit in db.view().recall(asked, k=20).hits}
+    monkeypatch.setattr(candidates, "gains_by_words_around", lambda *_: {})
+    without = db.view().recall(asked, k=20).hits
+    assert all("around" not in hit.scores for hit in without)
+    assert with_words[without[0].ref] == without[0].confidence is not None
+
+
 def test_to_what_a_remark_brings_to_mind_nothing_is_lent(db: Database) -> None:
     db.ingest(SHOP, session="shop")
     db.embed()
     found = db.view().recall("I saw a vase at the flea market.", k=20)
     assert len(found.hits) >= len(SHOP)
-    assert all(not {"talk", "before"} & hit.scores.keys() for hit in found.hits)
+    assert all(not {"talk", "before", "around"} & hit.scores.keys() for hit in found.hits)
 
 
 def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) -> None:
@@ -157,7 +197,7 @@ def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) ->
     db.ingest([Turn(speaker=roles[turn.speaker], text=turn.text) for turn in SHOP], session="shop")
     db.embed()
     hits = db.view().recall("the vase from the flea market", k=20).hits
-    assert len(hits) > 4 and all("talk" not in hit.scores for hit in hits)
+    assert len(hits) > 4 and all(not {"talk", "around"} & hit.scores.keys() for hit in hits)
     assert any("before" in hit.scores for hit in hits), "the turns after one are lent what they always were"
 
 
