@@ -136,7 +136,7 @@ def write(folder: Path, kept: StoredComposition, dimension: int, secret: bytes =
         np.array(kept.turns, dtype=np.int64).reshape(-1, 2),
     )
     header["seal"] = _seal(secret, header, *arrays)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     fresh = folder / f"{_FILE}.new"
     with fresh.open("wb") as file:
         header_bytes = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)

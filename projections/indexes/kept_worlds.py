@@ -177,7 +177,7 @@ class WorldCache:
                 with text_index.index_lock(self._folder, 0.0):
                     # An erasure deletes the folder after its commit, so nothing that was read before is written then.
                     if check() == erasures:
-                        self._folder.mkdir(parents=True, exist_ok=True)
+                        self._folder.mkdir(exist_ok=True)
                         write(self._file(index.lineage), index, self._store_id, self._secret)
                         self._prune()
             except (text_snapshot.IndexUnwritable, OSError):

@@ -75,7 +75,7 @@ def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index
     with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
         if not usable:
             reset(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
         index = Index(fields.schema(), path=str(folder))
         index.config_reader("manual")
         fields.register_analyzers(index)
@@ -139,7 +139,7 @@ def index_lock(folder: Path, wait_seconds: float) -> Iterator[None]:
 
     lock = FileLock(folder.parent / f"{folder.name}.lock", timeout=wait_seconds)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(exist_ok=True)
         lock.acquire(poll_interval=POLL_SECONDS)
     except Timeout as error:
         raise text_snapshot.IndexLocked(str(error)) from error

@@ -378,7 +378,8 @@ def write(
 
     base = folder / f"base-{marker.seq}"
     shutil.rmtree(base, ignore_errors=True)
-    base.mkdir(parents=True)
+    folder.mkdir(exist_ok=True)
+    base.mkdir()
     try:
         index = new_index(dimension, graph=graph) if after is None else after.copied_index(dimension, graph=graph)
         added = [np.zeros((0, 3), dtype=np.int64) if after is None else after.numbers()]

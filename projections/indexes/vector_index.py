@@ -302,7 +302,7 @@ class VectorFollower:
         from filelock import FileLock, Timeout
 
         try:
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._folder.parent.mkdir(exist_ok=True)
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
                 # Read again under the lock. An erasure takes it after its commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.

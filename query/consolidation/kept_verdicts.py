@@ -59,7 +59,7 @@ def write(place: CompositionFolder, seq: int, fresh: dict[int, Verdict]) -> None
             if chain is None or place.head() != seq:
                 return
             told = msgspec.msgpack.encode(VerdictFile(FORMAT, fields.Marker(place.store_id, seq, chain), fresh))
-            place.folder.mkdir(parents=True, exist_ok=True)
+            place.folder.mkdir(exist_ok=True)
             new = place.folder / f"{FRESH_FILE}.new"
             new.write_bytes(witness.seal_bytes(place.secret, witness.SUMMARIES, told))
             sync_file(new)

@@ -59,6 +59,7 @@ class Log:
 
 
 def follower(folder: Path, log: Log, store_id: bytes = STORE) -> TextFollower:
+    folder.mkdir(exist_ok=True)
     return TextFollower(folder / "indexes" / "text", store_id, log.feed, log.chain)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,25 @@ def test_what_would_be_written_to_a_store_that_is_gone_is_refused_and_its_direct
     if how == "moved":
         with worlddb.open(store, create=False) as db:
             assert [world.content for world in db.view().find(type="Fact")] == ["kept", "again"]
+
+
+def measure(texts: Sequence[str]) -> list[list[float]]:
+    return [[len(text), 1.0] for text in texts]
+
+
+def test_a_recall_in_a_store_that_is_gone_leaves_no_index_of_its_texts_behind(tmp_path: Path) -> None:
+    """It made the directory again, with an index that no erasure of the moved store would have reached."""
+    store = tmp_path / "store"
+    with worlddb.open(store, embedder=worlddb.CallableEmbedder(measure, "lengths/1")) as db:
+        top = db.create("Topic", "").ref
+        with db.batch() as tx:
+            for number in range(300):
+                tx.create("Fact", "", content=f"fact {number} of Porto", world=top)
+        db.embed()
+        store.rename(tmp_path / "elsewhere")
+        for within in (None, top):
+            assert db.view().recall("facts of Porto", world=within).hits
+    assert not store.exists()
 
 
 def test_a_data_file_that_alone_is_gone_is_not_made_again(tmp_path: Path) -> None:
