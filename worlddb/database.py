@@ -1589,6 +1589,7 @@ class Database(WriteCalls):
             remarks = [
                 *(found.problem for found in verify.list_unproved_erasures(log)),
                 *copies.list_lost_lines(self._env.folder, log),
+                *filter(None, [high_water.find_mark_problem(self._env.folder)]),
             ]
         return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
 

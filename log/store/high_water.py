@@ -14,7 +14,8 @@ The mark, big-endian:
     8s "wdb-mark", u64 commit, 32s its chain hash, u64 transaction, u64 inode of data.mdb, u32 CRC-32 of the meta that
     the transaction left (both trees, last page), u32 CRC-32 of all that
 
-A mark that is missing, torn or fails its checksum is ignored; the metas are still compared.
+A mark that is missing, torn or fails its checksum is ignored; the metas are still compared. The doctor and ``verify``
+report one that is there and cannot be read.
 
 Another mark, ``DIR/damaged``, says that a verification has found damage. While it is there no process writes to the
 store; a verification as deep that finds nothing removes it. It names the first bad commit, and no text.
@@ -69,6 +70,17 @@ def read_mark(folder: Path) -> Mark | None:
         return None
     magic, seq, chain, transaction, inode, meta = _MARK.unpack_from(stored)
     return Mark(log.Head(seq, chain), transaction, inode, meta) if magic == _MAGIC else None
+
+
+def find_mark_problem(folder: Path) -> str:
+    """Why the mark of a directory cannot be read; empty if it can, or if there is none."""
+    file = folder / MARK_FILE
+    if not os.path.lexists(file) or any(read_mark(folder) for _ in range(_ATTEMPTS)):
+        return ""
+    return (
+        f"{file} is damaged: whether the store was rolled back was not checked, and is not until the next write makes"
+        " that file again"
+    )
 
 
 class Damage(NamedTuple):

@@ -77,6 +77,7 @@ def examine(
         examination.check("leftovers", partial(location.leftovers, folder))
         examination.check("locks", partial(location.locks, folder))
         examination.check("noted damage", partial(location.noted_damage, folder))
+        examination.check("mark", partial(location.mark, folder))
         examination.check("working memory", partial(location.working_memory, folder))
         try:
             env = environment.Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)

@@ -205,6 +205,22 @@ def noted_damage(folder: Path) -> Iterator[Symptom]:
         )
 
 
+def mark(folder: Path) -> Iterator[Symptom]:
+    """Check the mark of the last acknowledged commit."""
+    problem = high_water.find_mark_problem(folder)
+    if problem:
+        yield Symptom(
+            "mark_unreadable",
+            True,
+            str(folder / high_water.MARK_FILE),
+            "The mark of the last acknowledged commit cannot be read",
+            "A store that was rolled back, or replaced by an older copy, would open as if nothing were missing",
+            "Check that the last commits are there, or compare with a head that you kept. Then write to the store: that"
+            " makes the file again, unless you may not write to it",
+            command_for(folder, "stats"),
+        )
+
+
 def working_memory(folder: Path) -> Iterator[Symptom]:
     """Check the file of working memory."""
     found = message_buffers.find_damage(folder)

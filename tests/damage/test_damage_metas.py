@@ -18,6 +18,7 @@ import worlddb
 from tests.support.faults.children import start, wait_for_exit
 from worlddb import DamagedStore
 from worlddb.log.store.high_water import MARK_FILE, read_mark
+from worlddb.reconciler.diagnostics import location
 
 pytestmark = pytest.mark.usefixtures("untried")
 
@@ -211,3 +212,25 @@ def test_a_commit_whose_mark_cannot_be_written_is_a_commit(memory: Path) -> None
     (store / MARK_FILE).unlink()
     (store / MARK_FILE).mkdir()
     assert outcome(store, 7) == "whole"
+
+
+@pytest.mark.parametrize("harm", ["torn", "changed", "unreadable"])
+def test_a_damaged_mark_is_told_by_the_doctor_and_a_verification_and_a_missing_one_is_not(
+    memory: Path, harm: str
+) -> None:
+    """It switched the detection of a rollback off in silence."""
+    store = store_of(memory / "store", 7)
+    mark, stored = store / MARK_FILE, (store / MARK_FILE).read_bytes()
+    mark.unlink()
+    assert not list(location.mark(store))
+    if harm == "unreadable":
+        mark.mkdir()
+    else:
+        mark.write_bytes(stored[:30] if harm == "torn" else flipped(stored, 0, 77))
+    assert [found.code for found in location.mark(store)] == ["mark_unreadable"]
+    with worlddb.open(store, author="a") as db:
+        found = db.verify()
+        assert found.ok and any(str(mark) in remark for remark in found.remarks)
+        db.create("Fact", "", content="the next write")
+        told = any(str(mark) in remark for remark in db.verify().remarks)
+        assert told == bool(list(location.mark(store))) == (harm == "unreadable")
