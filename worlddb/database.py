@@ -1620,12 +1620,14 @@ class Database(WriteCalls):
     def backup(self, into: str | Path, *, progress: Progress | None = None) -> backups.BackedUp:
         """Bring a backup up to the last commit, or begin one; others may write meanwhile.
 
-        A backup is a read-only store directory. Commits that it has are not copied again, texts erased here are
-        erased there, and the next call continues after an interruption. :func:`restore` makes a store of it.
+        A backup is a read-only store directory. Commits that it has are neither copied nor checked again: only
+        :meth:`verify` on the backup reads all of it. Texts erased here are erased there, and the next call continues
+        after an interruption. :func:`restore` makes a store of it.
 
         Raises:
             BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
-            DamagedStore: a commit is not what was written; the backup ends before it.
+            DamagedStore: a commit is not what was written; the backup ends before it. Or a verification found the
+                backup damaged.
         """
         limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed("a backup of it could be taken for one of the original")

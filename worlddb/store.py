@@ -235,6 +235,13 @@ def backup_into(env: environment.Environment, folder: Path, author: str, progres
         place, head = str(folder.resolve()), LmdbLog(txn).head().seq
     target = open_environment(folder, author=author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     try:
+        noted = high_water.read_damage(target.folder)
+        if noted is not None:
+            raise errors.DamagedStore(
+                f"A verification found the backup {folder} damaged, so nothing was added to it",
+                "Back up into a new directory",
+                seq=noted.seq or None,
+            )
         if not has_begun(target):
             copies.note_copy(env, copies.Copy(copies.BACKUP, place, head, head))
         made = backup(env, target, progress)

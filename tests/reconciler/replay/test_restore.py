@@ -241,6 +241,21 @@ def test_a_backup_with_a_changed_text_is_not_restored(
     assert told.value.details["seq"] == 4
 
 
+def test_nothing_is_added_to_a_backup_that_a_verification_found_damaged(
+    store_and_backup: tuple[Path, Path, list[str]],
+) -> None:
+    store, backup, _ = store_and_backup
+    file = backup / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"walrus number 2", b"walrus number 9"))
+    with worlddb.open(store) as db, worlddb.open(backup) as copied:
+        assert db.backup(backup).commits == 1, "what it has already is not read again, as the command says"
+        assert copied.verify().first_bad_seq == 4
+        db.create("Fact", "", content="new")
+        with pytest.raises(DamagedStore, match="damaged, so nothing was added"):
+            db.backup(backup)
+        assert copied.head().seq == 8
+
+
 def test_both_commands_say_where_the_copy_ends_and_its_root(
     store_and_backup: tuple[Path, Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -248,7 +263,9 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     run = LocalRunner(capsys, store)
     root = run.json("head")["root"]
     assert run.json("backup", backup) == {"seq": 8, "root": root, "commits": 1, "into": str(backup)}
-    assert "it was up to date" in run("backup", backup).out
+    told = run("backup", backup).out
+    assert "it was up to date" in told
+    assert f"commits 1 to 8 were there and not read again: `worlddb --store {backup} verify` checks all" in told
     made = run.json("restore", backup, "--into", tmp_path / "new", "--erasures-from", store)
     assert made == {"seq": 8, "root": root, "erasures": 0, "into": str(tmp_path / "new")}
     there = LocalRunner(capsys, backup)

@@ -1,5 +1,6 @@
 """``worlddb backup`` and ``restore``: an incremental copy, and a store made from it."""
 
+import shlex
 from pathlib import Path
 
 import worlddb
@@ -18,6 +19,10 @@ def _backup(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         new = f"{wire.counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
+        before = made.seq - made.commits
+        if before:
+            which = "commit 1 was" if before == 1 else f"commits 1 to {before:,} were"
+            page.line(f"{which} there and not read again: `worlddb --store {shlex.quote(args.into)} verify` checks all")
         if not made.scrubbed:
             out.hint("Erased texts may remain in its files, since the copy is in use: run this again when it is not.")
 
