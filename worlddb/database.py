@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
@@ -1682,11 +1682,12 @@ class Database(WriteCalls):
 
         Raises:
             InputError: nothing had been committed by then, or a commit to leave out is unknown or mandatory.
-            PlaceTaken: the directory holds a store already; ``NotAStore``: it holds something else.
+            PlaceTaken: the directory holds a store already, or another replay is making one there; ``NotAStore``: it
+                holds something else.
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
         """
-        from worlddb.log.store import copies
+        from worlddb.log.store import copies, lock
         from worlddb.reconciler.replay import hypothetical_history
         from worlddb.reconciler.replay.replay import first_left_out, replay, suppose
 
@@ -1700,7 +1701,9 @@ class Database(WriteCalls):
         folder = folder_of(into)
         copies.refuse_inside(self._env.folder, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
-        try:
+        with closing(target), lock.claimed_folder(folder) as is_claimed:
+            if not is_claimed:
+                raise errors.PlaceTaken(f"Another replay is making a store in {folder}", "Name a new directory")
             if has_begun(target):
                 raise errors.PlaceTaken(f"{folder} already holds a store", "Name a new directory")
             # Before it is made: what breaks off leaves a part of it there.
@@ -1708,8 +1711,6 @@ class Database(WriteCalls):
             if omitted is None:
                 return replay(self._env, target, end, progress)
             return suppose(self._env, target, end, omitted, self._decider((), None), progress)
-        finally:
-            target.close()
 
     def redecide(
         self,

@@ -47,9 +47,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
     if overwrite and path.is_file() and _belongs_to_store(path):
         raise errors.InputError(f"{str(path)!r:.200} lies in a store", "Choose a path outside every store")
     if path.exists() and not (overwrite and path.is_file()):
-        raise errors.InputError(
-            f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
-        )
+        raise _name_taken(path)
     try:
         with scratch.unfinished_file(store, path) as unfinished:
             if path.suffix == PACKED_SUFFIX:
@@ -62,7 +60,12 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, unfinished)
             unfinished.flush()
             os.fsync(unfinished.fileno())
-            os.replace(unfinished.name, path)
+            if overwrite:
+                os.replace(unfinished.name, path)
+            else:
+                _publish(unfinished.name, path)
+    except FileExistsError:
+        raise _name_taken(path) from None
     except (FileNotFoundError, NotADirectoryError):
         raise errors.InputError(
             f"The directory of {str(path)!r:.200} does not exist", "Create the directory first"
@@ -71,6 +74,22 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
         raise errors.UnavailableError(
             f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"
         ) from error
+
+
+def _name_taken(path: Path) -> errors.InputError:
+    return errors.InputError(f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite")
+
+
+def _publish(unfinished: str, path: Path) -> None:
+    """Give a finished file its name, which nothing may have, also if another export took it a moment ago."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # The file system knows no second name for a file. A kill between the two steps leaves an empty file.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.replace(unfinished, path)
 
 
 def _belongs_to_store(path: Path) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +25,7 @@ from worlddb.log.model import codec, limits
 from worlddb.log.model.blobs import Body, Secret
 from worlddb.log.model.bundle_values import identity_of
 from worlddb.log.model.hashing import blob_id
+from worlddb.log.store import bundle_file
 from worlddb.log.store.bundle_contents import Bundle, CheckedFrames
 from worlddb.log.store.bundle_file import BundleReader
 
@@ -95,6 +99,25 @@ def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(sampl
             db.export(told.inner, tmp_path / "no" / "such" / "folder")
     assert worlddb.check_bundle(there).world == told.inner
     assert [entry.name for entry in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_a_file_that_another_export_finished_meanwhile_is_not_overwritten(tmp_path, monkeypatch, can_link):
+    """Two exports to one new name were both acknowledged, and the first was gone."""
+    if not can_link:
+        monkeypatch.setattr(os, "link", refuse_link)
+    place = tmp_path / "one"
+    write = partial(bundle_file.new_file, place, store=tmp_path, overwrite=False)
+    with pytest.raises(InputError, match="exists already"), write() as late:
+        late.write(b"late")
+        with write() as early:
+            early.write(b"early")
+    assert place.read_bytes() == b"early"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["one"]
+
+
+def refuse_link(*_):
+    raise PermissionError(errno.EPERM, "no links here")
 
 
 def test_an_export_replaces_nothing_of_a_store_also_through_links(sample, tmp_path):

@@ -151,6 +151,17 @@ def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path
         assert db.verify(deep=True).ok
 
 
+def test_of_two_replays_into_one_directory_at_once_one_is_refused(tmp_path: Path, store: Path) -> None:
+    """Both went on with what the other had begun, each up to its own moment, and both were acknowledged."""
+    with open_store(store) as db:
+
+        def once_more(done: int, total: int) -> None:
+            with pytest.raises(PlaceTaken, match="Another replay is making"):
+                db.replay(tmp_path / "new", seq=1)
+
+        assert db.replay(tmp_path / "new", progress=once_more).seq == db.head().seq
+
+
 @pytest.mark.parametrize("path", [None, 5, b"bytes", ["store"], object()], ids=lambda path: type(path).__name__)
 def test_an_invalid_path_is_refused(path: Any) -> None:
     with pytest.raises(InputError):
