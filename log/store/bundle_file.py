@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from worlddb.log.model import bundle, codec, errors, hashing, ids, limits
-from worlddb.log.store import scratch
+from worlddb.log.store import durable, scratch
 
 PACKED_SUFFIX: Final = ".zst"
 _PACKED_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -42,7 +42,8 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
 
     Raises:
         InputError: the name is taken, its directory does not exist, or the file to replace is part of a store.
-        UnavailableError: the file cannot be written there.
+        UnavailableError: the file cannot be written there. ``DiskFull`` names the disk without room: its own, or that
+            of the store, which notes the file while it is written.
     """
     if overwrite and path.is_file() and _belongs_to_store(path):
         raise errors.InputError(f"{str(path)!r:.200} lies in a store", "Choose a path outside every store")
@@ -71,9 +72,8 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
             f"The directory of {str(path)!r:.200} does not exist", "Create the directory first"
         ) from None
     except OSError as error:
-        raise errors.UnavailableError(
-            f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"
-        ) from error
+        told = f"{str(path)!r:.200} cannot be written: {error}"
+        raise durable.system_error(error, path.parent, told, "Check the path and the space") from error
 
 
 def _name_taken(path: Path) -> errors.InputError:

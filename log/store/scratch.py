@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir, mkdtemp
 from typing import IO, TYPE_CHECKING, Final, TypeVar, cast
 
-from worlddb.log.model.errors import UnavailableError, WorldDBError
+from worlddb.log.model.errors import DiskFull, UnavailableError, WorldDBError
 from worlddb.log.store import durable
 
 if TYPE_CHECKING:
@@ -93,16 +93,23 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
 
     Raises:
         OSError: there can be no file beside ``target``.
+        DiskFull: the store's disk has no room for the note.
     """
     try:
         folder, lock = _make_locked_folder(store, HELD_PREFIX)
+    except DiskFull:
+        raise
     except UnavailableError:
         folder, lock = None, None
     token = "" if folder is None else f"{_token(folder)}-"
     _remove_unfinished(target.parent)
     try:
         if folder is not None:
-            (folder / _OUTSIDE).write_bytes(_outside_note(folder, target.parent))
+            try:
+                (folder / _OUTSIDE).write_bytes(_outside_note(folder, target.parent))
+            except OSError as error:
+                told = f"A note of {target} cannot be written in the store {store}: {error}"
+                raise durable.system_error(error, store, told, _REMEDY) from error
         with _locked_file(target.parent, UNFINISHED_PREFIX + token) as made:
             try:
                 yield made

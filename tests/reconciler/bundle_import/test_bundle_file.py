@@ -116,6 +116,25 @@ def test_a_file_that_another_export_finished_meanwhile_is_not_overwritten(tmp_pa
     assert [entry.name for entry in tmp_path.iterdir()] == ["one"]
 
 
+@pytest.mark.parametrize("is_full", ["target", "store"])
+def test_a_full_disk_is_named_whether_it_is_the_stores_or_that_of_the_file(tmp_path, monkeypatch, is_full):
+    """The file on another disk was blamed when the store's had no room for a note."""
+    (tmp_path / "store").mkdir()
+    (tmp_path / "target").mkdir()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(*((os, "fsync") if is_full == "target" else (Path, "write_bytes")), full)
+    place = tmp_path / "target" / "one"
+    write = partial(bundle_file.new_file, place, store=tmp_path / "store", overwrite=False)
+    with pytest.raises(worlddb.DiskFull) as raised, write() as file:
+        file.write(b"some")
+    assert ("in the store" in raised.value.message) == (is_full == "store")
+    assert (f"{str(place)!r} cannot be written" in raised.value.message) == (is_full == "target")
+    assert not [*(tmp_path / "store").iterdir(), *(tmp_path / "target").iterdir()]
+
+
 def refuse_link(*_):
     raise PermissionError(errno.EPERM, "no links here")
 
