@@ -164,13 +164,15 @@ def _import_request(
     from worlddb.reconciler.transaction import inputs
 
     anchor = None if head is None and not keys else anchor_of(head, keys)
-    bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
+    bundle, contents = bundle_contents.read_contents(folder_of(path, _BUNDLE), anchor)
     command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=into, why=why)
     return inputs.Arrival(command, contents, None if anchor is None else anchor.checkpoint)
 
 
 Durability = Literal["commit", "group"]
 
+_BUNDLE: Final = "The bundle's path"
+_EXPORT: Final = "The path to export to"
 _NOT_EXPORTED: Final = "what is in it cannot be taken for what is known"
 _NOTHING_TO_SIGN: Final = "there is no checkpoint of it to be kept or signed"
 _NOTHING_TO_PROVE: Final = "there is nothing that it proves"
@@ -1631,7 +1633,7 @@ class Database(WriteCalls):
         """
         limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed("a backup of it could be taken for one of the original")
-        return backup_into(self._env, folder_of(into), self.author, progress)
+        return backup_into(self._env, folder_of(into, "into"), self.author, progress)
 
     # -- history
 
@@ -1698,7 +1700,7 @@ class Database(WriteCalls):
             raise errors.InputError("Nothing had been committed by then", "Replay to a later time")
         if omitted is not None:
             first_left_out(self._env, end, omitted)
-        folder = folder_of(into)
+        folder = folder_of(into, "into")
         copies.refuse_inside(self._env.folder, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         with closing(target), lock.claimed_folder(folder) as is_claimed:
@@ -2092,7 +2094,7 @@ class Database(WriteCalls):
         self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
             raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
-        copies.refuse_inside(self._env.folder, folder_of(path))
+        copies.refuse_inside(self._env.folder, folder_of(path, _EXPORT))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._world_or_root(view, ref)
 
@@ -2143,7 +2145,7 @@ class Database(WriteCalls):
         from worlddb.log.store import bundle_contents, copies
 
         limits.checked_callable(progress, "progress")
-        copies.refuse_inside(self._env.folder, folder_of(path))
+        copies.refuse_inside(self._env.folder, folder_of(path, _EXPORT))
         view = self._moment(ingested, seq)
 
         given = self._world_or_root(view, ref)

@@ -181,11 +181,11 @@ def restore(
         DamagedStore: a commit of the backup is not what was written.
     """
     limits.checked_callable(progress, "progress")
-    source, target = folder_of(backup), folder_of(into)
+    source, target = folder_of(backup, "backup"), folder_of(into, "into")
     copies.refuse_inside(source, target)
     with ExitStack() as opened:
         ours = _open(opened, source)
-        original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
+        original = None if erasures_of is None else _open(opened, folder_of(erasures_of, "erasures_of"))
         if target.is_dir() and any(target.iterdir()) and not _is_begun(target):
             raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
 
@@ -236,7 +236,7 @@ def upgrade(
     limits.checked_callable(progress, "progress")
     folder = folder_of(path)
     whole = folder.resolve()
-    into = whole.with_name(f"{whole.name}.before-upgrade-{LAYOUT}") if backup is None else folder_of(backup)
+    into = whole.with_name(f"{whole.name}.before-upgrade-{LAYOUT}") if backup is None else folder_of(backup, "backup")
     with closing(
         open_environment(folder, author=backups.UPGRADER, create=False, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     ) as env:
@@ -264,7 +264,7 @@ def check_bundle(
         MalformedFile: the head is no checkpoint.
     """
     anchor = None if head is None and not keys else anchor_of(head, keys)
-    with bundle_contents.open_checked_bundle(folder_of(path)) as frames:
+    with bundle_contents.open_checked_bundle(folder_of(path, "The bundle's path")) as frames:
         bundle = frames.bundle()
         if anchor is not None:
             frames.require_head(anchor)

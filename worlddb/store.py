@@ -123,19 +123,19 @@ def scratch_folder(path: str | Path) -> Iterator[Path]:
                 made.rmdir()
 
 
-def folder_of(path: object) -> Path:
-    """The path that a caller gave, as a ``Path``.
+def folder_of(path: object, what: str = "The store's path") -> Path:
+    """The path that a caller gave, as a ``Path``; errors call it ``what``.
 
     Raises:
         InputError: it is nothing of the kind, or no system could hold it.
     """
     if not isinstance(path, str | os.PathLike):
-        raise errors.InputError(f"The store's path is {type(path).__name__}", "Give it as text or as a Path")
+        raise errors.InputError(f"{what} is {type(path).__name__}", "Give it as text or as a Path")
     given = os.fspath(path)
     if not isinstance(given, str):
-        raise errors.InputError("The store's path is bytes", "Give it as text or as a Path")
+        raise errors.InputError(f"{what} is bytes", "Give it as text or as a Path")
     if not given.strip():
-        raise errors.InputError(f"The store's path is {given!r}", "Name a directory; '.' is the one you are in")
+        raise errors.InputError(f"{what} is {given!r}", "Name a place; '.' is the directory that you are in")
     longest = max(map(len, given.encode("utf-8", "replace").split(b"/")))
     if (
         "\0" in given

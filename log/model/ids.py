@@ -91,8 +91,9 @@ def as_ref(ref: Any) -> bytes | str:
             raise InputError(
                 f"What was given is {type(ref).__name__}, not a reference", "Give its id, or one of its ids"
             )
+        said = "None is" if ref is None else f"{shown(ref)} is {type(ref).__name__},"
         raise InputError(
-            f"{shown(ref)} is {type(ref).__name__}, not a reference",
+            f"{said} not a reference",
             f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",
         )
     return str.__str__(ref) if isinstance(ref, str) else bytes(ref)

@@ -392,10 +392,11 @@ def _explain_arguments(call: Any, given: Sequence[object], named: Mapping[str, o
     if twice is not None:
         return InputError(f"{call.__name__} was given {twice} twice", "Give it once, with its name or without")
     if len(first) > len(by_place):
-        takes = f"only {' and '.join(by_place)}" if by_place else "no value"
+        takes = f"only {' and '.join(by_place)}" if by_place else "none"
+        values = "1 value" if len(first) == 1 else f"{len(first)} values"
         rest = [name for name in known[len(by_place) :] if name[0] != "*"]
         remedy = f"Name the others: {', '.join(rest)}" if rest else "Leave the others out"
-        return InputError(f"{call.__name__} takes {takes} without a name, and was given {len(first)} so", remedy)
+        return InputError(f"{call.__name__} was given {values} without a name, and takes {takes} so", remedy)
     needed = by_place[: len(by_place) - len(call.__defaults__ or ())][len(first) :]
     named_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     missing = [name for name in (*needed, *named_only) if name not in named and name not in (call.__kwdefaults__ or {})]

@@ -139,7 +139,10 @@ class Filters(NamedTuple):
             "" if tag is None or name_digest(tag) == CURRENT else tag,
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
-            raise errors.InvalidInterval("since is not before until", "Give a time for until that is later than since")
+            began, ended = times.format_time(given.since), times.format_time(given.until)
+            raise errors.InvalidInterval(
+                f"since {began} is not before until {ended}", "Give a time for until that is later than since"
+            )
         return given
 
     @property

@@ -201,7 +201,13 @@ def test_an_unknown_missing_or_surplus_argument_of_any_public_call_is_a_typed_er
                 for given, named, told in (
                     (["x"] * len(needed), {"zzz": 1}, "takes no argument 'zzz'"),
                     ([], {}, f"needs {needed[0].name}" if needed else ""),
-                    (["x"] * 99, {}, "" if any(each.kind is each.VAR_POSITIONAL for each in taken) else "given 99 so"),
+                    (
+                        ["x"] * 99,
+                        {},
+                        ""
+                        if any(each.kind is each.VAR_POSITIONAL for each in taken)
+                        else "was given 99 values without",
+                    ),
                     (["x"], {needed[0].name: "x"} if needed else {}, f"{needed[0].name} twice" if needed else ""),
                 ):
                     try:
@@ -218,11 +224,36 @@ def test_an_unknown_missing_or_surplus_argument_of_any_public_call_is_a_typed_er
             (lambda: loose.restore(tmp_path), "restore needs into"),
             (lambda: loose.memory(user="ana"), "memory needs place"),
             (lambda: loose.check_proof("x", key=[]), "check_proof takes no argument 'key'. Did you mean keys?"),
-            (lambda: loose.memory(db).recall("x", 5), "recall takes only question without a name"),
+            (
+                lambda: loose.memory(db).recall("x", 5),
+                "recall was given 2 values without a name, and takes only question so",
+            ),
         ):
             with pytest.raises(worlddb.InputError) as raised:
                 wrong()
             assert remedy in str(raised.value)
+
+
+def test_a_wrong_path_a_missing_id_and_a_reversed_span_are_named_as_what_they_are(tmp_path: Path) -> None:
+    """`export(None, None)` was told of the store's path, and None that it is NoneType."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        view = db.view()
+        none: Any = None
+        wrong: dict[str, Callable[[], Any]] = {
+            "The path to export to is NoneType. Give it as text": lambda: db.export(None, none),
+            "The path to export to is '  '. Name a place": lambda: db.export_jsonl(None, "  "),
+            "The bundle's path is NoneType": lambda: db.import_bundle(none),
+            "into is ''": lambda: db.backup(""),
+            "backup is NoneType": lambda: worlddb.restore(none, tmp_path / "x"),
+            "None is not a reference. Give a receipt": lambda: view.get(None),
+            "since 2027-01-01T00:00:00Z is not before until 2026-01-01T00:00:00Z": lambda: view.recall(
+                "x", since="2027-01-01", until="2026-01-01"
+            ),
+        }
+        for told, call in wrong.items():
+            with pytest.raises(worlddb.InputError) as raised:
+                call()
+            assert str(raised.value).startswith(told)
 
 
 def test_a_type_error_of_a_callers_own_function_is_not_taken_for_wrong_arguments(tmp_path: Path) -> None:
