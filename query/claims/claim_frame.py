@@ -1918,6 +1918,9 @@ def _is_place(way: str, phrase: list[str], place_names: Set[str], is_spatial: bo
     first, is_numbered = phrase[0], any(word[0].isdecimal() for word in phrase)
     is_one = first in _DETERMINERS or first in place_names or is_numbered
     called = [word for word in phrase if word in _PLACES or (word not in place_names and not word[0].isdecimal())]
+    if called and called[-1] in _STREETS and not is_spatial:
+        # Who is on the road is nowhere yet.
+        return is_numbered or not place_names.isdisjoint(phrase)
     if called and called[-1] in _PLACES:
         return is_one
     if is_spatial:
@@ -1934,8 +1937,9 @@ _PHRASE_ENDS: Final = (
     | _words("now again currently still already just these-days today back since anymore any-more instead too")
 )
 """Words at which the phrase behind a preposition ends."""
-_PLACES: Final = _words(
-    "street road avenue lane drive boulevard alley square room floor storey hotel hostel motel guesthouse house flat"
+_STREETS: Final = _words("street road avenue lane drive boulevard")
+_PLACES: Final = _STREETS | _words(
+    "alley square room floor storey hotel hostel motel guesthouse house flat"
     " apartment building bungalow cottage cabin villa castle tent studio dorm dormitory kitchen bathroom bedroom garden"
     " yard attic basement cellar garage lobby lounge corridor library cafe restaurant pub airport station terminal"
     " office lab ward hospice home village town city suburb suburbs countryside mountains park beach island campsite"
@@ -2076,7 +2080,19 @@ def _is_at_a_home(tokens: list[str], verb: str) -> bool:
     named = [at for at, word in enumerate(tokens) if "residence" in known.get(word, ())]
     if not named or verb in stems(_DWELLING) or "moved" in tokens or "moves" in tokens:
         return False
-    return all(tokens[at] in _HOMES and not _AT_A_PLACE.isdisjoint(tokens[max(0, at - 3) : at]) for at in named)
+    return all(
+        tokens[at] in _HOMES
+        and (not _AT_A_PLACE.isdisjoint(tokens[max(0, at - 3) : at]) or _is_before_noun(tokens, at))
+        for at in named
+    )
+
+
+def _is_before_noun(tokens: list[str], at: int) -> bool:
+    """True if a word only tells of what kind something is that somebody is in or on: the house band."""
+    before, after = tokens[max(0, at - 3) : at], tokens[at + 1 : at + 2]
+    is_in = any(word in _COPULA and behind in _PREPOSITIONS for word, behind in pairwise(before))
+    is_noun = bool(after) and after[0].isalpha() and after[0] not in _PHRASE_ENDS | _DETERMINERS | {"share"}
+    return is_in and is_noun
 
 
 _AT_A_PLACE: Final = _words("at near behind outside around to from of opposite")

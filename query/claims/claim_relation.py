@@ -658,8 +658,11 @@ _PART_OF_FIRM: Final = re.compile(
 
 def _is_place_beside_condition(one: Frame, other: Frame) -> bool:
     """True if one tells where the subject is, and the other in or on what that is no place: in York, and on insulin."""
-    is_apart = (one.attributes & other.attributes).isdisjoint(_OF_BEING)
-    return is_apart and "condition" in one.attributes and "place" in other.attributes
+    if "stay" in one.attributes and " home" in other.key:
+        # Who is home from hospital is there no more.
+        return False
+    is_apart = (one.attributes & other.attributes).isdisjoint(_OF_BEING | {"residence"})
+    return is_apart and "condition" in one.attributes and not other.attributes.isdisjoint(("place", "residence"))
 
 
 def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:

@@ -348,6 +348,9 @@ NO_PLACES = (
     "is in charge of the archive",
     "is under a lot of stress",
     "is near retirement",
+    "is in the house band",
+    "is on home dialysis",
+    "is on the road to recovery",
 )
 """What somebody is in or on that is no place."""
 PLACES = (
@@ -367,7 +370,9 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize("moved", ["moved to Bern.", "has moved to Bern.", "moves to Bern.", "is now in Bern."])
+@pytest.mark.parametrize(
+    "moved", ["moved to Bern.", "has moved to Bern.", "moves to Bern.", "is now in Bern.", "now lives in Bern."]
+)
 @pytest.mark.parametrize("who", ["Tom", "Tom's mother"])
 def test_a_move_ends_where_somebody_is_and_nothing_else_that_they_are_in_or_on(who: str, moved: str) -> None:
     kept, ended = (
