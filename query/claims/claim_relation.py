@@ -1081,6 +1081,11 @@ _ONE_OF_SEVERAL: Final = re.compile(
 )
 
 
+def _has_one_called(one: Frame) -> bool:
+    found = _ONE_OF_SEVERAL.search(one.key)
+    return found is not None and found.lastgroup == "called"
+
+
 def _may_have_both(earlier: Frame, later: Frame) -> bool:
     """True if each tells what somebody studies or prefers, and no word that it is that instead: tea, and trains."""
     is_one_verb = earlier.verb == later.verb and earlier.verb in frames.stems(("studies", "prefers"))
@@ -1247,7 +1252,9 @@ _CALLED_SECOND: Final = re.compile(
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
-    """True if they name things that somebody may have two of: her dogs Rex and Bello."""
+    """True if they name things that somebody may have two of: her dogs Rex and Bello; the second may have come now."""
+    if _has_one_called(earlier) and _has_one_called(later) and later.change in _PRESENT:
+        return not earlier.only
     is_called = all(not _CALLED.isdisjoint(one.key.split()) for one in (earlier, later))
     return is_called and not later.change and not earlier.only and bool(earlier.owned - frames.PEOPLE)
 

@@ -395,6 +395,7 @@ CHANGES = (
     ("Tom lives in Majorna, Gothenburg.", "Tom lives in Gothenburg.", ""),
     ("Tom has a second cat called Biscuit.", "Tom's second cat is called Waffle.", "ended"),
     ("Tom has a second cat called Biscuit.", "Tom's third cat is called Waffle.", ""),
+    ("Tom has a dog called Baxter.", "Tom now has a puppy called Miso.", "told"),
     ("Tom runs the Manchester marathon on 19 April.", "Tom does not run the Manchester marathon.", "ended"),
     ("Tom runs the Manchester marathon on 19 April.", "Tom does not run the London marathon.", ""),
     ("Tom moves to Harrogate in May.", "Tom is not moving to Harrogate.", "ended"),
