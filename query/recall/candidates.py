@@ -768,7 +768,9 @@ def find_leaders_in_talks(
 
     spoken = turns_of(leaders)
     known = list(find_references(snapshot, spoken.values(), None))
-    people = {turn for turn, _ in known}.difference(turn for turn, entity in known if entity in machines)
+    people = {turn for turn, _ in known}.difference(
+        turn for turn, entity in known if entity in machines or entity in user
+    )
     best: dict[int, list[int]] = {}
     for leader, turn in spoken.items():
         session = container_of(turn) if turn in people else None

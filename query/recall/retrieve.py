@@ -259,20 +259,23 @@ def _put_replies_behind(
     asked = query_stems(question)
     if not asked or not replies or len(replies) == len(said):
         return ranked
-    has = {node: asked.intersection(analyze(text).stems) for node, text in said.items()}
     order = [hit.passed.node for hit in ranked[:LOOKED_AT]]
     hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
+
+    def has(node: int) -> frozenset[str]:
+        return asked.intersection(analyze(said[node]).stems)
+
     for node in [node for node in said if node not in replies]:
         reply = candidates.turn_after(snapshot, node)
         if reply not in replies or order.index(reply) > order.index(node):
             continue
         own_hit, better = hits[node], hits[reply]
-        if not has[reply] <= has[node] or better.parts.get(_TOLD, 0.0) > own_hit.parts.get(_TOLD, 0.0):
-            continue
-        if is_asking(said[node]):
+        words = has(reply)
+        tells_less = not words <= has(node) or better.parts.get(_TOLD, 0.0) > own_hit.parts.get(_TOLD, 0.0)
+        if tells_less or is_asking(said[node]):
             continue
         between = order[order.index(reply) + 1 : order.index(node)]
-        if any(has[reply] <= has[each] for each in between if each in has and each not in replies):
+        if any(words <= has(each) for each in between if each in said and each not in replies):
             order.remove(reply)
             order.insert(order.index(node) + 1, reply)
             hits[reply] = _with_score(better, own_hit.score)
