@@ -97,13 +97,13 @@ def test_contradictions_read_what_is_contradicted_and_no_other_world(
         made = [str(db.create("Claim", f"c{n}", world=home, resolve=False).ref) for n in range(40)]
         db.link(made[30], "contradicts", made[10])
         read = []
-        world = build.world
+        world_of = build.world_of
 
         def counted(snapshot: Any, node: int, *given: Any, **how: Any) -> Any:
             read.append(node)
-            return world(snapshot, node, *given, **how)
+            return world_of(snapshot, node, *given, **how)
 
-        monkeypatch.setattr(build, "world", counted)
+        monkeypatch.setattr(build, "world_of", counted)
         for view in (db.view(), db.view(world=home)):
             read.clear()
             assert [(one.name, other.name) for one, other in view.contradictions()] == [("c10", "c30")]

@@ -18,6 +18,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 import worlddb
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.query.reads import build
 from worlddb.query.snapshot import confined_tables, visible
 from worlddb.query.snapshot import snapshot as containment
 from worlddb.tools.mcp.server import MemoryServer
@@ -99,6 +100,28 @@ def test_what_is_walked_for_nothing_changes_no_answer(tmp_path: Path) -> None:
             assert tables.proposal(number.to_bytes(32, "big")) is None
         inside = containment.members_below(snapshot.tables, node, moment) or set()
         assert len(known) > 100 and [at for at in known if at >= 0 and at not in inside] == [node]
+
+
+def test_a_confined_look_for_worlds_of_a_type_builds_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of an unknown scope, which names some that there are, built every memory for that: 50 µs each."""
+    built: list[int] = []
+    original = build.world_of
+
+    def counted(snapshot: Any, node: int, *given: Any, **how: Any) -> Any:
+        built.append(node)
+        return original(snapshot, node, *given, **how)
+
+    with stores(tmp_path / "store") as found:
+        scopes = found.db.view(world=found.mine).find(type="Scope")
+        note = found.db.view(world=found.mine).find(type="Fact", limit=1)[0].ref
+        found.db.revise(note, type="Scope", name="once a fact")
+        monkeypatch.setattr(build, "world_of", counted)
+        for view, more in ((found.db.view(world=found.mine), 1), (found.db.view(world=found.mine, seq=4), 0)):
+            for asked in ({}, {"include_superseded": True}, {"overlaps": (None, None)}):
+                built.clear()
+                told = view.find(type="Scope", **asked)
+                assert len(told) == len(built) == len(scopes) + more
+                assert (note in {each.ref for each in told}) == bool(more)
 
 
 def apart(found: Stores, tool: str, theirs: Sequence[dict[str, Any]], nobody: Sequence[dict[str, Any]]) -> float:
