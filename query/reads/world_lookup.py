@@ -264,7 +264,7 @@ def find(
             seen = [] if shown is None else [shown]
         else:
             seen = [*valid_period.versions_in(snapshot.tables, node, moment, period)][::-1]
-        # The row tells of most that are of another type, and a record takes ten times as long.
+        # The row has the digest of the type: no record is built of what is of another one.
         if digests is not None and types is not None and node not in types.instances:
             seen = [version for version in seen if version.row.type in digests]
         versions = (build.world_of(snapshot, node, version, moment, spec, period) for version in seen)
