@@ -78,19 +78,19 @@ def _snapshot(base: Path) -> None:
 
 
 def _export(base: Path) -> None:
-    os.replace = lambda *_: _die()  # The file is whole and on the disk, and does not have its name yet.
+    os.link = lambda *_: _die()  # The file is whole and on the disk, and does not have its name yet.
     with worlddb.open(base / "store") as db:
         db.export(None, base / "out" / "all.bundle")
 
 
 def _export_packed(base: Path) -> None:
-    os.replace = lambda *_: _die()
+    os.link = lambda *_: _die()
     with worlddb.open(base / "store") as db:
         db.export(None, base / "out" / "all.bundle.zst")
 
 
 def _export_lines(base: Path) -> None:
-    os.replace = lambda *_: _die()
+    os.link = lambda *_: _die()
     with worlddb.open(base / "store") as db:
         db.export_jsonl(None, base / "out" / "all.jsonl")
 
