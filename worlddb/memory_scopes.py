@@ -574,6 +574,8 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
     """
     if on_near != "supersede_same_subject":
         return []
+    near = list(near)
+    denied = [each for each in near if each.relation == "contradiction" and not each.is_later]
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
     remaining = [each for each in near if each not in ended and not each.is_later]
@@ -581,6 +583,10 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
     notes += [
         f"{_named(each)} was not ended: {_why_not_ended(each, subjects)}. To end it, {step.format(old=each.ref)}"
         for each in remaining
+    ]
+    notes += [
+        f"{_named(each)} was not ended: either may be wrong ({each.reason}). To end it, {step.format(old=each.ref)}"
+        for each in denied
     ]
     notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {_named(taker)} begins"]
     begun = [each for each in near if each.is_later and each != taker]

@@ -64,6 +64,19 @@ def test_a_user_of_whom_nothing_is_known_is_told_of_and_nobody_else(mem: worlddb
     )
 
 
+def test_what_is_not_ended_is_named_with_what_ends_it(mem: worlddb.Memory) -> None:
+    how: dict[str, Any] = {"about": "Ana", "on_near": "supersede_same_subject"}
+    old = mem.add("Ana has a cat called Biscuit.", about="Ana").id
+    done = mem.add("Ana's cat is called Waffle.", **how)
+    assert len(done.notes) == 1 and f"{old} (" in done.notes[0] and "was not ended" in done.notes[0]
+    again = mem.add("Ana's cat is called Waffle.", about="Ana", replaces=[old])
+    assert again.id == done.id and again.repeated == 1, "which says again what was said, and ends the old one"
+    assert texts(mem.recall("What is Ana's cat called?")) == ["Ana's cat is called Waffle."]
+    nuts = mem.add("Ana is allergic to nuts.", about="Ana").id
+    denied = mem.add("Ana is not allergic to nuts.", **how).notes[0]
+    assert nuts in denied and "was not ended: either may be wrong" in denied
+
+
 def test_what_is_near_is_told_and_linked_only_if_asked(mem: worlddb.Memory) -> None:
     old = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
     assert old.near == ()
