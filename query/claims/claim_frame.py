@@ -1236,6 +1236,7 @@ def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
     return tuple(each for each in told[:_MOST_SENTENCES] if _is_about(each, subject)) if len(told) > 1 else ()
 
 
+@lru_cache(maxsize=_MAX_FRAMES)
 def split_clauses(text: str, subject: frozenset[str], *, at_and: bool = True) -> dict[str, bool]:
     """The clauses of a statement, between full stops and semicolons, and whether each is about a subject.
 
@@ -1639,6 +1640,7 @@ def forget() -> None:
     claims_in.cache_clear()
     asked_state.cache_clear()
     tells_state.cache_clear()
+    split_clauses.cache_clear()
     has_only_light_words.cache_clear()
     names_agree.cache_clear()
     share_family_name.cache_clear()

@@ -1616,7 +1616,7 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:
-    found = _relate_wholes(earlier, later)
+    found = relate(earlier, later)
     return found is not None and found.relation in COMPETING
 
 
