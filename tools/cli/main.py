@@ -242,9 +242,12 @@ def _run_and_flush(run: Callable[[Namespace, Output], int], args: Namespace, out
             raise OSError(errno.EBADF, "standard output is closed")
     except OSError as error:
         done = _work_done(args)
-        if done is None or not _is_stdout_error(error):
+        if not _is_stdout_error(error) or (done is None and isinstance(error, BrokenPipeError)):
             raise
         process.silence_stdout()
+        if done is None:
+            message = f"The answer of `{args.command}` could not be printed: {error.strerror or error}"
+            raise AnswerNotPrinted(message, "Nothing was written to the store. Print it elsewhere") from error
         work, command = done
         message = f"{work}, and its answer could not be printed: {error.strerror or error}"
         remedy = f"Do not repeat it: see what was written with `{command}`"

@@ -37,11 +37,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallRefs]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("argv", [["log"], ["head", "--json"], soak(["log", "--json"]), soak(["head"])], ids=" ".join)
-def test_a_full_disk_behind_stdout_is_reported_in_one_line(argv, made):
+@pytest.mark.parametrize(
+    "argv", [["log"], ["head", "--json"], soak(["verify"]), soak(["export", "--format", "jsonl"])], ids=" ".join
+)
+def test_a_full_disk_behind_stdout_is_reported_in_one_line_and_not_as_the_stores(argv, made):
     done = unheard("--store", made[0], *argv, into="full", started=[] if argv == ["log"] else None)
-    assert done.returncode == 5
-    assert done.stderr.startswith(b"error[disk_full]: ")
+    assert done.returncode == 6
+    assert done.stderr.startswith(
+        f"error[answer_not_printed]: The answer of `{argv[0]}` could not be printed: ".encode()
+    )
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
 
