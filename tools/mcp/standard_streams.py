@@ -5,6 +5,7 @@ Standard output carries the protocol alone; everything else goes to standard err
 
 import json
 import os
+import re
 import select
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,17 +13,21 @@ from typing import Final
 
 import anyio
 import anyio.lowlevel
+import mcp_types as protocol
+from pydantic import ValidationError
 
 MAX_LINE_BYTES: Final = 4_194_304
 """Longest message that is read; the longest that the tools accept is a tenth of it."""
 _READ_BYTES: Final = 65_536
+_END_BYTES: Final = 4_096
+"""What is kept of either end of a message that is too long: clients write the id of a request first or last."""
 
 
 class StandardInput:
     """Standard input, line by line.
 
-    A line that is no text in UTF-8 or is too long reads as an empty line, which is no message. ``refuse`` sends the
-    answer to a request that is no text, so that nobody waits for it.
+    A line that is no text in UTF-8, is too long or is no message of JSON-RPC reads as an empty line, which is no
+    message. ``refuse`` sends the answer to a request in such a line, so that nobody waits for it.
     """
 
     def __init__(self, descriptor: int, refuse: Callable[[str], Awaitable[None]] | None = None) -> None:
@@ -30,15 +35,17 @@ class StandardInput:
         self._refuse = refuse
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        kept, dropping = bytearray(), False
+        kept, head, size = bytearray(), b"", 0
         while piece := await self._read():
             *ends, rest = piece.split(b"\n")
             for end in ends:
-                is_long = dropping or len(kept) + len(end) > MAX_LINE_BYTES
-                yield "" if is_long else await self._text(bytes(kept + end))
-                kept, dropping = bytearray(), False
-            dropping = dropping or len(kept) + len(rest) > MAX_LINE_BYTES
-            kept = bytearray() if dropping else kept + rest
+                kept, size = kept + end, size + len(end)
+                yield await (self._text(bytes(kept)) if size <= MAX_LINE_BYTES else self._refuse_long(head, kept, size))
+                kept, head, size = bytearray(), b"", 0
+            kept, size = kept + rest, size + len(rest)
+            if size > MAX_LINE_BYTES:
+                head = head or bytes(kept[:_END_BYTES])
+                del kept[:-_END_BYTES]
 
     async def _read(self) -> bytes:
         """Read the next piece; empty at the end.
@@ -54,17 +61,31 @@ class StandardInput:
 
     async def _text(self, line: bytes) -> str:
         problem = _wrong_in(line)
-        if not problem:
-            return line.decode()
+        if problem:
+            return await self._ignore(f"{problem}. Send it as UTF-8", _request(line), protocol.PARSE_ERROR)
+        try:
+            # The SDK drops what it cannot read here without a word.
+            if line.strip():
+                protocol.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValidationError:
+            return await self._ignore(_NO_MESSAGE, _request(line), protocol.INVALID_REQUEST)
+        return line.decode()
+
+    async def _refuse_long(self, head: bytes, tail: bytearray, size: int) -> str:
+        problem = f"it has {size:,} bytes, and at most {MAX_LINE_BYTES:,} are read. Send less at a time"
+        asked = _request_by_ends(head or bytes(tail[:_END_BYTES]), bytes(tail[-_END_BYTES:]))
+        return await self._ignore(problem, asked, protocol.INVALID_REQUEST)
+
+    async def _ignore(self, problem: str, asked: str | int | None, code: int) -> str:
+        """Say on standard error and to who asked that a message was not read; returns what is read in its place."""
         sys.stderr.write(f"worlddb mcp: a message was ignored, since {problem}\n")
-        asked = _request(line)
         if self._refuse is not None and asked is not None:
-            error = {"code": _PARSE_ERROR, "message": f"The message was not read, since {problem}. Send it as UTF-8"}
+            error = {"code": code, "message": f"The message was not read, since {problem}"}
             await self._refuse(json.dumps({"jsonrpc": "2.0", "id": asked, "error": error}) + "\n")
         return ""
 
 
-_PARSE_ERROR: Final = -32_700
+_NO_MESSAGE: Final = "it is no message of JSON-RPC 2.0: an object with jsonrpc, id, method and, as an object, params"
 
 
 def _wrong_in(line: bytes) -> str:
@@ -90,7 +111,22 @@ def _request(line: bytes) -> str | int | None:
     except (ValueError, RecursionError):
         return None
     found = message.get("id") if isinstance(message, dict) and "method" in message else None
-    return found if isinstance(found, str | int) else None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+
+
+_VALUE: Final = rb'(?:"(?:[^"\\]|\\.)*"|-?\d+)'
+_FIELD: Final = rb'\s*"\w+"\s*:\s*' + _VALUE + rb"\s*"
+_ID: Final = rb'\s*"id"\s*:\s*(' + _VALUE + rb")\s*"
+_FIRST_ID: Final = re.compile(rb"\s*\{(?:" + _FIELD + rb",)*?" + _ID + rb",")
+_LAST_ID: Final = re.compile(rb"," + _ID + rb"(?:," + _FIELD + rb")*\}\s*\Z")
+
+
+def _request_by_ends(head: bytes, tail: bytes) -> str | int | None:
+    """The id of a request, by the first and the last of its bytes; fields with objects in them stand between."""
+    found = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+    if found is None or not (b'"method"' in head or b'"method"' in tail):
+        return None
+    return _request(b'{"method":0,"id":' + found[1] + b"}")
 
 
 _WRITE_BYTES: Final = select.PIPE_BUF

@@ -141,6 +141,7 @@ def test_a_stream_of_rubbish_is_survived_and_the_end_of_it_ends_the_process(tmp_
         b"nonsense",
         b"[1, 2",
         b"\xff\xfe\x00",
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": []}',
         write.replace("?", "\N{LATIN SMALL LETTER E WITH ACUTE}").encode("latin-1"),
         json.dumps(call | {"params": {"name": "memory_write", "arguments": {"text": "x" * MAX_LINE_BYTES}}}).encode(),
         b'{"jsonrpc": "2.0", "id": 5, "method": "no/such/method"}',
@@ -157,11 +158,14 @@ def test_a_stream_of_rubbish_is_survived_and_the_end_of_it_ends_the_process(tmp_
             answers[told["id"]] = told
         assert run.ended() == b""
     assert answers[1]["result"]["serverInfo"]["name"] == "worlddb"
+    assert "at most 4,194,304 are read" in answers[2]["error"]["message"]
+    assert "as an object, params" in answers[7]["error"]["message"]
     assert {number: "error" in told for number, told in answers.items()} == {
         1: False,
         2: True,
         5: True,
         6: True,
+        7: True,
         9: False,
     }
     assert head_of(store) == 1
@@ -185,18 +189,53 @@ def test_a_request_that_is_no_text_is_answered_with_what_is_wrong(tmp_path: Path
     assert "error" not in answers.get(4, {})
 
 
-def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_path: Path) -> None:
-    given = [b"one", b"\xff", b"x" * (MAX_LINE_BYTES + 1), b"y" * MAX_LINE_BYTES, "☃".encode(), b"no end"]
-    (tmp_path / "lines").write_bytes(b"\n".join(given))
+def read_lines(given: list[bytes], place: Path) -> tuple[list[str], list[Any]]:
+    """What is read of lines in a file, and what is answered at once."""
+    place.write_bytes(b"\n".join(given))
     read: list[str] = []
+    refused: list[Any] = []
+
+    async def refuse(line: str) -> None:
+        refused.append(json.loads(line))
 
     async def work() -> None:
-        with (tmp_path / "lines").open("rb") as file:
-            async for line in StandardInput(file.fileno()):
+        with place.open("rb") as file:
+            async for line in StandardInput(file.fileno(), refuse):
                 read.append(line)
 
     run_bounded(work)
-    assert read == ["one", "", "", "y" * MAX_LINE_BYTES, "☃"]
+    return read, refused
+
+
+def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_path: Path) -> None:
+    one = b'{"jsonrpc":"2.0","method":"%s"}'
+    longest = one % (b"y" * (MAX_LINE_BYTES - len(one) + 2))
+    given = [one % b"one", b"\xff", b"x" * (MAX_LINE_BYTES + 1), longest, one % "☃".encode(), b"no end"]
+    read, refused = read_lines(given, tmp_path / "lines")
+    assert read == [(one % b"one").decode(), "", "", longest.decode(), (one % "☃".encode()).decode()]
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "asked"),
+    [
+        ('{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"text":"', '","id":6}}', 5),
+        ('{"method":"tools/call","params":{"id":4,"text":"', '"},"jsonrpc":"2.0","id":"a b"}', "a b"),
+        ('{"params":{"text":"', '"}, "id" : 7 , "method": "tools/call" } ', 7),
+        ('{"method":"notifications/x","params":{"text":"', '","id":6}}', None),
+        ('{"id":5,"result":{"text":"', '"}}', None),
+    ],
+)
+@pytest.mark.parametrize("size", [MAX_LINE_BYTES, MAX_LINE_BYTES + 70_000])
+def test_a_request_that_is_too_long_is_answered_under_its_id(
+    first: str, last: str, asked: object, size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing came back, so that the client waited for ever; clients write the id first or last."""
+    line = first.encode() + b"x" * size + last.encode()
+    read, refused = read_lines([line, b""], tmp_path / "lines")
+    assert read == [""]
+    assert [told["id"] for told in refused] == ([] if asked is None else [asked])
+    assert f"it has {len(line):,} bytes" in capsys.readouterr().err
 
 
 def test_a_server_whose_answers_nobody_reads_any_more_ends_though_its_input_is_open(tmp_path: Path) -> None:
