@@ -951,7 +951,7 @@ class Asked(NamedTuple):
 def asked_of(question: str) -> Asked:
     """The stems of what a question asks for: of "where do I live", also those of a home and of moves."""
     tokens = _TOKEN.findall(_normalise_text(fold_blanks(question)))
-    telling = stems(_significant_words(question, tokens)) - _HOW_MANY
+    telling = stems(_significant_words(question, tokens)) - _how_many()
     told = telling.union(*map(stems_of, attributes_of(telling)))
     return Asked(telling, told | stems(("moved",)) if asks_for_home(telling) else told)
 
@@ -998,7 +998,11 @@ def is_of_speaker(claim: str, asked: Asked) -> bool:
     return "i" in told or (bool(told) and stems(told) <= asked.all)
 
 
-_HOW_MANY: Final = frozenset({_stem("many"), _stem("much")})
+@cache
+def _how_many() -> frozenset[str]:
+    return stems(("many", "much"))
+
+
 _READ: Final = 1200
 """The characters of a message in which claims are looked for."""
 _CLAUSE_END: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
