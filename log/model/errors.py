@@ -31,7 +31,7 @@
     │   ├── BackupMismatch         the backup belongs to another store, has diverged, or is not a backup
     │   └── Conflict               the log's head is not the expected one
     └── UnavailableError           the call is correct: try again, or elsewhere
-        ├── DiskFull               no room is left where the store lies
+        ├── DiskFull               no room is left where the store lies, or a file is written
         ├── WriterBusy             another writer held the store for longer than the time limit
         ├── ForkedProcess          a handle opened before a fork was used after it
         ├── StoreClosed            the handle was closed
