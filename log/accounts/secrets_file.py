@@ -19,6 +19,7 @@ import msgspec
 
 from worlddb.log.model import errors, ids
 from worlddb.log.store import durable
+from worlddb.log.store.log import LmdbLog
 
 FORMAT: Final = 1
 SALT_BYTES: Final = 32
@@ -26,6 +27,10 @@ LOCK_SECONDS: Final = 10.0
 FileStamp = tuple[int, ...]
 """What tells one state of a file from another without reading it."""
 NO_FILE: Final[FileStamp] = ()
+MISSING: Final = (
+    "the file was lost, or this store is a copy, to which it does not come along. No key that was made earlier opens"
+    " the store. Put the file back, or make new keys"
+)
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,6 +49,12 @@ class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def digest(self, secret: str) -> bytes:
         """The keyed hash of a secret, as the log has it."""
         return keyed_hash(bytes.fromhex(self.salt), secret)
+
+    def has_last_change(self, log: LmdbLog) -> bool:
+        """True if a log has the last commit that changed an account."""
+        if not self.seq:
+            return True
+        return self.seq <= log.head().seq and log.chain(self.seq).hex() == self.chain
 
     def derived(self, purpose: str) -> bytes:
         """32 bytes that all who have this file share, and nobody else knows; ``purpose`` is 16 letters at most."""

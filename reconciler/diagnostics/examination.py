@@ -133,6 +133,7 @@ def _open_and_check(
     examination.check("vectors", partial(stored_state.vectors_pending, env))
     examination.check("models", partial(stored_state.models, env))
     examination.check("handlers", partial(stored_state.handlers, env, ontology))
+    examination.check("access keys", partial(stored_state.access_keys, env))
     examination.check("supposed", partial(stored_state.hypothetical, env))
 
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, cast
 
+from worlddb.log.accounts import secrets_file, usage_file
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import Clock, now_of
 from worlddb.log.store import copies, environment, verify
@@ -20,6 +21,7 @@ from worlddb.projections import check, runner
 from worlddb.projections.indexes import fields, vector_base
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, folder_stamp
+from worlddb.projections.tables.accounts import account_rows
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import space_in_use, spaces
 from worlddb.projections.tables.storage import rows, schema
@@ -410,6 +412,49 @@ def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator
             "Raise the limit on the address space, if there is one",
             "ulimit -v unlimited",
         )
+
+
+def access_keys(env: environment.Environment) -> Iterator[installation.Symptom]:
+    """Check the files beside the store that have the secrets of accounts and the usage of keys."""
+    with env.read() as txn:
+        log, tables = LmdbLog(txn), rows.Tables(txn)
+        store = log_marks.identity_of(log, tables)
+        waiting = any(not key.ended for key in account_rows.access_keys(tables))
+        file = secrets_file.SecretsFile(secrets_file.secrets_path(env.folder), store)
+        try:
+            secrets = file.read().secrets
+            is_behind = secrets is not None and not secrets.has_last_change(log)
+        except (errors.WorldDBError, OSError) as error:
+            yield _unusable("access_keys_unusable", True, file.path, error, "No key of an account opens the store")
+        else:
+            again = installation.command_for(env.folder, "keys list")
+            if secrets is None and waiting:
+                what = "The file with the secrets of the access keys is missing"
+                yield installation.Symptom(
+                    "access_keys_missing", False, str(file.path), what, secrets_file.MISSING, _NEW_KEYS, again
+                )
+            elif is_behind:
+                what = "The store lacks the last commit that changed an account: it was rolled back, or restored"
+                why = "No key that was made earlier opens the store"
+                yield installation.Symptom(
+                    "access_keys_of_later_store", True, str(file.path), what, why, _NEW_KEYS, again
+                )
+    usage = usage_file.UsageFile(usage_file.usage_path(env.folder), store)
+    try:
+        usage.totals()
+    except (errors.WorldDBError, OSError) as error:
+        yield _unusable("usage_unusable", False, usage.path, error, "What keys asked for is not counted, or lost")
+
+
+_NEW_KEYS: Final = "Put the file back that belongs to this store, or make new keys with `worlddb keys add`"
+
+
+def _unusable(
+    code: str, wrong: bool, path: Path, error: errors.WorldDBError | OSError, why: str
+) -> installation.Symptom:
+    what, remedy = (error.message, error.remedy) if isinstance(error, errors.WorldDBError) else (str(error), "")
+    command = f"ls -la {installation.quoted(path)}"
+    return installation.Symptom(code, wrong, str(path), what, why, remedy or _NEW_KEYS, command)
 
 
 def kind(env: environment.Environment) -> Iterator[installation.Symptom]:

@@ -8,6 +8,7 @@ import pytest
 
 import worlddb
 from tests.support.running import LocalRunner
+from worlddb.tools.mcp import access_keys
 
 
 @pytest.fixture
@@ -76,3 +77,36 @@ def test_arguments_of_another_action_are_refused_and_write_nothing(run: LocalRun
 
 def test_help_says_which_keys_are_which(run: LocalRunner) -> None:
     assert "`worlddb key`" in run("keys", "--help").out and "`keys`" in run("key", "--help").out
+
+
+@pytest.mark.parametrize("damage", ["garbage", ""])
+def test_a_damaged_or_missing_file_of_secrets_is_told_by_the_list_the_doctor_and_the_server(
+    damage: str, run: LocalRunner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All three said nothing, while every client was refused."""
+    run("keys", "add", "laptop", "--all", "--read")
+    file = Path(f"{run.store}.accounts")
+    if damage:
+        file.write_text(damage, "utf-8")
+    else:
+        file.unlink()
+    code, told = ("access_keys_unusable", "does not hold the secrets") if damage else ("access_keys_missing", "missing")
+    listed = run("keys", "list")
+    assert listed.code == 1 and told in listed.out
+    found = {each.code: each for each in worlddb.diagnose(run.store).symptoms}
+    assert found[code].where == str(file) and found[code].wrong is bool(damage)
+    with worlddb.open(run.store, embedder=None) as db:
+        gate = access_keys.Gate(db, access_keys.KeyFile(access_keys.default_key_file(run.store)), 1)
+        gate.report_trouble()
+        assert gate.authenticate("wrong") is None
+    assert [told in line for line in caplog.messages] == [True]
+
+
+def test_the_doctor_finds_a_damaged_file_of_keys_and_of_usage(run: LocalRunner) -> None:
+    for name in ("keys", "usage"):
+        file = Path(f"{run.store}.{name}")
+        file.write_text("{bad", "utf-8")
+        file.chmod(0o600)
+    found = {each["code"]: each for each in run.json("doctor", code=1)["symptoms"]}
+    assert found["key_file_unusable"]["wrong"] and "is not a key file" in found["key_file_unusable"]["what"]
+    assert not found["usage_unusable"]["wrong"] and "cannot be read" in found["usage_unusable"]["what"]

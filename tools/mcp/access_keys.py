@@ -321,7 +321,7 @@ class Gate:
         self._known: tuple[KeyRing, dict[str, Grant]] | None = None
         self._secret = SystemEntropy().bytes(SECRET_BYTES)
         self._buckets: dict[str, Bucket] = {}
-        self._trouble = ""
+        self._trouble: dict[str, str] = {}
 
     @property
     def is_open(self) -> bool:
@@ -339,7 +339,10 @@ class Gate:
         ring = self._ring()
         if ring is not None and (found := ring.find(token)) is not None:
             return self._grant_of_key(found, ring)
-        return self._grant_of_account(self._db.accounts.authenticate(token))
+        granted = self._grant_of_account(self._db.accounts.authenticate(token))
+        if granted is None:
+            self._warn("a key of an account", self._db.accounts.trouble)
+        return granted
 
     def present(self, key: str) -> Grant | None:
         """Return the present grant of a key by its id; ``None`` if the key has ended."""
@@ -363,10 +366,20 @@ class Gate:
             ring, trouble = self._keys.ring(self._store), ""
         except (WorldDBError, OSError) as error:
             ring, trouble = None, str(error)
-        if trouble and trouble != self._trouble:
-            _LOG.warning("no client with a key of the file is admitted: %s", trouble)
-        self._trouble = trouble
+        self._warn("a key of the file", trouble)
         return ring
+
+    def _warn(self, kind: str, trouble: str) -> None:
+        """Log once why no key of a kind is admitted."""
+        if trouble and trouble != self._trouble.get(kind):
+            _LOG.warning("no client with %s is admitted: %s", kind, trouble)
+        self._trouble[kind] = trouble
+
+    def report_trouble(self) -> None:
+        """Log why no key is admitted that clients may have, if so, before the first of them comes."""
+        if not self.is_open:
+            self._ring()
+            self._warn("a key of an account", self._db.accounts.trouble)
 
     def _grant_of_key(self, key: Key, ring: KeyRing) -> Grant:
         """Return the grant of a key of the file; one that may write to the whole store is an admin's."""

@@ -567,6 +567,7 @@ def run(
 
 def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules) -> Starlette:
     """Build the ASGI application: it checks names and origins first, then keys, then the body."""
+    admitted.gate.report_trouble()
     own = listening.host_names(listening.bound_address(listener))
     names: dict[str, Any] = {
         "hosts": [*own, *admitted.hosts],

@@ -18,6 +18,7 @@ from worlddb.accounts.grant import Grant
 from worlddb.log.accounts import secrets_file, usage_file
 from worlddb.log.model import clock, errors, ids, limits, times
 from worlddb.log.model.events import KeyRight
+from worlddb.projections.tables.accounts import account_rows
 from worlddb.query.accounts import account_records
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.commands import commands as cmd
@@ -91,7 +92,7 @@ class Keyring:
         return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
 
     def trouble(self) -> str:
-        """Why no key is admitted, if the file or the store is damaged; else empty."""
+        """Why no key is admitted, if the file is damaged or missing, or the store was rolled back; else empty."""
         return self._current_state().trouble
 
     def forget(self) -> None:
@@ -112,10 +113,12 @@ class Keyring:
             read = self.file.read()
         except (errors.WorldDBError, OSError) as error:
             return _State(seen, generation, b"", {}, str(error))
-        if read.secrets is None:
-            return _State(seen, generation, b"", {}, "")
         with self.store.snapshot() as snapshot:
-            if not has_last_change(snapshot, read.secrets):
+            if read.secrets is None:
+                waiting = any(not each.ended for each in account_rows.access_keys(snapshot.tables))
+                trouble = f"{self.file.path} is missing: {secrets_file.MISSING}" if waiting else ""
+                return _State(seen, generation, b"", {}, trouble)
+            if not read.secrets.has_last_change(snapshot.log):
                 trouble = (
                     f"The store does not have commit {read.secrets.seq}, which {self.file.path} knows: it was rolled"
                     " back, or restored, and no earlier key opens it. Make new keys"
@@ -123,13 +126,6 @@ class Keyring:
                 return _State(read.seen, generation, b"", {}, trouble)
             known = account_records.read_accounts(snapshot.log, snapshot.tables, frozenset(read.secrets.keys))
         return _State(read.seen, generation, bytes.fromhex(read.secrets.salt), _grants(known), "")
-
-
-def has_last_change(snapshot: Snapshot, secrets: secrets_file.Secrets) -> bool:
-    """True if the log has the last commit that changed an account."""
-    if not secrets.seq:
-        return True
-    return secrets.seq <= snapshot.log.head().seq and snapshot.log.chain(secrets.seq).hex() == secrets.chain
 
 
 def _grants(known: account_records.AccountState) -> dict[bytes, Grant]:
@@ -220,7 +216,7 @@ class Accounts:
 
     @property
     def trouble(self) -> str:
-        """Why no key is admitted: the file of secrets is damaged, or the store was rolled back. Else empty."""
+        """Why no key is admitted: the file of secrets is damaged or gone, or the store was rolled back. Else empty."""
         return self._keyring.trouble()
 
     # -- accounts
@@ -382,14 +378,14 @@ class Accounts:
         except (errors.WorldDBError, OSError):
             secrets = None
         with self._store.snapshot() as snapshot:
-            in_force = secrets.keys if secrets is not None and has_last_change(snapshot, secrets) else ()
+            in_force = secrets.keys if secrets is not None and secrets.has_last_change(snapshot.log) else ()
             return account_records.read_accounts(snapshot.log, snapshot.tables, frozenset(in_force))
 
     def _secrets(self) -> secrets_file.Secrets:
         """The contents of the file; empty if it is missing or the store was rolled back behind it."""
         secrets = self._file.read().secrets
         with self._store.snapshot() as snapshot:
-            if secrets is not None and has_last_change(snapshot, secrets):
+            if secrets is not None and secrets.has_last_change(snapshot.log):
                 return secrets
         return self._file.new_secrets(self._store.entropy.bytes(secrets_file.SALT_BYTES))
 

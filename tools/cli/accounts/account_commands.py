@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from worlddb import AccessKey, Account, AccountPlan, Database, Limits
-from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _ACCOUNT_ACTIONS: Final[Mapping[str, str]] = {
     "add": "worlddb accounts add NAME [--plan PLAN]",
@@ -130,7 +130,7 @@ def _keys(args: Namespace, out: Output) -> int:
             return _add_key(args, db, out)
         if args.action == "list":
             _list_keys(db, db.accounts.keys(account=args.account, ended=args.ended), out)
-            return DONE
+            return NO if db.accounts.trouble else DONE
         key = db.accounts.end_key(args.name, why=args.why)
     out.answer(_key_record(key), lambda page: page.line(f"{key.name} no longer opens anything"))
     return DONE

@@ -1,12 +1,14 @@
 """``worlddb verify``, ``doctor``, ``rebuild`` and ``upgrade``: checking, deriving again, migrating."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any, Final
 
 import worlddb
-from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Diagnosis, Symptom, Verified
+from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Diagnosis, Symptom, Verified, WorldDBError
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
+from worlddb.tools.mcp import access_keys
 
 _VERDICTS: Final = {
     "untrusted": "the head cannot be trusted, so it proves nothing about the log",
@@ -222,6 +224,8 @@ def _doctor(args: Namespace, out: Output) -> int:
     folder = _doctor_folder(args)
     with out.steps("Examining commits") as report:
         found = worlddb.diagnose(folder, deep=args.deep, progress=report)
+    if found.store:
+        found = _with_key_file(found)
     document = {
         "ok": found.ok,
         "store": found.store or None,
@@ -232,6 +236,21 @@ def _doctor(args: Namespace, out: Output) -> int:
     }
     out.answer(document, lambda page: _write_diagnosis(page, out, found))
     return DONE if found.ok else NO
+
+
+def _with_key_file(found: Diagnosis) -> Diagnosis:
+    """Add what is wrong with the file of keys beside the store, which no part of the library reads."""
+    file = access_keys.KeyFile(access_keys.default_key_file(Path(found.store)))
+    checked = (*found.checked, "key file")
+    try:
+        file.ring()
+    except (WorldDBError, OSError) as error:
+        what, remedy = (error.message, error.remedy) if isinstance(error, WorldDBError) else (str(error), "")
+        why = "No key of the file opens the store, and `worlddb serve` does not start"
+        command = f"ls -la {shlex.quote(str(file.path))}"
+        symptom = Symptom("key_file_unusable", True, str(file.path), what, why, remedy, command)
+        return found._replace(ok=False, checked=checked, symptoms=(symptom, *found.symptoms))
+    return found._replace(checked=checked)
 
 
 def _doctor_folder(args: Namespace) -> Path | None:
