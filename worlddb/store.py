@@ -56,6 +56,8 @@ DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
 MAX_THREADS: Final = 4
 """How many searches of one handle run at a time beside the thread that asked."""
+companion_path: Final = copies.companion_path
+refuse_companion: Final = copies.refuse_companion
 give_back_large_blocks: Final = environment.release_large_blocks
 FEED_COMMITS: Final = 256
 FEED_ROWS: Final = 2_048

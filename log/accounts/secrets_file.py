@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from worlddb.log.model import errors, ids
-from worlddb.log.store import durable
+from worlddb.log.store import copies, durable
 from worlddb.log.store.log import LmdbLog
 
 FORMAT: Final = 1
@@ -172,8 +172,7 @@ class SecretsFile:
 
 def secrets_path(store: Path) -> Path:
     """The file of a store: beside its directory, not in it."""
-    folder = store.absolute()
-    return folder.with_name(f"{folder.name}.accounts")
+    return copies.companion_path(store, "accounts")
 
 
 def _stamp_of(found: os.stat_result) -> FileStamp:

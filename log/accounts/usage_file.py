@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from worlddb.log.model import errors
-from worlddb.log.store import durable
+from worlddb.log.store import copies, durable
 
 _LOG: Final = logging.getLogger("worlddb.accounts.usage")
 COUNTS: Final = ("requests", "writes", "bytes_in", "bytes_out", "errors")
@@ -196,8 +196,7 @@ _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_
 
 def usage_path(store: Path) -> Path:
     """The file of a store: beside its directory, not in it."""
-    folder = store.absolute()
-    return folder.with_name(f"{folder.name}.usage")
+    return copies.companion_path(store, "usage")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

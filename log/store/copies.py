@@ -12,6 +12,7 @@ the file.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -23,7 +24,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors
-from worlddb.log.store import environment
+from worlddb.log.store import environment, shared_environment
 from worlddb.log.store.log import COPIES, HEAD_KEY, LmdbLog
 
 COPIES_FILE: Final = "copies.jsonl"
@@ -54,13 +55,44 @@ _DECODER: Final = msgspec.json.Decoder(Copy)
 _Row = tuple[str, str, int, int]
 
 
+COMPANIONS: Final = ("accounts", "keys", "usage")
+"""The files beside the directory of a store, by what follows its name: who may use a server, and how much they did."""
+_COMPANION: Final = re.compile(
+    rf"(.+)\.(?:{'|'.join(COMPANIONS)})(?:\.(?:lock|damaged|new[0-9]*)|-(?:wal|shm|journal))?"
+)
+
+
+def companion_path(folder: Path, name: str) -> Path:
+    """The file of a store, one of :data:`COMPANIONS`: beside its directory, not in it."""
+    folder = folder.absolute()
+    return folder.with_name(f"{folder.name}.{name}")
+
+
+def refuse_companion(target: Path) -> None:
+    """Refuse to write to a place that is that of a file beside a store, whether it is there or not.
+
+    Raises:
+        InputError: it is one.
+    """
+    for place in (Path(os.path.abspath(target)), target.resolve()):
+        found = _COMPANION.fullmatch(place.name)
+        if found is not None and (place.parent / found[1] / shared_environment.DATA_FILE).exists():
+            raise errors.InputError(
+                f"{str(target)!r:.200} is the place of a file that belongs to the store {place.parent / found[1]}",
+                "Choose another name",
+            )
+
+
 def refuse_inside(folder: Path, target: Path) -> None:
     """Refuse to copy into the directory of the store itself: an erasure must find everything there.
 
+    The files beside a store are none to write over either.
+
     Raises:
-        InputError: the target lies inside the store, or is not a path.
+        InputError: the target lies inside the store, is a file beside one, or is not a path.
     """
     try:
+        refuse_companion(target)
         is_inside = folder.resolve() in target.resolve().parents
     except ValueError as error:
         raise errors.InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None

@@ -33,6 +33,7 @@ from worlddb import (
     UnknownReference,
     WorldDBError,
 )
+from worlddb.store import companion_path
 
 if TYPE_CHECKING:
     from worlddb import Database
@@ -245,8 +246,7 @@ def checked_user(name: str) -> str:
 
 def default_key_file(store: Path) -> Path:
     """Return the default key file of a store: beside its directory, not in it."""
-    folder = store.absolute()
-    return folder.with_name(f"{folder.name}.keys")
+    return companion_path(store, "keys")
 
 
 PER_SECOND: Final = 100

@@ -135,6 +135,25 @@ def test_a_file_of_conversations_is_taken_in_and_not_with_what_is_for_bundles(ru
     assert run.json("import", file)["turns"] == 1
 
 
+def test_no_command_writes_in_the_place_of_a_file_beside_a_store(run, small):
+    """An export with --overwrite replaced the secrets of the access keys."""
+    run("keys", "add", "k", "--all", "--read")
+    secrets = run.store.with_name(f"{run.store.name}.accounts")
+    before = secrets.read_bytes()
+    for name in ("accounts", "keys", "usage", "accounts.lock"):
+        place = f"{run.store}.{name}"
+        for argv in (
+            ("export", "--out", place, "--overwrite"),
+            ("export", "--format", "jsonl", "--out", place, "--overwrite"),
+            ("prove", small.team, "--out", place, "--overwrite"),
+            ("backup", place),
+            ("replay", "--until", 3, "--into", place),
+        ):
+            refused = run(*argv)
+            assert refused.code == 2 and "belongs to the store" in refused.err, (argv, refused)
+    assert secrets.read_bytes() == before and not run.store.with_name(f"{run.store.name}.keys").exists()
+
+
 def test_no_file_that_a_command_writes_replaces_one_of_the_store(run, small):
     """With --overwrite, a proof or a report could be written over the data file."""
     store = run.store

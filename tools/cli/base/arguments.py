@@ -403,9 +403,11 @@ def check_writable_path(file: str) -> None:
     """Check that a file can be created at a path before the work that fills it begins.
 
     Raises:
-        InputError: the path is empty.
+        InputError: the path is empty, or that of a file beside a store, such as those of its access keys.
         MissingFile: its directory does not exist.
     """
+    from worlddb.store import refuse_companion
+
     folder = Path(file).parent
     if not file:
         raise InputError("The name of the output file is empty", "Name one")
@@ -413,6 +415,7 @@ def check_writable_path(file: str) -> None:
         raise MissingFile(
             f"There is no directory {str(folder)!r:.200} to write into", "Create it first, or give another file"
         )
+    refuse_companion(Path(file))
 
 
 _OBJECT_EXAMPLE: Final = """For example: --properties '{"role": "lead"}'"""
