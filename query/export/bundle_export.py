@@ -115,11 +115,6 @@ _RETRACTED: Final = 1024
 """How many ids one frame of retracted edges has."""
 _KEPT_EVENTS: Final = 200_000
 """How many events of the commits that were asked for last are kept."""
-_DECISIONS: Final[dict[int, ev.Decision]] = {
-    schema.ACCEPTED: "accepted",
-    schema.REJECTED: "rejected",
-    schema.UNDONE: "undone",
-}
 
 
 T = TypeVar("T")
@@ -263,7 +258,7 @@ class _Commit(NamedTuple):
     """A commit's events: decisions by proposal, edges by id, and by lineage those that say when it holds."""
 
     record: codec.Events
-    decided: dict[bytes, ev.Decided]
+    decided: dict[bytes, list[ev.Decided]]
     linked: dict[bytes, ev.Linked]
     by_lineage: dict[bytes, list[ev.AnyEvent]]
 
@@ -293,8 +288,8 @@ class _WrittenFrames:
         """The event of a commit that wrote an edge."""
         return _find_event(self._commit(snapshot, seq).linked, seq, edge)
 
-    def decided(self, snapshot: Snapshot, seq: int, proposal: bytes) -> ev.Decided:
-        """The last event of a commit that decided a proposal."""
+    def decided(self, snapshot: Snapshot, seq: int, proposal: bytes) -> list[ev.Decided]:
+        """The events of a commit that decided a proposal, in order: an import or a batch may accept and undo one."""
         return _find_event(self._commit(snapshot, seq).decided, seq, proposal)
 
     def _commit(self, snapshot: Snapshot, seq: int) -> _Commit:
@@ -324,7 +319,7 @@ def _index_events(record: codec.Events) -> _Commit:
         if isinstance(event, ev.Created | ev.Revised | ev.Closed | ev.Lost | ev.Ended | ev.Voided):
             made.by_lineage.setdefault(event.lineage, []).append(event)
         elif isinstance(event, ev.Decided):
-            made.decided[event.proposal] = event
+            made.decided.setdefault(event.proposal, []).append(event)
         elif isinstance(event, ev.Linked):
             made.linked[event.edge] = event
     return made
@@ -467,13 +462,11 @@ class _Group:
 
     def _proposal(self, order: int, identifier: bytes, row: schema.ProposalRow) -> None:
         decisions = [
-            (_DECISIONS[value[0]], self._decision_reason(identifier, seq), self._commit(seq))
-            for key, value in self._tables.decisions.scan(identifier)
+            (event.decision, self._blob(seq, event.details), self._commit(seq))
+            for key, _ in self._tables.decisions.scan(identifier)
             if (seq := int(schema.U64.unpack_from(key, ids.HASH_BYTES)[0])) <= self._seq
+            for event in self._written.decided(self._snapshot, seq, identifier)
         ]
-        if decisions and decisions[0][0] == "undone":
-            # One commit did both, and the tables have the last word of each.
-            decisions.insert(0, ("accepted", b"", decisions[0][2]))
         self._said.append(
             fr.ProposalFrame(
                 identifier,
@@ -488,10 +481,6 @@ class _Group:
                 decisions,
             )
         )
-
-    def _decision_reason(self, proposal: bytes, seq: int) -> bytes:
-        """The id of the reasons that were given for a decision."""
-        return self._blob(seq, self._written.decided(self._snapshot, seq, proposal).details)
 
     def _edge(self, place: schema.EdgePlace, order: int) -> None:
         row = self._tables.edge(place)

@@ -286,6 +286,27 @@ def test_very_many_bundles_are_equal_to_the_stores_that_hold_their_worlds() -> N
     settings(max_examples=1000, phases=[Phase.generate], deadline=None)(any_bundle)()
 
 
+def test_the_reason_of_an_identity_that_was_undone_goes_on_from_store_to_store(tmp_path: Path) -> None:
+    """Found by the test above: an import accepts and undoes in one commit, and its export kept only the last reason."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        top = db.create("Topic", "people").ref
+        for _ in range(2):
+            db.create("Person", "Ada", world=top)
+        (proposal,) = db.proposals()
+        db.accept(proposal, why="one desk")
+        db.undo(proposal, why="two birthdays")
+        db.export(top, tmp_path / "first.bundle")
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.import_bundle(tmp_path / "first.bundle")
+        other.export(top, tmp_path / "second.bundle")
+    assert worlddb.diff(tmp_path / "other", tmp_path / "first.bundle").worlds == ()
+    with worlddb.open(tmp_path / "third", embedder=None) as third:
+        third.import_bundle(tmp_path / "second.bundle")
+        told = [(entry.data["decision"], entry.why) for entry in third.log() if entry.event == "decided"]
+        assert told == [("accepted", "one desk"), ("undone", "two birthdays")]
+        assert third.verify(deep=True).ok
+
+
 # -- what cannot be asked for, and the command
 
 
