@@ -11,7 +11,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
 ROOM_BYTES, SOAK_ROOM_BYTES = 1 << 30, 6 << 30
-"""What is to be free there: a plain run holds 150 MB at most, tests of a soak run up to 2 GB."""
+"""What is to be free there: a plain run holds 150 MB at most, a soak run imports files of hundreds of MiB."""
 
 
 def memory_with_room(room_bytes: int = ROOM_BYTES) -> Path | None:
