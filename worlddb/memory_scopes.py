@@ -104,6 +104,22 @@ def check_scope_name(name: str, what: str) -> None:
         )
 
 
+def _refuse_form(label: Label) -> None:
+    """Refuse to begin a scope whose name has the form of a scope's, as the user ``user:ana`` has.
+
+    What is meant is the user ``ana``: the command line and REST call her world ``user:ana``.
+
+    Raises:
+        InputError: it has.
+    """
+    kind, _, name = label.id.partition(":")
+    if kind == label.kind and name:
+        raise InputError(
+            f"{label.id!r:.80} is what the world of the {kind} {name!r:.80} is called",
+            f"Give the {kind} as {name!r:.80}",
+        )
+
+
 def folded(name: str) -> str:
     """Return a name normalised for comparison: without case and with composed accents."""
     return composed(composed(name).casefold())
@@ -379,13 +395,19 @@ class Scopes:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer.
 
         For an imported or served scope, which exists already, it returns the reference.
+
+        Raises:
+            InputError: there is none yet, and the name has the form of a scope's.
         """
         if (ref := self.existing_scope_ref(key)) is not None:
             return ref
         _, _, kind, identity, _ = key
+        label = Label(kind, identity)
+        if identity.startswith(f"{kind}:") and self.db.view()._keyed_reference(_encoded_key(key)) is None:
+            _refuse_form(label)
         return tx.create(
             SCOPE,
-            str(Label(kind, identity)),
+            str(label),
             key=_encoded_key(key),
             key_within=self.world,
             world=self.world,

@@ -638,3 +638,16 @@ def test_a_name_and_few_digits_reach_into_no_other_users_memory(db: worlddb.Data
     done = ask(ana, "memory_amend", id=secret, text="The code is 4321.")
     assert f"{done.id} is in user:bob, not in user:ana" in done.notes
     assert not any("not in user:" in note for note in ask(ana, "memory_amend", id=own, text="Ana swims.").notes)
+
+
+def test_the_name_of_a_scope_begins_no_other_scope_by_any_door(db: worlddb.Database) -> None:
+    """``user:zoe``, as REST and --confine call her world, silently became another user's."""
+    before = db.head()
+    for kind in ("user", "agent"):
+        with pytest.raises(InputError) as refused:
+            call(Session(db), "memory_write", text="Zoe likes tea.", **{f"{kind}_id": f"{kind}:zoe"})
+        assert refused.value.remedy == f"Give the {kind} as 'zoe'"
+    with pytest.raises(InputError, match="'user:zoe' is what the world of the user 'zoe' is called"):
+        worlddb.memory(db, user="user:zoe").add("Zoe likes tea.")
+    assert db.head() == before
+    call(Session(db), "memory_write", text="Zoe likes tea.", user_id="agent:zoe")
