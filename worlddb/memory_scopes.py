@@ -1042,10 +1042,7 @@ def still_hidden_notes(found: World, valid: int) -> list[str]:
     if found.pinned or found.expires_at is None or found.expires_at > valid:
         return []
     since = format_time(found.expires_at)
-    return [
-        f"{found.ref} has been hidden since {since}, with its new text too: lift the deadline (unexpire) to have"
-        " it found"
-    ]
+    return [f"{found.ref} has been hidden since {since}, with its new text too: lift the deadline to have it found"]
 
 
 def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[str]:
@@ -1053,10 +1050,7 @@ def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[s
     at = None if expires_at is None else parse_time(expires_at, "expires_at")
     if at is None or at > written_at:
         return []
-    return [
-        f"It has been hidden since {format_time(at)}, so nothing finds it: lift the deadline (unexpire) if that is"
-        " not meant"
-    ]
+    return [f"It has been hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
 
 
 def dropped_deadline_note(ref: str) -> str:

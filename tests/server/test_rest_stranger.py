@@ -157,6 +157,21 @@ def test_a_wrong_name_is_answered_with_the_valid_names(
     assert all(name in remedy for name in names) and "/openapi.json" in remedy
 
 
+def test_a_remedy_names_what_this_door_has(ana: RestClient) -> None:
+    """They named find, known and a timedelta of the library."""
+    unknown = told(ana, "GET", f"/v1/worlds/{'a' * 32}", 404)[1]
+    assert unknown == "Look it up by name with GET /v1/worlds?name=…"
+    body = {"text": "x", "ttl": -1}
+    assert "timedelta" not in told(ana, "POST", "/v1/worlds/cafes/memories", 422, json=body)[1]
+
+
+def test_who_has_one_world_is_told_to_give_a_time_by_the_name_that_it_has_here(tmp_path: Path) -> None:
+    with serve_store(tmp_path) as served:
+        guest = served.caller("guest", served.db.create("Topic", "alpha").ref)
+        remedy = told(guest, "GET", "/v1/worlds/alpha?seq=1", 422)[1]
+    assert remedy == "Give ingested as a time (ISO 8601)"
+
+
 def test_an_empty_body_error_says_what_to_send(ana: RestClient) -> None:
     """It was "The body is not JSON: Input data was truncated"."""
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/erase", 400)

@@ -414,6 +414,14 @@ class Rest:
             raise refusal(400, "Idempotency-Key is empty or has more than 200 characters", "Send a shorter one")
         if key is not None and sum(name == b"idempotency-key" for name, _ in exchange.scope["headers"]) > 1:
             raise refusal(400, "There are several Idempotency-Key headers", "Send one")
+        encoding = headers.get("content-encoding", "").strip().casefold()
+        if encoding not in ("", "identity"):
+            raise refusal(
+                415,
+                f"The body has the encoding {encoding[:40]!r}, which is not read here",
+                "Send it as it is, without Content-Encoding",
+                accept_encoding="identity",
+            )
         media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
         return Request(
             exchange.path,

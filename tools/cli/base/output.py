@@ -193,6 +193,7 @@ _PHRASES: Final = (
     ("; lift_profile opens a world", "; --lift opens a world"),
     ("See the profiles in force with profiles()", "`worlddb vocabulary` lists what is set"),
     ("Open it with embedder=...", "Name one with --embedder"),
+    ("lift the deadline", "lift the deadline with `worlddb expire REF --never`"),
 )
 """Phrases of the engine, and what they are called on the command line."""
 _PROVE: Final = re.compile(r"prove\('([0-9a-f]+)', world='([0-9a-f]+)'\)")
