@@ -34,7 +34,7 @@ else:
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore DiskFull ForkedProcess HandlerFailed "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref "
             "InvalidSparql InvalidText InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable "
-            "NewerFormat NotAStore OlderTables PlaceTaken PlanLimit QueryLimit ReadOnlyBackup RefusedError "
+            "NewerFormat NotABackup NotAStore OlderTables PlaceTaken PlanLimit QueryLimit ReadOnlyBackup RefusedError "
             "StoreClosed StoreError UnavailableError "
             "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),

@@ -1627,7 +1627,7 @@ class Database(WriteCalls):
         after an interruption. :func:`restore` makes a store of it.
 
         Raises:
-            BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
+            BackupMismatch: the directory holds a backup that does not lead up to this store; ``NotABackup``: a store.
             DamagedStore: a commit is not what was written; the backup ends before it. Or a verification found the
                 backup damaged.
         """

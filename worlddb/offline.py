@@ -177,14 +177,18 @@ def restore(
     Raises:
         NotAStore: there is no backup in the directory.
         PlaceTaken: the new directory is not empty, and holds no beginning of the same restore.
-        BackupMismatch: the directory holds a store that is no backup, or the original is another store.
+        NotABackup: the directory holds a store that is no backup.
+        BackupMismatch: the original is another store.
         DamagedStore: a commit of the backup is not what was written.
     """
     limits.checked_callable(progress, "progress")
     source, target = folder_of(backup, "backup"), folder_of(into, "into")
     copies.refuse_inside(source, target)
     with ExitStack() as opened:
-        ours = _open(opened, source)
+        try:
+            ours = _open(opened, source)
+        except errors.NotAStore as error:
+            raise errors.NotAStore(error.message, "Name the directory that `worlddb backup` wrote to") from None
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of, "erasures_of"))
         if target.is_dir() and any(target.iterdir()) and not _is_begun(target):
             raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
@@ -229,7 +233,7 @@ def upgrade(
     Raises:
         NotAStore: there is no store at the path, or ``backup`` holds something else.
         NewerFormat: a newer release wrote it.
-        BackupMismatch: ``backup`` holds a store, or a backup of another one.
+        BackupMismatch: ``backup`` holds a store (``NotABackup``), or a backup of another one.
         HypotheticalStore: the store is hypothetical; make it again instead.
         DamagedStore: a commit is not what was written.
     """

@@ -32,6 +32,26 @@ def one_line(text: str) -> str:
     return escaped(" ".join(text.split()))
 
 
+WHOLE_PAIR: Final = "Write both halves, such as \\ud83d\\ude00, or leave the half out"
+_ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
+
+
+def half_surrogate(given: bytes) -> re.Match[bytes] | None:
+    """Return the first escape in a JSON text that is half of a surrogate pair; ``None`` if all have both halves."""
+    half: re.Match[bytes] | None = None
+    for found in _ESCAPE.finditer(given):
+        is_high, is_low = (found[1] is not None and int(found[1][:2], 16) & 0xFC == kind for kind in (0xD8, 0xDC))
+        if half is not None and not (is_low and found.start() == half.end()):
+            break
+        if is_high or (is_low and half is None):
+            half = found
+            if is_low:
+                break
+        else:
+            half = None
+    return half
+
+
 _WORD: Final = re.compile(r"\w{2,}")
 _BEGINNING: Final = 5
 """Letters by which a word of a text is one of a question: "live" and "lives", "moved" and "moving"."""

@@ -28,7 +28,8 @@
     │   ├── OlderTables            tables of an older WorldDB: `worlddb upgrade` derives them again
     │   ├── ReadOnlyBackup         a write to a backup: restore it first
     │   ├── HypotheticalStore      a hypothetical store was written to, or used as the real one
-    │   ├── BackupMismatch         the backup belongs to another store, has diverged, or is not a backup
+    │   ├── BackupMismatch         the backup belongs to another store, or has diverged
+    │   │   └── NotABackup         the directory holds a store that is no backup
     │   └── Conflict               the log's head is not the expected one
     └── UnavailableError           the call is correct: try again, or elsewhere
         ├── DiskFull               no room is left where the store lies, or a file is written
@@ -277,6 +278,13 @@ class BackupMismatch(StoreError):
     """
 
     code = "backup_mismatch"
+
+
+class NotABackup(BackupMismatch):
+    """A directory holds a store that is no backup, where one is read or brought up to date; it stays as it is."""
+
+    code = "not_a_backup"
+    exit_code = 2
 
 
 class Conflict(StoreError):

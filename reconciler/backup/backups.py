@@ -67,7 +67,7 @@ def backup(
     """Bring a backup up to date, or begin one in an empty directory.
 
     Raises:
-        BackupMismatch: the target is a store and no backup, of another store, or has parted from this one.
+        BackupMismatch: the target is a store and no backup (``NotABackup``), of another store, or has parted from this.
         DamagedStore: a commit is not what was written; the backup ends before it.
     """
     with source.read() as txn:
@@ -98,7 +98,7 @@ def restore(
     written to. ``settle`` is given it, and its last commit, just before it is no longer.
 
     Raises:
-        BackupMismatch: the source is no backup, or the original is another store.
+        BackupMismatch: the source is no backup (``NotABackup``), or the original is another store.
         PlaceTaken: what was begun is not of this backup, or lacks texts that are not left out now.
         DamagedStore: a commit of the backup is not what was written.
     """
@@ -106,7 +106,7 @@ def restore(
         log = LmdbLog(txn)
         until = log.head().seq
         if log.copy_kind() != copies.BACKUP:
-            raise errors.BackupMismatch(
+            raise errors.NotABackup(
                 f"{source.folder} is not a backup", "Name the directory that `worlddb backup` wrote to"
             )
     source.refuse_damaged_pages()
@@ -177,7 +177,7 @@ def _count_copied_commits(source: environment.Environment, target: environment.E
         if not copied.check_format():
             return 0
         if copied.copy_kind() != copies.BACKUP:
-            raise errors.BackupMismatch(
+            raise errors.NotABackup(
                 f"{target.folder} holds a store that is not a backup", "Name an empty or a new directory", since=0
             )
         _require_same_store(log, copied, source, target)

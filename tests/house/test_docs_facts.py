@@ -53,7 +53,7 @@ _PUBLIC = """
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Fork Merge MergeChange MergeConflict
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
-    BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
+    BackedUp BackupMismatch NotABackup ReadOnlyBackup Restored Snapshot restore
     ErasedLiteral ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt KeptWorld MembersNotSaid
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler

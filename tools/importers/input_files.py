@@ -27,6 +27,7 @@ import msgspec
 import zstandard
 
 from worlddb import MAX_NAME_BYTES, InputError, LimitExceeded, MalformedFile, checked_text
+from worlddb.plain_text import WHOLE_PAIR, half_surrogate
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -108,6 +109,11 @@ def decode_at(place: Place, decode: Callable[[Given], Made], given: Given) -> Ma
             raise malformed_error(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
         found = _PLACE.fullmatch(str(error))
         if found is None:
+            # msgspec says of it that the escape, or the whole, was cut short.
+            half = half_surrogate(bytes(given)) if isinstance(given, _BYTES) else None
+            if half is not None:
+                told = f"it has half of a surrogate pair, {half.group().decode()}"
+                raise malformed_error(place, told, f"{WHOLE_PAIR}; then import it again, nothing was written") from None
             raise malformed_error(place, str(error)) from None
         raise malformed_error(place.at(place.path + found["path"][1:]), found["what"]) from None
 

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from worlddb import Database, InvalidTime, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
-from worlddb.plain_text import meant_arguments
+from worlddb.plain_text import WHOLE_PAIR, half_surrogate, meant_arguments
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
@@ -666,9 +666,6 @@ def _ignore_number(number: str) -> None:
     """Ignore a number, which was decoded before."""
 
 
-_ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
-
-
 def _json_refusal(body: bytes, error: Exception) -> RequestError:
     """Return the refusal of a body that is not JSON, with the place of invalid UTF-8 or a lone surrogate."""
     try:
@@ -676,20 +673,10 @@ def _json_refusal(body: bytes, error: Exception) -> RequestError:
     except UnicodeDecodeError as wrong:
         message = f"The body is not UTF-8: byte {wrong.start} is {body[wrong.start]:#04x}"
         return refusal(400, message, "Send it in UTF-8")
-    half: re.Match[bytes] | None = None
-    for found in _ESCAPE.finditer(body):
-        is_high, is_low = (found[1] is not None and int(found[1][:2], 16) & 0xFC == kind for kind in (0xD8, 0xDC))
-        if half is not None and not (is_low and found.start() == half.end()):
-            break
-        if is_high or (is_low and half is None):
-            half = found
-            if is_low:
-                break
-        else:
-            half = None
+    half = half_surrogate(body)
     if half is not None:
         message = f"The body has half of a surrogate pair, {half.group().decode()}, at byte {half.start()}"
-        return refusal(400, message, "Write both halves, such as \\ud83d\\ude00, or leave the half out")
+        return refusal(400, message, WHOLE_PAIR)
     return refusal(400, f"The body is not JSON: {error}", "Send an object as described in /openapi.json")
 
 

@@ -275,7 +275,10 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     other = LocalRunner(capsys, tmp_path / "new")
     other("bookmark", "mine")
     parted = run("backup", tmp_path / "new")
-    assert (parted.code, parted.error) == (4, "backup_mismatch")
+    assert (parted.code, parted.error) == (2, "not_a_backup")
+    (tmp_path / "empty").mkdir()
+    none = run("restore", tmp_path / "empty", "--into", tmp_path / "third")
+    assert (none.code, none.error) == (2, "not_a_store") and "that `worlddb backup` wrote to" in none.err
 
 
 def test_what_the_original_has_forbidden_since_stays_forbidden_in_every_copy_that_knows_of_it(tmp_path: Path) -> None:
