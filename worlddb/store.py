@@ -185,7 +185,7 @@ def _prepare(folder: Path, create: bool) -> None:
             raise errors.NotAStore(
                 f"{folder} is a directory with other things in it", "Name an empty or a new directory"
             )
-        durable.make_folder(folder)
+        durable.make_private_folder(folder)
 
 
 def is_own(name: str) -> bool:

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,18 +38,26 @@ def system_error(error: Exception, folder: Path, message: str, remedy: str) -> U
     return UnavailableError(message, remedy)
 
 
-def make_folder(folder: Path) -> None:
+_NOT_OTHERS: Final = ~0o007
+_OWNER_ALONE: Final = ~0o077
+
+
+def make_private_folder(folder: Path) -> None:
     """Make a folder and those around it, as far as they are missing.
 
-    They are there after a crash.
+    They are there after a crash. A new folder is its owner's alone, whatever files are made in it; also its group's
+    where the umask lets groups write. One that is there keeps its permissions.
 
     Raises:
         OSError: it cannot be made.
     """
-    missing = [folder]
+    missing, is_new = [folder], not folder.exists()
     while not missing[-1].parent.exists():
         missing.append(missing[-1].parent)
     folder.mkdir(parents=True, exist_ok=True)
+    if is_new:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        folder.chmod(mode & (_NOT_OTHERS if mode & stat.S_IWGRP else _OWNER_ALONE))
     for made in reversed(missing):
         sync_folder(made.parent)
 

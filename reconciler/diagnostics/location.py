@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -111,6 +112,16 @@ def permissions(folder: Path) -> Iterator[Symptom]:
             f"cp -r {quoted(folder)} /a/place/of/yours/",
         )
         return
+    if _is_open_to_all(folder):
+        yield Symptom(
+            "open_to_all",
+            False,
+            str(folder),
+            "Every user of this machine can read the store's files",
+            "Who copies them has the whole memory, whatever keys and worlds the programs that serve it ask for",
+            "Take the directory from other users, unless they are meant to read it",
+            f"chmod o-rwx {quoted(folder)}",
+        )
     names = (
         shared_environment.DATA_FILE,
         shared_environment.LMDB_LOCK_FILE,
@@ -125,6 +136,17 @@ def permissions(folder: Path) -> Iterator[Symptom]:
         lacking = [path for path in _tree(folder / name) if not is_accessible(path)]
         if lacking:
             yield _inaccessible(folder, lacking[0], len(lacking))
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """True if any user may read the data file: by its own permissions, and those of all directories around it."""
+    try:
+        data = (folder / shared_environment.DATA_FILE).resolve()
+        return bool(data.stat().st_mode & stat.S_IROTH) and all(
+            each.stat().st_mode & stat.S_IXOTH for each in data.parents
+        )
+    except OSError:
+        return False
 
 
 def _tree(top: Path) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,3 +100,42 @@ def test_a_file_system_that_takes_no_writes_is_one_finding_and_no_list_of_files(
     (symptom,) = (each for each in symptoms_of(store, monkeypatch) if each.wrong)
     assert symptom.code == "read_only_mount" and "copy the directory" in symptom.remedy
     assert symptom.command.startswith("cp -r ") and "chown" not in symptom.command
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o700), (0o077, 0o700), (0o002, 0o770), (0o007, 0o770)])
+def test_a_new_store_or_backup_is_its_owners_and_its_groups_where_groups_write(
+    umask: int, mode: int, tmp_path: Path
+) -> None:
+    """Everybody could read the data file, though bundles and keys were their owner's alone."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o2775)
+    before = os.umask(umask)
+    try:
+        for place in (tmp_path / "memory", shared):
+            with worlddb.open(place, embedder=None) as db:
+                db.create("Note", "kept")
+                db.backup(tmp_path / f"{place.name}.backup")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "memory", tmp_path / "memory.backup", tmp_path / "shared.backup"]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in made] == [mode] * 3
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o2775, "a directory that is there keeps its permissions"
+
+
+def test_a_store_that_everybody_can_read_is_noted(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stats = Path.stat
+    around = {*store.resolve().parents}
+
+    def opened(self: Path, **how: Any) -> os.stat_result:
+        found = stats(self, **how)
+        # The directories of tests are their owner's.
+        return os.stat_result((found.st_mode | 0o005, *found[1:])) if self in around else found
+
+    monkeypatch.setattr(Path, "stat", opened)
+    assert "open_to_all" not in {each.code for each in symptoms_of(store, monkeypatch)}
+    store.chmod(0o755)
+    found = next(each for each in symptoms_of(store, monkeypatch) if each.code == "open_to_all")
+    assert (found.wrong, found.where, found.command) == (False, str(store), f"chmod o-rwx {store}")
+    (store / "data.mdb").chmod(0o640)
+    assert "open_to_all" not in {each.code for each in symptoms_of(store, monkeypatch)}
