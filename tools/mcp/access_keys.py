@@ -33,7 +33,6 @@ from worlddb import (
     UnknownReference,
     WorldDBError,
 )
-from worlddb.store import companion_path
 
 if TYPE_CHECKING:
     from worlddb import Database
@@ -246,6 +245,8 @@ def checked_user(name: str) -> str:
 
 def default_key_file(store: Path) -> Path:
     """Return the default key file of a store: beside its directory, not in it."""
+    from worlddb.store import companion_path
+
     return companion_path(store, "keys")
 
 
