@@ -664,7 +664,7 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
     for door, step in steps.items():
         first = house.say(door, old, "2026-01-01").id
         told = house.replace(door, new, None)
-        kept = f"{first} was not ended: {why}"
+        kept = f"{first} ({old!r}) was not ended: {why}"
         found = next((note for note in told.notes if note.startswith(kept)), f"{told.notes}")
         assert found.endswith(f"To end it, {step.format(old=first, new=told.id)}"), (door, found)
         house.db.retire(told.id, valid_from="2026-01-01")
@@ -672,7 +672,7 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
     first = house.say("rest", old, "2026-01-01").id
     given: dict[str, Any] = {"text": new, "about": [house.ana], "on_near": "supersede_same_subject"}
     answer = house.caller.send("POST", f"/v1/worlds/{house.home}/memories", **given)
-    found = next(note for note in answer["notes"] if note.startswith(f"{first} was not ended: {why}"))
+    found = next(note for note in answer["notes"] if note.startswith(f"{first} ({old!r}) was not ended: {why}"))
     edge = re.search(r"POST (\{.*\}) to /v1/edges", found)
     assert edge is not None and house.db.view().get(first) is not None
     house.caller.send("POST", "/v1/edges", **json.loads(edge[1]))
@@ -683,9 +683,9 @@ def test_a_note_says_whose_subjects_are_several(house: House) -> None:
     first = house.say("library", "Ana lives in Lisbon.", "2026-01-01").id
     mem = worlddb.memory(house.db, user="ana")
     both = mem.add("Ana lives in Porto.", about=["Ana", "Bo"], on_near="supersede_same_subject")
-    assert f"{first} was not ended: the new one is about 2 subjects" in both.notes[0]
+    assert f"{first} ('Ana lives in Lisbon.') was not ended: the new one is about 2 subjects" in both.notes[0]
     one = mem.add("Ana lives in Faro.", about="Ana", on_near="supersede_same_subject")
-    assert any(f"{both.id} was not ended: it is about 2 subjects" in note for note in one.notes)
+    assert any(f"{both.id} ('Ana lives in Porto.') was not ended: it is about 2 subjects" in note for note in one.notes)
 
 
 @pytest.mark.parametrize("door", DOORS)

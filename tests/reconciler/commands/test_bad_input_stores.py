@@ -77,7 +77,7 @@ def test_a_path_that_was_left_empty_makes_no_store_of_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"'\.' is the one"):
+    with pytest.raises(InputError, match=r"'\.' is the directory"):
         worlddb.open(path)
     assert list(tmp_path.iterdir()) == []
 
