@@ -956,19 +956,23 @@ def asked_of(question: str) -> Asked:
     return Asked(telling, told | stems(("moved",)) if asks_for_home(telling) else told)
 
 
-@lru_cache(maxsize=_MAX_FRAMES)
 def claims_in(message: str, asked: Asked) -> str:
     """The clauses of a message that tell of what a question asks, one of each sentence; empty without any.
 
     "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto".
     """
+    return _claims_in(message[:_READ], asked)
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _claims_in(beginning: str, asked: Asked) -> str:
     found = []
-    for each in analysis.sentences(message[:_READ]):
+    for each in analysis.sentences(beginning):
         words = _stems_in(each)
         if asked.all.isdisjoint(words):
             continue
-        clauses = [_OPENING.sub("", clause, 1) for clause in _CLAUSE_END.split(each)]
-        told = _OPENING.sub("", each, 1)
+        clauses = [_GREETING.sub("", clause, 1) for clause in _CLAIM_ENDS.split(each)]
+        told = _GREETING.sub("", each, 1)
         # What is added by "also" or "too" must not lose the word.
         if ADDING.isdisjoint(words) and len(clauses) > 1:
             told = max(clauses, key=lambda clause: (_fit(clause, asked), len(clause)))
@@ -1005,11 +1009,13 @@ def _how_many() -> frozenset[str]:
 
 _READ: Final = 1200
 """The characters of a message in which claims are looked for."""
-_CLAUSE_END: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
-_OPENING: Final = lazy(
+_CLAIM_ENDS: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
+"""What stands between the claims of a sentence in a chat."""
+_GREETING: Final = lazy(
     r"(?i)^(?:(?:hey|hi|hello|oh|ok|okay|so|well|btw|by the way|and|but|also|actually|anyway|guess what|yes|yeah|no"
     r"|wait|sorry|haha|lol|thanks|great|because|since|now|then)\b[\s,:;.!–—-]*)+(?=\S)"
 )
+"""How people begin in a chat. Of a statement :data:`_PREFACE` takes away less: "no" and "now" tell something there."""
 _ASKING: Final = lazy(
     r"(?i)[?]$|\b(?:looking|planning|hoping|trying|thinking|considering|wondering|interested|curious)\b"
     r"|\b(?:I'll|I['’]d|we'll|we['’]d|would|could|can you|should|want|wish)\b"
@@ -1641,7 +1647,7 @@ def forget() -> None:
     shared_subject.cache_clear()
     question_terms.cache_clear()
     asked_of.cache_clear()
-    claims_in.cache_clear()
+    _claims_in.cache_clear()
     asked_state.cache_clear()
     tells_state.cache_clear()
     split_clauses.cache_clear()

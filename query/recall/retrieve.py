@@ -1284,7 +1284,7 @@ def _lift_asked_states(
         body = None if seen.row.type == _TURN else snapshot.body(seen.row)
         if body is None or not any(gate.choice.admits(moment, seen.validity) for gate in then):
             continue
-        if claim_frame.tells_state(body.content, words, telling):
+        if len(body.content) <= MAX_CHARACTERS and claim_frame.tells_state(body.content, words, telling):
             said[hit.passed.node] = hit
     best = ranked[0].score if ranked else 0.0
     lifted = [hit._replace(score=best, parts={**hit.parts, STATE: best - hit.score}) for hit in said.values()]

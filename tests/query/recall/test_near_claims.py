@@ -374,8 +374,32 @@ def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> N
     kept = claim_frame._stem.cache_info()
     assert kept.maxsize is not None and 0 < kept.currsize <= kept.maxsize < 6_000
     claim_relation.forget()
-    caches = (claim_frame._stem, claim_frame.frame, claim_frame.leading_subject, claim_relation.relate)
-    assert [each.cache_info().currsize for each in caches] == [0, 0, 0, 0]
+    assert not claim_frame._stem.cache_info().currsize
+
+
+def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
+    bounded = {
+        f"{module.__name__}.{name}": one
+        for module in (claim_frame, claim_relation)
+        for name, one in vars(module).items()
+        if hasattr(one, "cache_parameters") and one.cache_parameters()["maxsize"] is not None
+    }
+    earlier, later = "Ana Berger lives in Lisbon. She works at Acme.", "Ana now lives in Porto."
+    question = "where is Ana?"
+    subject = claim_frame.leading_subject(later)
+    known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
+    assert known is not None and given is not None and claim_relation.relate(known, given) is not None
+    assert subject < claim_frame.shared_subject(subject, claim_frame.leading_subject(earlier))
+    claim_frame.share_family_name(earlier, later)
+    claim_relation.asks_of_rest(earlier, later, subject, question)
+    claim_frame.asked_state(question)
+    claim_frame.tells_state(later, subject, frozenset())
+    claim_frame.has_only_light_words(question)
+    message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
+    assert claim_frame.claims_in(message, claim_frame.asked_of("where do I live?")).startswith("I moved to Porto")
+    assert [name for name, one in bounded.items() if not one.cache_info().currsize] == []
+    claim_relation.forget()
+    assert [name for name, one in bounded.items() if one.cache_info().currsize] == []
 
 
 @pytest.mark.parametrize(
