@@ -343,7 +343,7 @@ _REASONS: Final = {
     retrieve.UNTIL: "true until a better hit begins, which is a plan or after the time in the question",
     retrieve.NOW: "true now, where a better hit is past, possible, occasional or denied",
     retrieve.OWN: "about the person in the question, where a better hit is about somebody or something else",
-    "told": "has a number, a time, an age or a price, as the question asks",
+    scoring.TOLD: "has a number, a time, an age or a price, as the question asks",
     "taste": "states a preference, and the question asks for advice",
     ranking.EDGE: "connected to a hit by an edge",
     INFERRED: "by its inferred words",

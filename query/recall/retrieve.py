@@ -270,9 +270,8 @@ def _put_replies_behind(
         if reply not in replies or order.index(reply) > order.index(node):
             continue
         own_hit, better = hits[node], hits[reply]
-        words = has(reply)
-        tells_less = not words <= has(node) or better.parts.get(_TOLD, 0.0) > own_hit.parts.get(_TOLD, 0.0)
-        if tells_less or is_asking(said[node]):
+        words, told = has(reply), [hit.parts.get(scoring.TOLD, 0.0) for hit in (own_hit, better)]
+        if not words <= has(node) or told[0] < told[1] or is_asking(said[node]):
             continue
         between = order[order.index(reply) + 1 : order.index(node)]
         if any(words <= has(each) for each in between if each in said and each not in replies):
@@ -284,10 +283,6 @@ def _put_replies_behind(
             order.insert(order.index(reply), node)
             hits[node] = _with_score(own_hit, better.score)
     return [*(hits[node] for node in order), *ranked[LOOKED_AT:]]
-
-
-_TOLD: Final = "told"
-"""What a text gains for having a number, a time, an age or a price, as the question asks."""
 
 
 def _with_score(hit: ranking.Ranked, score: float) -> ranking.Ranked:

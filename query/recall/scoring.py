@@ -11,7 +11,7 @@ from operator import itemgetter, mul
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import lazy
-from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.projections.indexes.analysis import STOP_WORDS, is_answering
 from worlddb.query.question.question import AnswerForm
 
 RRF_CONSTANT: Final = 60
@@ -40,6 +40,8 @@ KEPT: Final = "kept"
 """What a hit gains by a kept place among the first."""
 EXCHANGE: Final = "exchange"
 """What a turn gains or loses by being scored as an exchange."""
+TOLD: Final = "told"
+"""What a text gains for having a number, a time, an age or a price, as the question asks."""
 PLACE: Final = "place"
 """What such a turn loses by the turns before it in its session."""
 
@@ -199,7 +201,7 @@ def form_scores(
     if states_taste is None:
         states_taste = wanted.taste and prefers(text[:MAX_CHARACTERS])
     parts = {
-        "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
+        TOLD: _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
         "taste": TASTE_WEIGHT if wanted.taste and states_taste else 0.0,
         "asks": -ASKS_WEIGHT * text.rstrip().endswith("?") - (ASKS_IN_TALK * asking_share(text) if in_talk else 0.0),
     }
@@ -234,12 +236,11 @@ _FAVOURITE: Final = r"\s+(?:\w+\s+)?(?:favou?rites?|preferences?|preferred)\b"
 _PREFERS: Final = lazy(rf"\bI(?:{_I_LIKE})|\b(?:my|our){_FAVOURITE}", re.I)
 _PREFERS_IN_ASCII: Final = lazy(rf"[IiMmOo](?<=\b.)(?i:(?<=i)(?:{_I_LIKE})|(?:(?<=m)y|(?<=o)ur){_FAVOURITE})", re.S)
 """The same, found in a third of the time: letters beyond ASCII may count as those of it."""
-_ANSWERING: Final = ("assistant: ", "ai: ", "agent: ", "bot: ")
 
 
 def prefers(text: str) -> bool:
     """True if a text states somebody's preference or choice; an assistant has none."""
-    if text[:11].lower().startswith(_ANSWERING):
+    if is_answering(text):
         return False
     return (_PREFERS_IN_ASCII if text.isascii() else _PREFERS).search(text) is not None
 
