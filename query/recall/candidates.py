@@ -781,6 +781,8 @@ def find_leaders_in_talks(
     turns = turns_of(pool)
     for turn, _ in find_references(snapshot, turns.values(), user) if user else ():
         best.pop(container_of(turn) or 0, None)
+    if not best:
+        return {}
     apart = {turn for turn, _ in find_references(snapshot, turns.values(), machines)} if machines else set()
     within = {node: container_of(turn) for node, turn in turns.items() if turn not in apart}
     return {node: best[session] for node, session in within.items() if session in best}

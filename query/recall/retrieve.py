@@ -256,8 +256,7 @@ def _put_replies_behind(
     short = {node for node, text in said.items() if text.count(" ") <= MAX_REPLY_WORDS}
     own = {node for node, _ in candidates.find_references(snapshot, said, about.user)} if short and about.user else ()
     replies = {node for node in short if (node not in own if own else is_answering(said[node]))}
-    asked = query_stems(question)
-    if not asked or not replies or len(replies) == len(said):
+    if not replies or len(replies) == len(said) or not (asked := query_stems(question)):
         return ranked
     order = [hit.passed.node for hit in ranked[:LOOKED_AT]]
     hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
@@ -438,9 +437,9 @@ def _claims_of_turns(
     What is told of "I", or of the thing that is asked for, is about the speaker. ``alone``: no other hit states
     anything, so one turn has nothing to compete with.
     """
-    asked, said = claim_frame.asked_of(question), dict[int, _Statement]()
+    said = dict[int, _Statement]()
     turns = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN]
-    if not asked.all or len(turns) < (2 if alone else 1):
+    if len(turns) < (2 if alone else 1) or not (asked := claim_frame.asked_of(question)).all:
         return said
     bodies = [snapshot.body(hit.passed.seen.row) for hit in turns]
     told = [("", "", "") if body is None else body.content.partition(": ") for body in bodies]
