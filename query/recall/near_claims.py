@@ -467,15 +467,15 @@ def _likeness(
     is_later: bool,
     began: int,
 ) -> ClaimComparison | None:
-    given, folded = framed
+    given, text = framed
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
     words = claim_frame.shared_subject(subject.words, first) if leads else subject.words
-    if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(folded)):
+    if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(text)):
         # Who is told to be Ana may be "my" in what is said of her.
         words |= first | lead
     known = claim_frame.frame(said, words)
-    given = given if words == subject.words else claim_frame.frame(folded, words)
+    given = given if words == subject.words else claim_frame.frame(text, words)
     if known is None or given is None:
         return None
     if not is_linked and not leads and not subject.words <= claim_frame.words_of(said):
@@ -486,11 +486,11 @@ def _likeness(
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
-    if claim_frame.share_family_name(said, folded):
+    if claim_frame.share_family_name(said, text):
         return None
     # Two of one family may be told of under its name, and what happened long before may be told now.
     # A trip that is called off is one of those whom it is linked to.
-    is_other = claim_frame.begins_with_other_name(said, folded) and not (given.cancelled and is_linked)
+    is_other = claim_frame.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
     other = "they begin with different names" if is_other else ""
     if not other and claim_relation.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
