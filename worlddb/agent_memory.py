@@ -429,8 +429,9 @@ class Memory:
 
     def _with_future_notes(self, added: Added, since: times.TimeLike | None) -> Added:
         """Add a note to the result if the memory begins in the future."""
-        begins = None if since is None else times.parse_time(since, "since")
-        notes = future_start_notes([begins], self.db.view().valid)
+        if since is None:
+            return added
+        notes = future_start_notes([times.parse_time(since, "since")], self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def _with_hidden_notes(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
@@ -866,7 +867,8 @@ class Memory:
             others = [(one.edge_type(on_near, len(about)), one) for one in near if one.ref not in {said.ref, *known}]
             asked = [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in others if kind]
             whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # Shows edges between the user's worlds.
-            links = unwritten_links(whole, said.ref, asked + [("supersedes", ref, why) for ref in known])
+            replaced = [("supersedes", ref, why) for ref in dict.fromkeys(ends["supersedes"])]
+            links = unwritten_links(whole, said.ref, asked + replaced)
             how = self._source(source), why, marks, type, key, mentioned
             return self._restate(look, keyed, said, links, (begins, until), how, near)
         near += self._find_replaced(views, nearby, begins, on_near, near)

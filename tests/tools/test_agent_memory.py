@@ -72,6 +72,10 @@ def test_what_is_not_ended_is_named_with_what_ends_it(mem: worlddb.Memory) -> No
     again = mem.add("Ana's cat is called Waffle.", about="Ana", replaces=[old])
     assert again.id == done.id and again.repeated == 1, "which says again what was said, and ends the old one"
     assert texts(mem.recall("What is Ana's cat called?")) == ["Ana's cat is called Waffle."]
+    others = [mem.add(f"Ana's cat has the number {place}.", type=f"Number {place}").id for place in range(6)]
+    mem.add("Ana's cat is called Waffle.", about="Ana", replaces=others)
+    linked = [entry.data["target"] for entry in mem.db.log() if entry.data.get("type") == "supersedes"]
+    assert linked[-6:] == others, "in the order in which they were named, which a hash does not change"
     nuts = mem.add("Ana is allergic to nuts.", about="Ana").id
     denied = mem.add("Ana is not allergic to nuts.", **how).notes[0]
     assert nuts in denied and "was not ended: either may be wrong" in denied
