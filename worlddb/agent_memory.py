@@ -861,9 +861,8 @@ class Memory:
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
         known = dict.fromkeys(ref for refs in ends.values() for ref in refs)
-        repeated = [
-            each.ref for each in near if each.is_repeated and known.keys() <= {*ends["supersedes"]} - {each.ref}
-        ]
+        ended = {*ends["supersedes"]}
+        repeated = [each.ref for each in near if each.is_repeated and known.keys() <= ended - {each.ref}]
         said = find_restated((seeing[ref].get(ref, include_expired=True) for ref in repeated), type, name)
         if said is not None:
             others = [(one.edge_type(on_near, len(about)), one) for one in near if one.ref not in {said.ref, *known}]
@@ -891,10 +890,9 @@ class Memory:
                 resolve="all" if name else False,
                 **marks,
             )
-            for entry in mentioned:
-                tx.link(made, ABOUT, self._entry(tx, key, home, entry), valid_from=begins)
-            for kind, ref in ((kind, ref) for kind, refs in ends.items() for ref in refs):
-                tx.link(made, kind, ref, valid_from=begins, why=why)
+            edges = [(ABOUT, self._entry(tx, key, home, entry), "") for entry in mentioned]
+            for kind, ref, reason in (*edges, *((kind, ref, why) for kind, refs in ends.items() for ref in refs)):
+                tx.link(made, kind, ref, valid_from=begins, why=reason)
             if taker is not None:
                 tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]

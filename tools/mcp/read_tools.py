@@ -50,7 +50,8 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_after(view, scopes, paged.behind, include_retired=given.include_retired)
     retired = given.include_retired
-    said = (each for each in behind if retired or each[1].name or each[1].content)
+    own = (each for each in behind if not session.is_others(view, each[1].ref, given))
+    said = (each for each in own if retired or each[1].name or each[1].content)
     page, cursor = paged.page_after(list(islice(said, given.limit + 1)), given.limit, lambda each: each[0])
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
@@ -408,7 +409,7 @@ class _ScopedRecall:
         self._answers: list[Recall] = []
         self._is_single_scope = len(session.labels(given)) == 1
         self._options: dict[str, Any] = {"lanes": session.lanes()}
-        self._is_widening = False
+        self._is_widening, self._least = False, 0
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._options["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
@@ -421,7 +422,7 @@ class _ScopedRecall:
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
         found: dict[str, Hit] = {}
-        self._answers = []
+        self._answers, self._least = [], wanted
         # Scopes are ordered from the widest, the user, to the narrowest, the run.
         scopes: list[Any] = [None] if self._scopes is None else self._scopes
         is_of_several_worlds = self._is_single_scope and len(scopes) > 1 and not self._is_widening
@@ -445,9 +446,21 @@ class _ScopedRecall:
     def _recall_scope(self, scope: Any, wanted: int) -> Recall:
         where = {"scopes": scope} if self._is_widening else {"world": scope}
         options = {"neighbours": self._neighbours, **where, **self._options}
-        return recall_statements(
-            lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
-        )[0]
+        while True:
+            answer = recall_statements(
+                lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
+            )[0]
+            own = tuple(hit for hit in answer if not self._is_others(hit.ref))
+            compared = {ref for pair in answer.competing for ref in (pair.ref, pair.earlier)}
+            if len(own) == len(answer) and not any(map(self._is_others, compared)):
+                return answer
+            if len(own) >= self._least or len(answer) < wanted or wanted >= tool_arguments.MAX_OFFSET:
+                # A note may be about what somebody else said.
+                return replace(answer, hits=own, competing=(), note="")
+            wanted = min(2 * wanted, tool_arguments.MAX_OFFSET)
+
+    def _is_others(self, ref: str) -> bool:
+        return self._session.is_others(self._view, ref, self._given)
 
     def found(self, hit: Hit) -> tool_results.Found:
         """Return a hit as a memory."""

@@ -478,6 +478,15 @@ class Session(Scopes):
             return []
         return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
+    def is_others(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped, *, writes: bool = False) -> bool:
+        """Return whether a memory is another user's than the one named with other scopes, which hold many users'."""
+        labels = self.labels(given, writes=writes)
+        named = {f"user:{composed(label.id)}" for label in labels if label.kind == "user"}
+        if not named or len(labels) < 2:
+            return False
+        owners = self.owners(view, ref)
+        return bool(owners) and named.isdisjoint(owners)
+
     def owners_to_name(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> list[str]:
         """Return the owners of a memory for a call that names no scope: it may be any user's; else none."""
         return [] if self.labels(given) else self.owners(view, ref)

@@ -209,7 +209,8 @@ def _near_memories(session: Session, view: View, given: tool_arguments.Write, sc
             found.setdefault(each.ref, each)
     for each in _near_in_past_window(session, view, given, scopes):
         found.setdefault(each.ref, each)
-    return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
+    own = (each for each in found.values() if not session.is_others(then, each.ref, given, writes=True))
+    return sorted(own, key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
 def _earlier_near(
@@ -222,7 +223,7 @@ def _earlier_near(
 
     def look(then: View) -> list[Near]:
         found = {each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}
-        return [*found.values()]
+        return [each for each in found.values() if not session.is_others(then, each.ref, given, writes=True)]
 
     return memory_scopes.find_near_at_start(session.db, view, begins, near, look)
 

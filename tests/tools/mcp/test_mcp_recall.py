@@ -264,3 +264,24 @@ def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database
         with pytest.raises(worlddb.InvalidTime, match="'last spring' is not a time") as error:
             call(desk, "memory_as_of", query="dog", **given)
         assert "only the text of a question" in (error.value.remedy or "")
+
+
+def test_of_a_shared_agent_a_named_user_meets_no_other_user_s_memories(db: worlddb.Database) -> None:
+    """One user's write ended another one's fact and showed its text, since both named the same agent."""
+    desk = Session(db)
+    theirs = call(desk, "memory_write", text="My bank is ING.", user_id="dev", agent_id="helper")["id"]
+    shared = call(desk, "memory_write", text="The bank opens at nine.", agent_id="helper")["id"]
+    for how in ("note", "propose", "supersede_same_subject"):
+        given = {"text": f"My bank is GLS, {how}.", "user_id": "nora", "agent_id": "helper", "on_near": how}
+        answer = call(desk, "memory_write", **given)
+        assert "ING" not in str(answer) and theirs not in str(answer)
+    assert [each["id"] for each in call(desk, "memory_recall", query="Which bank?", user_id="dev")["memories"]] == [
+        theirs
+    ]
+    for limit in (1, 10):
+        answer = call(desk, "memory_recall", query="My bank is ING?", user_id="nora", agent_id="helper", limit=limit)
+        assert len(answer["memories"]) >= 1 and "ING." not in str(answer) and theirs not in str(answer)
+    listed = call(desk, "memory_list", user_id="nora", agent_id="helper")["memories"]
+    assert shared in [each["id"] for each in listed] and theirs not in [each["id"] for each in listed]
+    everybodys = call(desk, "memory_list", agent_id="helper")["memories"]
+    assert theirs in [each["id"] for each in everybodys], "the agent alone has all that was told to it"
