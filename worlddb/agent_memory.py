@@ -860,9 +860,9 @@ class Memory:
         look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
-        known = dict.fromkeys(ref for refs in ends.values() for ref in refs)
+        known = [*dict.fromkeys(ref for refs in ends.values() for ref in refs)]
         ended = {*ends["supersedes"]}
-        repeated = [each.ref for each in near if each.is_repeated and known.keys() <= ended - {each.ref}]
+        repeated = [each.ref for each in near if each.is_repeated and {*known} <= ended - {each.ref}]
         said = find_restated((seeing[ref].get(ref, include_expired=True) for ref in repeated), type, name)
         if said is not None:
             others = [(one.edge_type(on_near, len(about)), one) for one in near if one.ref not in {said.ref, *known}]
