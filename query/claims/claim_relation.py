@@ -276,7 +276,7 @@ def _relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison |
         return None
     if not earlier.content.isdisjoint(_people_stems()) or not earlier.content - {earlier.verb}:
         return None
-    return _comparison(0.8, later, "the same at another time", "replacement")
+    return _doubted(0.8, later, "the same at another time", "both times may be kept")
 
 
 @cache

@@ -420,6 +420,9 @@ def _compare_claims(
     alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
     if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_relation.COMPETING)):
         return None
+    if is_apart:
+        other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
+        alike = alike._replace(is_single_valued=False, doubt=other)
     targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
@@ -430,7 +433,7 @@ def _compare_claims(
         valid=Valid(start, seen.validity.end),
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
-        is_of_one=alike.is_single_valued and not is_apart,
+        is_of_one=alike.is_single_valued,
         doubt=alike.doubt if alike.relation == "replacement" else "",
         is_repeated=(not begins_later or start <= until)
         and (seen.validity.end == until or since in (None, start))
