@@ -419,6 +419,7 @@ CHANGES = (
 def test_a_change_ends_what_it_surely_replaces(earlier: str, later: str, told: str) -> None:
     found = related(earlier, later)
     assert bool(found and found.is_single_valued) == (told == "ended")
+    assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
     assert told == "-" or bool(found and found.relation in claim_relation.COMPETING) == bool(told)
 
 
@@ -441,6 +442,7 @@ def test_a_condition_is_ended_by_another_one_of_its_kind_alone(earlier: str, lat
     is_competing = found is not None and found.relation in claim_relation.COMPETING
     assert is_competing == bool(told)
     assert bool(found and found.is_single_valued) == (told == "ended")
+    assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
 
 
 GUESSED = (

@@ -771,6 +771,20 @@ def test_two_of_a_family_told_of_under_its_name_do_not_end_each_other(db: Databa
 
 
 @pytest.mark.parametrize(
+    ("about", "earlier", "why"),
+    [
+        ([], "I live in Lisbon.", "it refers to nothing, and the new one does"),
+        (["the family"], "I live in Lisbon.", "they refer to different things"),
+    ],
+)
+def test_why_what_refers_to_something_else_is_not_ended(db: Database, about: list[str], earlier: str, why: str) -> None:
+    memory = worlddb.memory(db, user="u")
+    kept = memory.add(earlier, about=about)
+    (note,) = memory.add("I live in Porto.", about="Ana", on_near="supersede_same_subject").notes
+    assert note.startswith(f"{kept.id} ('{earlier}') was not ended: {why}. To end it, ")
+
+
+@pytest.mark.parametrize(
     ("about", "earlier", "later"),
     [
         ("Ana", "Ana lives in Lisbon.", "Ana lives in Porto."),
