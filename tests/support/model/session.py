@@ -304,6 +304,7 @@ class Session:
     # -- reading
 
     def compared(self, view: View) -> Compared:
+        assert view.seq < len(self.states), "the model knows of no such commit"
         return Compared(view, self.states[view.seq], self.names, self.hashes[view.seq])
 
     def check_present(self) -> None:
