@@ -864,14 +864,8 @@ _OF_PERSONS: Final = frozenset({"residence", "job", "marital state", "age", "wei
 
 def begins_with_other_name(earlier: str, later: str) -> bool:
     """True if two statements begin with different names, whatever both refer to."""
-    one, other = (
-        leading_subject(text)
-        - _OF_NOBODY
-        - frozenset(_attribute_words())
-        - _LIGHT_WORDS
-        - frozenset(_SINGLE_VERBS.split())
-        for text in (earlier, later)
-    )
+    no_names = _OF_NOBODY | _LIGHT_WORDS | _attribute_words().keys() | set(_SINGLE_VERBS.split())
+    one, other = (leading_subject(text) - no_names for text in (earlier, later))
     return bool(one) and bool(other) and not names_agree(one, other)
 
 

@@ -491,13 +491,15 @@ def _likeness(
         return None
     if claim_frame.share_family_name(said, text):
         return None
+    if not alike.is_single_valued:
+        return alike
     # Two of one family may be told of under its name, and what happened long before may be told now.
     # A trip that is called off is one of those whom it is linked to.
     is_other = claim_frame.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
     other = "they begin with different names" if is_other else ""
     if not other and claim_relation.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
-    return alike._replace(is_single_valued=False, doubt=other) if other and alike.is_single_valued else alike
+    return alike._replace(is_single_valued=False, doubt=other) if other else alike
 
 
 def relate_with_meaning(
