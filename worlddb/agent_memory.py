@@ -395,7 +395,7 @@ class Memory:
         ``session``. A message with a known id or time is not written again, nor is the beginning of a list that
         repeats the whole session, or its last three messages or more. One or two messages without ids and times may say
         the same again: to retry these, give an id, a time or a key. Instructions to the model, its reasoning, and
-        messages without a text are left out. A time less than a minute ahead of the clock counts as now, with a note.
+        messages without a text are left out. A time up to a minute ahead of the clock counts as now, with a note.
 
         Raises:
             InputError: an argument is wrong; nothing was written.
