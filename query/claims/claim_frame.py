@@ -970,10 +970,14 @@ def _claims_in(beginning: str, asked: Asked) -> str:
         # What is added by "also" or "too" must not lose the word.
         if ADDING.isdisjoint(words) and len(clauses) > 1:
             told = max(clauses, key=lambda clause: (_fit(clause, asked), len(clause)))
-        told = _GUESS.sub("", _SAID.sub("", told, 1), 1)
+        told = _BY_ME.sub(_with_me, _GUESS.sub("", _SAID.sub("", told, 1), 1), 1)
         if told and _ASKING.search(told) is None:
             found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
     return " ".join(found[:_MOST_SENTENCES])
+
+
+def _with_me(verb: re.Match[str]) -> str:
+    return f"{'I' if verb[1] else 'I am'} {verb[0].casefold()}"
 
 
 def _stems_in(text: str) -> frozenset[str]:
@@ -990,10 +994,40 @@ def answers(claim: str, asked: Asked) -> bool:
     return 2 * len(asked.telling & _stems_in(claim)) >= len(asked.telling)
 
 
+def name_other_things(one: str, other: str, asked: Asked) -> bool:
+    """True if two claims put another word before a noun that is asked for: the alarm code, the door code."""
+    before, after = (_before_asked(claim, asked) for claim in (one, other))
+    return any(before[noun].isdisjoint(after[noun]) for noun in before.keys() & after.keys())
+
+
+def _before_asked(claim: str, asked: Asked) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for word, noun in pairwise(_TOKEN.findall(claim[:1].casefold() + claim[1:])):
+        is_named = noun.islower() and stem(noun) in asked.telling
+        if is_named and word.isalpha() and word.islower() and word not in _LITTLE and not word.endswith(("ing", "th")):
+            found[stem(noun)] = found.get(stem(noun), frozenset()) | {stem(word)}
+    return found
+
+
+_LITTLE: Final = frozenset().union(
+    *(
+        _DETERMINERS,
+        _FIRST,
+        _LIGHT_WORDS,
+        _AUX,
+        _PREPOSITIONS,
+        _CHANGE,
+        _NUMBER_WORDS,
+        ("new", "old", "first", "second", "third", "last"),
+    )
+)
+"""Words before a noun that do not tell which one it is."""
+
+
 def is_of_speaker(claim: str, asked: Asked) -> bool:
     """True if what somebody says is of themselves, or of the thing that is asked for: "my rent", "the rent"."""
     told = leading_subject(claim)
-    return "i" in told or (bool(told) and stems(told) <= asked.all)
+    return "i" in told or (bool(told) and stems(told) <= asked.all and _OF_OTHERS.match(claim) is None)
 
 
 @cache
@@ -1015,6 +1049,13 @@ _ASKING: Final = lazy(
     r"|\b(?:I'll|I['’]d|we'll|we['’]d|would|could|can you|should|want|wish)\b"
 )
 """What states nothing that is so: a question, a wish, a plan."""
+_OF_OTHERS: Final = lazy(r"(?:His|Her|Their|Its)\b")
+_BY_ME: Final = lazy(
+    r"(?i)^(?:(changed|moved|switched|started|stopped|quit|sold|bought|got|joined|left|dropped|cancell?ed|upgraded|adopted"
+    r"|booked|rebooked|rescheduled|cut|gave up)|(?:getting|taking|working|living|using|driving|buying|paying|eating"
+    r"|drinking|learning|reading|seeing|going|staying|sleeping))\b(?= \S)"
+)
+"""A verb that begins a clause of a chat: who speaks did it, or does it."""
 _IS_MINE: Final = lazy(r"^((?:[A-Z][\w.'’-]+ ?){1,4})(?<! )(?= ) is (my|our) ([a-z][a-z -]*)(?=[.])")
 """What says whose somebody is: "Emma is my manager"."""
 _SAID: Final = lazy(r"(?i)^(?:(?:the|my|our) )?[\w.]+ (?:says|said|told me|confirmed|thinks)(?: that)? (?=\S)")

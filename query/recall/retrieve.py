@@ -456,6 +456,8 @@ def _claims_of_turns(
         claim = claims[place] or claim_frame.claims_in(message, claim_frame.Asked(named, named))
         if place < first or not 0 < len(claim) <= MAX_CHARACTERS:
             continue
+        if place > first and claim_frame.name_other_things(claims[first], claim, asked):
+            continue
         node, seen = hit.passed[:2]
         about = frozenset(_referred_to(snapshot, node)) if claim_frame.is_of_speaker(claim, asked) else frozenset[int]()
         said[node] = _Statement(seen, claim, about, is_turn=True)
@@ -538,8 +540,11 @@ def _pairs_of_a_subject(
         for each in shared - called.keys():
             called[each] = _name_words(snapshot, each)
         subject = frozenset[str]().union(*(called[each] for each in shared))
-        # Who is told to be Ana may be "my" in what is said of her.
-        if not shared or claim_frame.names_agree(mine, theirs):
+        if shared and one.is_turn and other.is_turn and len(mine | theirs) == 1:
+            # "The rent is 900" and "the landlord raised the rent" are of who speaks.
+            subject |= {"i"}
+        elif not shared or claim_frame.names_agree(mine, theirs):
+            # Who is told to be Ana may be "my" in what is said of her.
             subject |= claim_frame.shared_subject(mine, theirs)
         if shared and has_turn:
             subject |= (mine | theirs) & {"i"}

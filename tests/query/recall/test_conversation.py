@@ -428,7 +428,18 @@ CHANGED = (
     ("I drink three coffees a day.", "I've cut down to one coffee a day, better.", "How many coffees do I drink?"),
     ("Our wedding is on 12 June.", "We had to move the wedding to 20 June, sigh.", "When is our wedding?"),
 )
+CHANGED += (
+    ("The alarm code is 7734.", "Changed the alarm code to 9921.", "What is the alarm code?"),
+    ("The rent is 1450 euros.", "Landlord raised the rent to 1600.", "How much is the rent?"),
+    (
+        "I buy pipes from Metallum.",
+        "Getting pipes from Rohrland these days, Metallum is bust.",
+        "Where do I buy pipes?",
+    ),
+)
 UNCHANGED = (
+    ("The inspector's name is Mr. Oduya.", "We got the dog! His name is Biscuit.", "What is the inspector called?"),
+    ("The alarm code is 7734.", "Changed the door code to 4711.", "What is the alarm code?"),
     ("I live in Munich, near the river.", "My friend Tom moved to Augsburg last week.", "Where do I live?"),
     ("My rent is 900 a month.", "My sister's rent is 1,200 a month, crazy.", "How much is my rent?"),
     ("I live in Lisbon. I love it.", "Should I live in Porto? I keep thinking about it.", "Where do I live?"),
