@@ -143,11 +143,11 @@ def near(
     now = window.place.moment.valid
     question, names = Question(text, now), _names(about)
     # Who lives there "from March on" lives elsewhere until then.
-    is_plan = since is None and begin_named(question.text, now) is not None
+    is_plan = _begins_later(question.text, since, now)
+    told = text if since is None else _without_beginning(text, since, now)
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
-        told = text if since is None else claim_frame.without_beginning(text)
         subject = _subject(window, snapshot, gate.inside, told, names)
         framed = claim_frame.frame(told, subject.words), told, claim_frame.fold_blanks(text)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
@@ -414,7 +414,7 @@ def _compare_claims(
     # A start that nobody stated yields to one that somebody did, of what has no end.
     is_stated = build.stated_start(seen.row) != "defaulted"
     is_later = begins_later and (until < times.FOREVER or is_stated)
-    told = claim_frame.without_beginning(said) if is_stated else said
+    told = _without_beginning(said, start, start) if is_stated else said
     cosine, began = cosines.get(node), 1970 + start // _YEAR
     alike = claim_relation.REPEATED if is_said else None
     alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
@@ -423,6 +423,10 @@ def _compare_claims(
     if is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
         alike = alike._replace(is_single_valued=False, doubt=other)
+    if alike.relation == "replacement" and alike.is_single_valued and _begins_later(said, start, start):
+        begins = begin_named(said, start)
+        if begins is not None and begins > max(since or 0, snapshot.place.moment.valid):
+            alike = alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
     targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
@@ -458,6 +462,43 @@ def _may_be_of_leading(
     told = claim_frame.leading_subject(said)
     is_two = name <= subject.words and any(told <= _name_words(snapshot, each) for each in targets)
     return not is_two and claim_frame.tell_of_person(said, text)
+
+
+def _begins_later(text: str, since: int | None, now: int) -> bool:
+    """True if a statement begins after ``since`` by its words, whatever start it was given.
+
+    "From March on" names each day of March. ``now`` is when it was said, or ``since`` if that is to come.
+    """
+    named = begin_named(text, now)
+    if since is None:
+        return named is not None
+    day = since - since % _DAY
+    if named is not None and named < day + _DAY:
+        return False
+    if now > since and _AS_OF_NOW.search(text) is not None:
+        return named is not None
+    named = begin_named(text, day - 1)
+    if named is None or named < day + _DAY:
+        return False
+    if _MONTH_ALONE.search(text) is None:
+        return True
+    month = times.parse_time(f"{times.format_time(since)[:7]}-01", "since")
+    named = begin_named(text, month - 1)
+    return named is not None and named > month
+
+
+_DAY: Final = 86_400_000_000
+"""The microseconds of a day."""
+_AS_OF_NOW: Final = times.lazy(r"(?i)\b(?:today|tomorrow|tonight|this|next)\b")
+"""Words for a time that lies before or after the moment in which they are said."""
+_MONTH_ALONE: Final = times.lazy(rf"(?i)\b(?:{'|'.join(times.MONTHS)})\b(?! \d{{1,2}}(?:st|nd|rd|th)?\b)")
+"""A month without the day behind it."""
+
+
+def _without_beginning(text: str, since: int, now: int) -> str:
+    """A statement that holds from ``since`` on, without the words before it that say so."""
+    opening, rest = claim_frame.split_beginning(text)
+    return text if not opening or _begins_later(text, since, now) else rest
 
 
 def _likeness(

@@ -1163,6 +1163,36 @@ def test_when_something_is_asks_for_what_holds_now_and_then_for_what_replaces_it
     assert mem.recall("When will the train go to Porto?").hits[0].content.endswith("9.")
 
 
+@pytest.mark.parametrize(
+    ("now", "plan", "since", "is_ended"),
+    [
+        ("A rye loaf costs 4.20 euros.", "From January on a rye loaf costs 5 euros.", "2025-06-02", False),
+        ("A rye loaf costs 4.20 euros.", "From January on a rye loaf costs 5 euros.", "2026-01-15", True),
+        ("Lena lives in Aldorf.", "From December on Lena lives in Lindau.", "2025-06-02", False),
+        ("Lena lives in Aldorf.", "Lena lives in Lindau from December on.", "2025-06-02", False),
+        ("Lena lives in Aldorf.", "From December on Lena lives in Lindau.", "2025-12-01", True),
+        ("Lena lives in Aldorf.", "From tomorrow on Lena lives in Lindau.", "2025-06-02", False),
+        ("Lena lives in Aldorf.", "From tomorrow on Lena lives in Lindau.", "2025-06-03", True),
+        ("Lena works at the school.", "From December 1 Lena works at the hospital.", "2025-06-02", False),
+        ("Lena works at the school.", "From December 20 Lena works at the hospital.", "2025-12-01", False),
+        ("Lena works at the school.", "From December 1 Lena works at the hospital.", "2025-12-01", True),
+        ("Lena works at the school.", "From 2025-03-01 Lena works at the hospital.", "2025-06-02", True),
+    ],
+)
+def test_a_plan_ends_what_holds_only_if_its_start_is_the_time_that_it_names(
+    mem: worlddb.Memory, clock: ManualClock, now: str, plan: str, since: str, is_ended: bool
+) -> None:
+    """With the day on which it was said as its start, it ended at once what it is to replace months later."""
+    mem.add(now)
+    clock.advance(DAY)
+    added = mem.add(plan, since=since, on_near="supersede_same_subject")
+    assert ("was ended" in " ".join(added.notes)) is is_ended
+    assert mem.recall(now.replace(".", "?")).hits[0].content == (plan if since < "2025-06-03" and is_ended else now)
+    if not is_ended and "tomorrow" not in plan:
+        again = mem.add(now.replace("4.20", "4.50").replace("Aldorf", "Ulm").replace("school", "bank"))
+        assert all(each.text != plan or not each.is_of_one for each in again.near)
+
+
 def test_as_of_a_day_when_something_is_asks_for_what_held_and_what_was_planned_then(
     mem: worlddb.Memory, clock: ManualClock
 ) -> None:
