@@ -599,6 +599,8 @@ class Frame(NamedTuple):
     """How many times a year it happens; 0 if it does not say."""
     sentences: tuple[str, ...] = ()
     """Its sentences about the subject, the first ones, if it has several."""
+    opposed: frozenset[str] = frozenset()
+    """The stems of what it denies by an opposite alone: who says closed denies open."""
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
@@ -1204,6 +1206,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     bare = [_SAME_WORD.get(word, word) for word in joined if word not in naming and word[0] not in "'’"]
     denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
     denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
+    opposed = frozenset() if denied else frozenset(_OPPOSITE[word] for word in bare if word in _OPPOSITE)
     denied += sum(word in _OPPOSITE for word in bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
     content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
@@ -1254,6 +1257,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         denies or stems(heavy) - {_stem("cancelled")} if _is_cancelled(tokens, goes_on) else frozenset(),
         _times_a_year(simple),
         _sentences_about(plain, subject),
+        stems(opposed - _LIKING),
     )
 
 

@@ -1517,6 +1517,8 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if is_denied and earlier.in_part and not later.in_part and not later.negated:
         # Who drinks no coffee after noon drinks some at breakfast.
         return _comparison(0.3 + 0.4 * overlap, later, "they are about different times", "compatible")
+    if is_denied and not common and _opposes_something_else(earlier, later):
+        return _comparison(0.3 + 0.4 * overlap, later, "both may hold", "compatible") if both else None
     if is_denied and _denies(earlier, later, overlap, common):
         said = "one states what the other denies"
         return _comparison(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
@@ -1803,6 +1805,13 @@ def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> 
         least = min(len(earlier.content), len(later.content))
         return len(both) >= 0.5 * least or overlap >= _CLOSE
     return bool(common) and min(len(earlier.content), len(later.content)) <= 1
+
+
+def _opposes_something_else(earlier: Frame, later: Frame) -> bool:
+    """True if only an opposite denies, and the other one does not state what it denies: closed on Sundays, insured."""
+    denying, other = (earlier, later) if earlier.negated else (later, earlier)
+    is_stated = denying.opposed <= other.content | other.light and not (other.wish or other.mood)
+    return bool(denying.opposed) and not is_stated
 
 
 def _share_only_verb(earlier: Frame, later: Frame) -> bool:

@@ -699,3 +699,23 @@ def test_no_fact_of_one_person_takes_the_place_of_a_fact_of_another_kind(told: t
         if (found := claim_relation.relate(earlier, later)) is not None and found.relation != "compatible"
     ]
     assert len(known) > 50 and taken == []
+
+
+@pytest.mark.parametrize(
+    ("who", "earlier", "later", "relation"),
+    [
+        ("Nora", "Nora insures the shop with AXA.", "The shop is closed on Sundays.", "compatible"),
+        ("Nora", "Nora is thinking of repainting the kitchen.", "The kitchen is closed on Sundays.", "compatible"),
+        ("Nora", "Nora wants to open the shop window.", "The shop is closed on December 24.", "compatible"),
+        ("the shop", "The shop sells honey.", "The shop is closed on December 24.", None),
+        ("the shop", "The shop is open on Sundays.", "The shop is closed on Sundays.", "contradiction"),
+        ("the shop", "The shop opens at 8.", "The shop is closed.", "contradiction"),
+        ("the printer", "The printer works.", "The printer is broken.", "contradiction"),
+        ("Tom", "Tom hates mushrooms.", "Tom likes mushrooms.", "contradiction"),
+    ],
+)
+def test_an_opposite_denies_only_what_states_it(who: str, earlier: str, later: str, relation: str | None) -> None:
+    """Whatever was said of the shop contradicted that it is closed on Sundays."""
+    one, other = frame(earlier, words_of(who)), frame(later, words_of(who))
+    found = claim_relation.relate(one, other) if one and other else None
+    assert (found and found.relation) == relation
