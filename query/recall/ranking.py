@@ -732,7 +732,9 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
 
     Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
     """
-    left = iter(ranked)
+    left, wanted = iter(ranked), k
+    # Where an instruction comes among the first does not depend on how many of them are wanted.
+    k = max(k, PLACES_OF_RULES[-1] + 1) if ranked.kept else k
     most = scoring.max_form_score(question.answer_form)
     placed = [
         (hit.order, hit) for hit in _rescore_hits(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)
@@ -748,9 +750,11 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
         placed.sort(key=_placed_order)
         del placed[k:]
     best = [hit for _, hit in placed]
+    for place, node in reversed(ranked.kept):
+        best = _move_behind_better_words(best, place, node)
     for place, node in ranked.kept:
         best = _move_to_place(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
-    return best
+    return best[:wanted]
 
 
 _placed_order: Final = itemgetter(0)
@@ -767,6 +771,25 @@ def _move_to_place(best: list[Ranked], place: int, node: int, find: Callable[[in
     more = best[place].score - hit.score
     lifted = hit._replace(score=hit.score + more, parts=hit.parts | {scoring.KEPT: more})
     return [*best[:place], lifted, *(each for each in best[place:] if each.passed.node != node)]
+
+
+def _move_behind_better_words(best: list[Ranked], place: int, node: int) -> list[Ranked]:
+    """The hits, with an instruction behind those that have more of the question's words, but not behind its place.
+
+    It says how to answer and not what: by what it gains it came first in a small store, whatever was asked.
+    """
+    at = next((at for at, hit in enumerate(best) if hit.passed.node == node), len(best))
+    rule, *others = best[at : place + 1] or (None,)
+    if rule is None or scoring.GOVERNS not in rule.parts:
+        return best
+    least = rule.parts.get(TEXT, 0.0)
+    behind = max((count for count, hit in enumerate(others, 1) if hit.parts.get(TEXT, 0.0) > least), default=0)
+    if not behind:
+        return best
+    less = others[behind - 1].score - rule.score
+    parts = rule.parts | {scoring.GOVERNS: rule.parts[scoring.GOVERNS] + less}
+    moved = rule._replace(score=rule.score + less, parts=parts)
+    return [*best[:at], *others[:behind], moved, *best[at + behind + 1 :]]
 
 
 def rescore_one(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, node: int) -> Ranked | None:

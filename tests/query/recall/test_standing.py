@@ -137,6 +137,24 @@ def test_a_place_is_kept_for_the_instruction_that_is_about_what_is_asked(db: Dat
         assert fewer[:10] == [hit.ref for hit in found.hits][:k]
 
 
+def test_an_instruction_comes_behind_what_has_more_of_the_words(db: Database) -> None:
+    """By what it gains it came first in a small store, whatever was asked."""
+    rules = "Please always answer me in short sentences.", "Never schedule anything for me before 9 on Sundays."
+    said(db, *rules)
+    loaf = "A rye loaf costs 4.60 euros."
+    for text in (loaf, "Tom works at the hospital as a nurse."):
+        db.create("Note", "", content=text)
+    db.embed()
+    view = db.view()
+    found = view.recall("How much is a rye loaf?", k=4).hits
+    assert found[0].content == loaf
+    assert {hit.content for hit in found if GOVERNS in hit.scores} == {f"user: {rule}" for rule in rules}
+    assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-5) for hit in found)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    for k in (1, 2, 3):
+        assert [hit.ref for hit in view.recall("How much is a rye loaf?", k=k).hits] == [hit.ref for hit in found][:k]
+
+
 def test_a_place_is_kept_for_what_somebody_likes_where_advice_is_asked_for(db: Database) -> None:
     trips = (f"Can you suggest a weekend trip by train to town number {number}?" for number in range(20))
     said(db, *trips, "I prefer places where I can swim, so the train should go near a lake")
