@@ -427,8 +427,6 @@ CHANGED = (
     ),
     ("I drink three coffees a day.", "I've cut down to one coffee a day, better.", "How many coffees do I drink?"),
     ("Our wedding is on 12 June.", "We had to move the wedding to 20 June, sigh.", "When is our wedding?"),
-)
-CHANGED += (
     ("The alarm code is 7734.", "Changed the alarm code to 9921.", "What is the alarm code?"),
     ("The rent is 1450 euros.", "Landlord raised the rent to 1600.", "How much is the rent?"),
     (
