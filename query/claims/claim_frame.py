@@ -1055,7 +1055,8 @@ _ASKING: Final = lazy(
 _OF_OTHERS: Final = lazy(r"(?:His|Her|Their|Its)\b")
 _BY_ME: Final = lazy(
     r"(?i)^(?:(changed|moved|switched|started|stopped|quit|sold|bought|got|joined|left|dropped|cancell?ed|upgraded"
-    r"|adopted|booked|rebooked|rescheduled|cut|gave up)|(?:getting|taking|working|living|using|driving|buying|paying|eating"
+    r"|adopted|booked|rebooked|rescheduled|cut|gave up)|(?:getting|taking|working|living|using|driving|buying|paying"
+    r"|eating"
     r"|drinking|learning|reading|seeing|going|staying|sleeping))\b(?= \S)"
 )
 """A verb that begins a clause of a chat: who speaks did it, or does it."""
