@@ -1205,10 +1205,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     verb, passive = _find_verb(rest)
     joined = _join_number_words(tokens)
     bare = [_SAME_WORD.get(word, word) for word in joined if word not in naming and word[0] not in "'’"]
-    denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
-    denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
-    opposed = frozenset() if denied else frozenset(_OPPOSITE[word] for word in bare if word in _OPPOSITE)
-    denied += sum(word in _OPPOSITE for word in bare)
+    denied, opposed = _count_denials(tokens, bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
     content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
     heavy = [word for word in content_words if word not in _WITHOUT_CONTENT and not word[0].isdecimal()]
@@ -1258,8 +1255,16 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         denies or stems(heavy) - {_stem("cancelled")} if _is_cancelled(tokens, goes_on) else frozenset(),
         _times_a_year(simple),
         _sentences_about(plain, subject),
-        stems(opposed - _LIKING),
+        opposed,
     )
+
+
+def _count_denials(tokens: list[str], bare: list[str]) -> tuple[int, frozenset[str]]:
+    """How often a statement denies, and the stems of what it denies by an opposite alone, without likings."""
+    denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
+    denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
+    opposed = [_OPPOSITE[word] for word in bare if word in _OPPOSITE]
+    return denied + len(opposed), stems(word for word in opposed if not denied and word not in _LIKING)
 
 
 _WITHOUT_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_NUMBER_WORDS)
@@ -1855,7 +1860,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     known = _attribute_words()
     if rest[:1] and rest[0] in _MODALS:
         rest = rest[1:]
-    found = {attribute for word in tokens for attribute in known.get(word, ())}
+    # A name is no word for an attribute: a cat called Pixel.
+    told = [word for before, word in pairwise(["", *tokens]) if before not in ("called", "named")]
+    found = {attribute for word in told for attribute in known.get(word, ())}
     if "years-old" in tokens or "age" in tokens or (rest and "turned" in rest[:2]):
         found.add("age")
     for place, word in enumerate(tokens):
@@ -2038,7 +2045,7 @@ def _is_told(attribute: str, tokens: list[str], *, passive: bool) -> bool:
     known = _attribute_words()
     padded = [*tokens, "", ""]
     for at, word in enumerate(tokens):
-        if attribute not in known.get(word, ()):
+        if attribute not in known.get(word, ()) or tokens[max(0, at - 1) : at] in (["called"], ["named"]):
             continue
         before, after = tokens[max(0, at - 3) : at], padded[at + 1]
         if attribute == "phone":

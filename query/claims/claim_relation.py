@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from itertools import pairwise, product
 from typing import Final, Literal, NamedTuple
 
+from worlddb.log.model.times import lazy
 from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
 from worlddb.query.claims import claim_frame as frames
 from worlddb.query.claims.claim_frame import Frame
@@ -1503,15 +1504,10 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if not is_denied and not later.change and _is_same_in_other_unit(earlier, later):
         return ClaimComparison(_clamp_likeness(overlap), "same", "the same in another unit")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
+    if not is_denied and not differ and _is_turned_round(earlier, later):
+        return _comparison(0.6 + 0.4 * overlap, later, "the same preference the other way round", "replacement")
     if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
-        if (
-            _tells_of_act(earlier) != _tells_of_act(later)
-            or say_otherwise(earlier.key, later.key)
-            or (differ and are_long(earlier, later))
-        ):
-            said = "nearly the same words, and what tells them apart"
-            return _comparison(0.3 + 0.4 * overlap, later, said, "compatible")
-        return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
+        return _relate_repetition(earlier, later, overlap, differ)
     if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
         return _comparison(0.3 + 0.4 * overlap, later, "they are about different times", "compatible")
     if is_denied and earlier.in_part and not later.in_part and not later.negated:
@@ -1760,6 +1756,39 @@ def _owned_by_relative(head: frozenset[str]) -> frozenset[str]:
     """The stems of a relative and of their possession ("her mother's operation"); the empty stem without one."""
     is_theirs = any(word.endswith("'s") for word in head)
     return frozenset(word.removesuffix("'s") for word in head) if is_theirs else frozenset({""})
+
+
+def _relate_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -> ClaimComparison:
+    """The relation of two statements in nearly the same words."""
+    if _are_of_more_and_fewer(earlier, later):
+        return _comparison(0.3 + 0.4 * overlap, later, "one is about more than the other", "compatible")
+    if (
+        _tells_of_act(earlier) != _tells_of_act(later)
+        or say_otherwise(earlier.key, later.key)
+        or (differ and are_long(earlier, later))
+    ):
+        said = "nearly the same words, and what tells them apart"
+        return _comparison(0.3 + 0.4 * overlap, later, said, "compatible")
+    return ClaimComparison(_clamp_likeness(overlap), "same", "the same in other words")
+
+
+def _is_turned_round(earlier: Frame, later: Frame) -> bool:
+    """True if one prefers what the other prefers something to, and the other way round."""
+    before, after = (_PREFERS.search(one.key) for one in (earlier, later))
+    return before is not None and after is not None and before.groups() == after.groups()[::-1]
+
+
+def _are_of_more_and_fewer(earlier: Frame, later: Frame) -> bool:
+    """True if only one begins with several persons or things: Lena, and Lena and Omar."""
+    before, after = (_OF_SEVERAL.match(one.key) is not None for one in (earlier, later))
+    return before != after and earlier.names | later.names > earlier.names & later.names
+
+
+_PREFERS: Final = lazy(
+    r"\b(?:prefers?|likes?|loves?|enjoys?) (?P<one>.+?) (?:over|to|rather than|instead of|(?:more|better) than)"
+    r" (?P<other>.+?)(?: now| again| these days)?$"
+)
+_OF_SEVERAL: Final = lazy(r"(?:(?:my|our|his|her|their) [\w-]+ )?[\w'’-]+(?:, [\w'’-]+)*,? (?:and|&) [\w'’-]+ ")
 
 
 def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:

@@ -1005,3 +1005,23 @@ def test_what_stands_before_a_subject_is_read_behind_it(text: str, plain: str) -
     """Nothing took the place of "I live in Munich": the later statement was about "last"."""
     assert claim_frame.leading_subject(text) == claim_frame.leading_subject(plain)
     assert claim_frame.frame(text) == claim_frame.frame(plain)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "relation"),
+    [
+        ("Nora prefers email over phone calls.", "Nora prefers phone calls over email.", "replacement"),
+        ("Nora likes tea more than coffee.", "Nora likes coffee more than tea now.", "replacement"),
+        ("Lena is the baker.", "Lena and Omar are the bakers.", "compatible"),
+        ("Lena owns the shop.", "Lena and Omar own the shop.", "compatible"),
+        ("Lena and Omar own the shop.", "Lena owns the shop.", "compatible"),
+        ("Lena and Omar own the shop.", "Lena and Omar have the shop.", "same"),
+        ("Dev's phone number is 0170 777.", "Dev adopted a cat called Pixel.", None),
+        ("Dev's phone is a Fairphone.", "Dev's phone is a Pixel.", "replacement"),
+    ],
+)
+def test_in_the_same_words_it_may_be_the_reverse_or_of_more_people(
+    earlier: str, later: str, relation: str | None
+) -> None:
+    """The reverse was the same in other words, and a cat by its name a phone."""
+    assert claim_relation.relation_of(earlier, later) == relation
