@@ -125,6 +125,7 @@ _BYTES_A_TOKEN: Final = 3
 _LONGEST_LINE: Final = 1_000
 """The characters of a memory that a profile shows, and of another one that a remark repeats."""
 _WEAK: Final = "Perhaps nothing here answers the question: these memories are the nearest"
+_WEAK_AND_NONE: Final = "Perhaps nothing here answers the question, and none of the nearest fits in max_tokens={}"
 _SHORTEST_PIECE: Final = 60
 """A context shows no piece of a memory with fewer characters."""
 _SHORTEST_BARE: Final = 20
@@ -1534,7 +1535,7 @@ def prompt_text(
             cut += told != line.whole and is_missed(line)
         else:
             left.append(line)
-    notes = [_WEAK] if found.weak and found.hits else []
+    notes = [_WEAK if shown else _WEAK_AND_NONE.format(max_tokens)] if found.weak and found.hits else []
     # More of what perhaps answers nothing is not worth its tokens, but pinned memories are.
     relevant = sorted((line for line in lines if is_missed(line)), key=lambda line: line.order)
     left = [line for line in left if is_missed(line)]

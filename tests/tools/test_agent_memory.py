@@ -2049,6 +2049,8 @@ def test_a_context_says_that_perhaps_nothing_in_it_answers(mem: worlddb.Memory) 
     assert weak and weak.note == "Perhaps nothing here answers the question: these memories are the nearest"
     asked = "who won the chess championship in Reykjavik?"
     assert mem.context(asked, max_tokens=30).note == weak.note, "more of what does not answer is not worth its tokens"
+    none = mem.context(asked, max_tokens=1)
+    assert not none and "none of the nearest fits in max_tokens=1" in none.note and "these memories" not in none.note
     mem.add(f"Answer in {'very ' * 20}short sentences.", pinned=True)
     both = mem.context(asked, max_tokens=30).note
     assert both.startswith(f"{weak.note}; Of 1 relevant memory found, 1 was shortened: max_tokens=")
