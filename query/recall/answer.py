@@ -4,6 +4,7 @@ Recall always returns the nearest worlds, however far away they are, so an answe
 figures are in ``docs/confidence.md``. Nothing here changes what is found, or in which order.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
@@ -29,6 +30,7 @@ from worlddb.query.question.question import (
     Question,
     Request,
     without_names,
+    without_opening,
 )
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
@@ -71,33 +73,47 @@ class Judge:
         # All that a user says has the name, so that it tells nothing.
         told = [name for name in about.names if name.casefold() == about.user_name.casefold()]
         self._text = without_names(request.question.subject_text, told)
+        self._telling = without_names(_HOW_MANY.sub("", without_opening(request.question.without_times)), told)
         self._untold = frozenset(word.casefold() for name in told for word in name.split())
-        self._best = 0.0
+        # All in a user's world is said by or to them, so that a name in a text is whom or what it is about.
+        self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
+        self._best, self._is_complete = 0.0, False
         self._shown: list[scoring.HitFeatures] = []
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
         """The probability that a hit answers; ``words`` are those that it shares with the question.
 
         It is compared with the best hit before it, so that more hits change nothing. The best one, if it has all words
-        of the question, has at least what an answer needs that is not weak: in a long text they score little.
+        of the question but its times, has at least what an answer needs that is not weak: in a long text they score
+        little.
         """
         if self._fitted is None:
             return None
         parts = found.parts
         words = [word for word in words if word.casefold() not in self._untold] if self._untold else words
         covered = text_lane.coverage(self._text, words)
-        seen = scoring.HitFeatures(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
+        said = {word.casefold() for word in words} if self._calls else frozenset[str]()
+        is_of = parts.get(ENTITY, 0.0) > 0 or any(call <= said for call in self._calls)
+        seen = scoring.HitFeatures(bare(found), parts.get(self._lane, 0.0), covered, is_of)
+        is_best = seen.score >= self._best
         self._best = max(self._best, seen.score)
+        is_complete = is_best and (covered >= 1 or self._has_all_telling(words))
+        if is_best and content:
+            self._is_complete = is_complete
         if content and len(self._shown) < LOOKED_AT:
             self._shown.append(seen)
         likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
-        is_complete = covered >= 1 and seen.score == self._best
         return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)
+
+    def _has_all_telling(self, words: Sequence[str]) -> bool:
+        found = text_lane.matched(self._telling, "", " ".join(words))
+        return text_lane.coverage(self._telling, found) >= 1
 
     def answer(self, *, by_chance: bool) -> float | None:
         """The probability that one of the hits answers, computed from those that state something.
 
-        ``by_chance``: they are no nearer than unrelated texts are by chance.
+        ``by_chance``: they are no nearer than unrelated texts are by chance. If the best of them has all words of the
+        question, it has at least what an answer needs that is not weak, as the hit has.
         """
         if self._fitted is None:
             return None
@@ -105,12 +121,15 @@ class Judge:
             return 0.0
         evidence = scoring.answer_evidence(self._shown, person=self._person)
         likely = scoring.likelihood(self._fitted.answer, evidence)
+        if self._is_complete:
+            likely = max(likely, scoring.WEAK_BELOW)
         return round(min(likely, scoring.BY_CHANCE) if by_chance else likely, 4)
 
     def note_of_weak(self, *, by_chance: bool) -> str:
         """The note of a weak answer: what speaks against its hits, as far as that can be said in words."""
         if by_chance:
-            return _LOW_CONFIDENCE
+            is_shared = any(hit.coverage for hit in self._shown)
+            return _LOW_CONFIDENCE.format(_COMMON_WORDS if is_shared else _NO_WORDS)
         if not self._shown:
             return _SELDOM
         _, coverage, lead, _ = scoring.answer_evidence(self._shown, person=self._person)
@@ -118,6 +137,7 @@ class Judge:
         return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
 
 
+_HOW_MANY: Final = re.compile(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
 """The share of a question's words that is called few."""
 
@@ -355,12 +375,13 @@ _UNKNOWN: Final = "no world here has the name {}, so nothing was found for it"
 _UNFIT: Final = "nothing that is valid at that time and not hidden matches {}"
 _UNHELD: Final = "nothing here has the {}, so nothing was found"
 _LOW_CONFIDENCE: Final = (
-    "perhaps nothing here is about that: these hits are the nearest, but they share only common words with the"
-    " question, and unrelated texts are as near in meaning"
+    "perhaps nothing here is about that: these hits are the nearest, but {}, and unrelated texts are as near in meaning"
 )
+_COMMON_WORDS: Final = "they share only common words with the question"
+_NO_WORDS: Final = "none of them has a telling word of the question"
 _SELDOM: Final = "perhaps nothing here answers that: such hits seldom do"
 _FEW_WORDS: Final = "none of the first has more than half of the question's words"
-_OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom the question names"
+_OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom or what the question names"
 IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"
 _LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
 _NOT_JUDGED: Final = (
@@ -554,9 +575,10 @@ def notes_of(
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``now`` is the valid time of the view. ``rivals`` are those of the ``hits`` that compete.
     """
-    recorded = [pair for pair in rivals if _is_linked(pair, hits)]
     choice, question = request.choice, request.question
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
+    told = () if weak else rivals  # Of what perhaps answers nothing, none comes first.
+    recorded = [pair for pair in told if _is_linked(pair, hits)]
     past = [] if then else _past_before(request, hits, now)
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
@@ -573,7 +595,7 @@ def notes_of(
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _note_of_past(hits) if then else _note_of_later(hits, past),
         _note_of_ended(hits),
-        _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING, hits),
+        _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits),
         _note_of_pairs(recorded, _CONTRADICTING, hits),
         _STATISTICS if at_present else "",
         missing_handlers(spec),

@@ -182,7 +182,7 @@ def test_hits_and_answers_have_a_confidence_that_what_is_asked_of_another_has_le
 
 def test_the_note_of_a_weak_answer_says_only_what_is_true_of_its_hits(talk: Database, tmp_path: Path) -> None:
     """It said of every such answer that its hits are about other people or have few words, of a user's own as well."""
-    few, others = "none of the first has more than half", "not by or about whom the question names"
+    few, others = "none of the first has more than half", "not by or about whom or what the question names"
     found = talk.view().recall("Which violin did Calvin sell to a musician in Boston?")
     assert found.weak and others in found.note and found.hits[0].content.startswith("Dave")
     found = talk.view().recall("Who paints the ceilings of churches?")
@@ -192,6 +192,42 @@ def test_the_note_of_a_weak_answer_says_only_what_is_true_of_its_hits(talk: Data
         found = mem.recall("What did I pay for the blue lamp in the shop?")
         assert found.weak and few in found.note and others not in found.note
         assert all(hit.content.startswith("maya") for hit in found.hits)
+
+
+def test_what_has_all_that_is_asked_or_names_whom_is_not_weak(tmp_path: Path) -> None:
+    """The right hit was first, and the note said that the nearest in meaning is not about whom the question names."""
+    with worlddb.memory(tmp_path / "memory", user="nora", session="chat") as mem:
+        mem.add([{"role": "user", "content": f"I walked past {each} number {number} today"}
+                 for number in range(60) for each in ("shop", "tower")])  # fmt: skip
+        mem.add([{"role": "user", "content": "Use 500 g rye flour and 10 g salt, how much you like"}])
+        mem.add([{"role": "user", "content": "ugh, the dentist moved Max to the 19th, same time"}])
+        mem.add("A rye loaf costs 4.60 euros.", about="rye loaf")
+        mem.add("Max is eight years old.", about="Max")
+        for question, first in (
+            ("How much is a rye loaf?", "A rye loaf costs"),
+            ("What did a rye loaf cost last week?", "A rye loaf costs"),
+            ("When is Max's dentist appointment?", "nora: ugh, the dentist"),
+        ):
+            found = mem.recall(question)
+            assert found.hits[0].content.startswith(first) and not found.weak and "perhaps" not in found.note
+        assert mem.recall("Which car did Max sell to the rye baker?").weak
+
+
+def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "memory", user="nora") as mem:
+        mem.add([{"role": "user", "content": text} for text in ("I like tea.", "My cat is old.")])
+        for question in ("Quantum chromodynamics lattice", "🐈‍⬛?"):
+            found = mem.recall(question)
+            assert found.weak and "none of them has a telling word" in found.note and "share" not in found.note
+
+
+def test_of_what_perhaps_answers_nothing_none_is_said_to_come_first(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "memory", user="nora") as mem:
+        for name in ("Seidel", "Braun"):
+            mem.add(f"The family doctor is Dr. {name}.", about="Nora")
+        found = mem.recall("Quantum chromodynamics lattice?")
+        assert found.weak and found.competing and "compete" not in found.note
+        assert "compete" in mem.recall("Who is the family doctor?").note
 
 
 def test_what_is_less_likely_than_wanted_is_left_out_and_nothing_else_changes(talk: Database) -> None:
