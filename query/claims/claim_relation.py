@@ -1781,7 +1781,7 @@ def _is_turned_round(earlier: Frame, later: Frame) -> bool:
 def _are_of_more_and_fewer(earlier: Frame, later: Frame) -> bool:
     """True if only one begins with several persons or things: Lena, and Lena and Omar."""
     before, after = (_OF_SEVERAL.match(one.key) is not None for one in (earlier, later))
-    return before != after and earlier.names | later.names > earlier.names & later.names
+    return before != after and not (earlier if after else later).key.startswith(("we ", "they "))
 
 
 _PREFERS: Final = lazy(

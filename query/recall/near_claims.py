@@ -537,6 +537,9 @@ def _likeness(
     # Two of one family may be told of under its name, and what happened long before may be told now.
     # A trip that is called off is one of those whom it is linked to.
     is_other = claim_frame.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
+    if is_other and alike.relation == "same" and len(subject.names) > 1:
+        # Of Dev and Luis one says that Luis is Dev's helper, and of Dev and Marta the other that Marta is.
+        return alike._replace(relation="compatible", reason="they begin with different names")
     other = "they begin with different names" if is_other else ""
     if not other and claim_relation.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"

@@ -1193,6 +1193,24 @@ def test_a_plan_ends_what_holds_only_if_its_start_is_the_time_that_it_names(
         assert all(each.text != plan or not each.is_of_one for each in again.near)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "about"),
+    [
+        ("Luis is Dev's helper.", "Marta is Dev's helper.", (["Dev", "Luis"], ["Dev", "Marta"])),
+        ("Lena has the key to the shop.", "Tom has the key to the shop.", (["Lena", "shop"], ["Tom", "shop"])),
+        ("Lena is the baker.", "Lena and Omar are the bakers.", (["Lena"], ["Lena", "Omar"])),
+    ],
+)
+def test_of_other_people_it_is_not_the_same_in_other_words(
+    mem: worlddb.Memory, clock: ManualClock, earlier: str, later: str, about: tuple[list[str], list[str]]
+) -> None:
+    """The names were left out of the comparison, since the new one refers to whom they name."""
+    mem.add(earlier, about=about[0])
+    clock.advance(DAY)
+    (near,) = mem.add(later, about=about[1]).near
+    assert near.relation == "compatible" and not near.is_repeated
+
+
 def test_as_of_a_day_when_something_is_asks_for_what_held_and_what_was_planned_then(
     mem: worlddb.Memory, clock: ManualClock
 ) -> None:
