@@ -813,10 +813,9 @@ def _as_money(match: re.Match[str]) -> str:
     return f"{match['count']} {_MONEY[match['sign']]}"
 
 
-def split_beginning(text: str) -> tuple[str, str]:
-    """The words before a statement that tell when it begins, which may be none, and the rest of it."""
-    match = _BEGINNING.match(text)
-    return (match[0], text[match.end() :]) if match else ("", text)
+def without_beginning(text: str) -> str:
+    """A statement without the words before it that tell when it begins, for one that holds from then on."""
+    return _BEGINNING.sub("", text, 1)
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -144,7 +144,7 @@ def near(
     question, names = Question(text, now), _names(about)
     # Who lives there "from March on" lives elsewhere until then.
     is_plan = _begins_later(question.text, since, now)
-    told = text if since is None else _without_beginning(text, since, now)
+    told = text if since is None or is_plan else claim_frame.without_beginning(text)
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
@@ -414,7 +414,9 @@ def _compare_claims(
     # A start that nobody stated yields to one that somebody did, of what has no end.
     is_stated = build.stated_start(seen.row) != "defaulted"
     is_later = begins_later and (until < times.FOREVER or is_stated)
-    told = _without_beginning(said, start, start) if is_stated else said
+    meets = snapshot.place.moment.valid if since is None else since
+    told = claim_frame.without_beginning(said) if is_stated else said
+    told = said if told != said and _has_yet_to_begin(said, start, meets) else told
     cosine, began = cosines.get(node), 1970 + start // _YEAR
     alike = claim_relation.REPEATED if is_said else None
     alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
@@ -423,10 +425,8 @@ def _compare_claims(
     if is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
         alike = alike._replace(is_single_valued=False, doubt=other)
-    if alike.relation == "replacement" and alike.is_single_valued and _begins_later(said, start, start):
-        begins = begin_named(said, start)
-        if begins is not None and begins > max(since or 0, snapshot.place.moment.valid):
-            alike = alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
+    if alike.relation == "replacement" and alike.is_single_valued and _has_yet_to_begin(said, start, meets):
+        alike = alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
     targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
@@ -467,7 +467,7 @@ def _may_be_of_leading(
 def _begins_later(text: str, since: int | None, now: int) -> bool:
     """True if a statement begins after ``since`` by its words, whatever start it was given.
 
-    "From March on" names each day of March. ``now`` is when it was said, or ``since`` if that is to come.
+    "From March on" names each day of March. ``now`` is when it was said, or ``since`` if that is not known.
     """
     named = begin_named(text, now)
     if since is None:
@@ -495,10 +495,9 @@ _MONTH_ALONE: Final = times.lazy(rf"(?i)\b(?:{'|'.join(times.MONTHS)})\b(?! \d{{
 """A month without the day behind it."""
 
 
-def _without_beginning(text: str, since: int, now: int) -> str:
-    """A statement that holds from ``since`` on, without the words before it that say so."""
-    opening, rest = claim_frame.split_beginning(text)
-    return text if not opening or _begins_later(text, since, now) else rest
+def _has_yet_to_begin(text: str, start: int, now: int) -> bool:
+    """True if a statement with some start begins after ``now`` by its words."""
+    return _begins_later(text, start, start) and _begins_later(text, max(start, now), start)
 
 
 def _likeness(

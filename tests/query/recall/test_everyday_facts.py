@@ -1193,6 +1193,15 @@ def test_a_plan_ends_what_holds_only_if_its_start_is_the_time_that_it_names(
         assert all(each.text != plan or not each.is_of_one for each in again.near)
 
 
+def test_a_plan_that_has_begun_is_replaced_by_what_holds_after_it(mem: worlddb.Memory, clock: ManualClock) -> None:
+    plan = mem.add("From August on a rye loaf costs 5 euros.", since=clock.value)
+    clock.advance(20 * DAY)
+    assert not mem.add("A rye loaf costs 4.50 euros.", on_near="supersede_same_subject").near
+    clock.advance(80 * DAY)
+    near = mem.add("A rye loaf costs 5.20 euros.", on_near="supersede_same_subject").near
+    assert plan.id in [each.ref for each in near if each.is_of_one]
+
+
 @pytest.mark.parametrize(
     ("earlier", "later", "about"),
     [
