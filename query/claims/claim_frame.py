@@ -952,6 +952,16 @@ def asked_of(question: str) -> Asked:
     return Asked(telling, told | stems(("moved",)) if asks_for_home(telling) else told)
 
 
+def asked_stems(question: str) -> frozenset[str]:
+    """The stems of which what a question asks for has one.
+
+    Of "where do I work" those of trades are among them, and of "who is our lawyer" no other trade's.
+    """
+    asked = asked_of(question)
+    is_of_trade = "job" in attributes_of(asked.telling) and asked.telling.isdisjoint(_asking_stems()["job"])
+    return asked.telling if is_of_trade else asked.all
+
+
 def claims_in(message: str, asked: Asked) -> str:
     """The clauses of a message that tell of what a question asks, one of each sentence; empty without any.
 

@@ -95,8 +95,8 @@ def merge_user_answers(answers: Sequence[Recall], wanted: int, question: str, as
     """
     found = joined(answers, max(wanted, LOOKED_AT))
     told = {(pair.ref, pair.earlier) for pair in found.competing}
-    hits, pairs = list(found.hits), list[Competing]()
-    for before, behind, pair in _find_rivals(found.hits[:LOOKED_AT], Question(question, asked)):
+    hits, pairs, read = list(found.hits), list[Competing](), Question(question, asked)
+    for before, behind, pair in _find_rivals(found.hits[:LOOKED_AT], read):
         at = {hit.ref: place for place, hit in enumerate(hits)}
         if at[before] > at[behind]:
             hits.insert(at[behind], replace(hits.pop(at[before]), score=hits[at[behind]].score))
@@ -105,7 +105,7 @@ def merge_user_answers(answers: Sequence[Recall], wanted: int, question: str, as
     shown = {hit.ref for hit in hits[:wanted]}
     pairs = [pair for pair in pairs if pair.ref in shown]
     competing = (*(pair for pair in found.competing if pair.ref in shown), *pairs)
-    note = joined_notes((found.note, note_of_competing(pairs, hits)))
+    note = joined_notes((found.note, note_of_competing(pairs, hits, read)))
     return replace(found, hits=tuple(hits[:wanted]), competing=competing, note=note)
 
 

@@ -13,7 +13,8 @@ from typing import Any, Final, TypedDict
 import msgspec
 
 from worlddb.log.model.errors import beginning, shown
-from worlddb.log.model.times import ALWAYS, FOREVER, format_time
+from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy
+from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.query.claims import claim_frame
@@ -137,7 +138,7 @@ class Judge:
         return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
 
 
-_HOW_MANY: Final = re.compile(r"\bhow (?:many|much)\b", re.I)
+_HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
 """The share of a question's words that is called few."""
 
@@ -461,12 +462,22 @@ def _is_linked(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
     return any(hit.ref in ends and not ends.isdisjoint(hit.conflicts) for hit in hits)
 
 
-def _note_of_pairs(pairs: Sequence[records.Competing], note: str, hits: Sequence[records.Hit]) -> str:
+def _note_of_pairs(
+    pairs: Sequence[records.Competing], note: str, hits: Sequence[records.Hit], question: Question
+) -> str:
     """The note of competing statements, with full references, which every interface accepts, and the beginnings of
-    their texts; empty if none compete of those that the question is about."""
+    their texts; empty if none compete of those that the question is about.
+
+    Where a question of English asks for something, one of the two has a telling word of it that is no name, or a word
+    for the attribute that it asks for.
+    """
     scores = {hit.ref: hit.score for hit in hits}
     least = NOTED_SHARE * max(scores.values(), default=0.0)
     pairs = [pair for pair in pairs if any(scores.get(ref, 0.0) >= least for ref in (pair.ref, pair.earlier))]
+    asked = _asked_words(question) if pairs else ""
+    if asked:
+        fits = {hit.ref for hit in hits if text_lane.matched(asked, hit.name, hit.content)}
+        pairs = [pair for pair in pairs if not fits.isdisjoint((pair.ref, pair.earlier))]
     if not pairs:
         return ""
     said = {hit.ref: f" ({beginning(hit.content)})" for hit in hits if hit.content}
@@ -477,6 +488,19 @@ def _note_of_pairs(pairs: Sequence[records.Competing], note: str, hits: Sequence
     told = (f"{named(pair.ref)} before {named(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
     left = len(pairs) - MAX_TOLD
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
+
+
+_ASKS: Final = lazy(
+    r"\W*(?:\w+ )?(?:who|whom|whose|what|which|where|when|why|how|is|are|do|does|did|has|have)(?:['’]s)?\b", re.I
+)
+
+
+def _asked_words(question: Question) -> str:
+    """The stems for what a question of English asks for; empty for another text, or if it asks for nothing special."""
+    text = without_opening(question.without_times)
+    if _ASKS.match(text) is None:
+        return ""
+    return " ".join(sorted(claim_frame.asked_stems(text) - analysis.STOP_WORDS))
 
 
 def _note_of_past(hits: Sequence[records.Hit]) -> str:
@@ -538,9 +562,9 @@ def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> 
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
-def note_of_competing(pairs: Sequence[records.Competing], hits: Sequence[records.Hit]) -> str:
-    """The note of those hits that compete without a recorded contradiction."""
-    return _note_of_pairs(pairs, _COMPETING, hits)
+def note_of_competing(pairs: Sequence[records.Competing], hits: Sequence[records.Hit], question: Question) -> str:
+    """The note of those hits that compete without a recorded contradiction, if the question is about them."""
+    return _note_of_pairs(pairs, _COMPETING, hits, question)
 
 
 class Notes(TypedDict):
@@ -595,8 +619,8 @@ def notes_of(
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _note_of_past(hits) if then else _note_of_later(hits, past),
         _note_of_ended(hits),
-        _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits),
-        _note_of_pairs(recorded, _CONTRADICTING, hits),
+        _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits, question),
+        _note_of_pairs(recorded, _CONTRADICTING, hits, question),
         _STATISTICS if at_present else "",
         missing_handlers(spec),
         uncounted or (_READ.format(", ".join(map(_format_time, question.times_read))) if named else ""),

@@ -491,6 +491,32 @@ def test_a_change_is_noticed_though_the_two_refer_to_different_things(
         assert competes or not found.competing
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Who bakes at Crumb & Co?", False),
+        ("Who delivers to Crumb & Co?", False),
+        ("Where does Crumb & Co buy its butter?", True),
+        ("From whom has Crumb & Co bought?", True),
+        ("Bei wem kauft Crumb & Co?", True),
+        ("Who is our lawyer?", False),
+        ("Who is our doctor?", True),
+    ],
+)
+def test_a_note_names_competing_statements_only_of_what_is_asked(tmp_path: Path, question: str, told: bool) -> None:
+    """In a small store the first hits are all that there is: who bakes there was answered with whose butter it buys."""
+    with worlddb.open(tmp_path / "store") as db:
+        mem = worlddb.memory(db, user="nora")
+        if question.startswith("Who is our"):
+            for name in ("Seidel", "Braun"):
+                mem.add(f"The family doctor is Dr. {name}.", about="Nora")
+        mem.add("Lena is the baker at Crumb & Co.", about="Crumb & Co")
+        mem.add("Crumb & Co buys butter from Alpenhof.", about="Crumb & Co", since="2024-01-01")
+        mem.add("Crumb & Co buys butter from Milchwerk now.", about="Crumb & Co", since="2025-01-01")
+        found = mem.recall(question)
+        assert found.competing and ("compete" in found.note) == told
+
+
 def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: Path) -> None:
     """A note gave the beginnings of references, which no path of REST takes; lines of MCP begin with eight digits."""
     with worlddb.open(tmp_path / "store") as db:
