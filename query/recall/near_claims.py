@@ -395,11 +395,8 @@ def _compare_claims(
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
     is_said = claim_frame.fold_blanks(said) == framed[2]
-    is_apart = (
-        bool(subject.names)
-        and not (is_linked or is_said)
-        and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
-    )
+    is_apart = bool(subject.names) and not (is_linked or is_said)
+    is_apart = is_apart and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
     if subject.names and not (is_linked or is_said or is_apart) and targets:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
