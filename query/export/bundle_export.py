@@ -463,8 +463,9 @@ class _Group:
     def _proposal(self, order: int, identifier: bytes, row: schema.ProposalRow) -> None:
         decisions = [
             (event.decision, self._blob(seq, event.details), self._commit(seq))
-            for key, _ in self._tables.decisions.scan(identifier)
-            if (seq := int(schema.U64.unpack_from(key, ids.HASH_BYTES)[0])) <= self._seq
+            for key, value in self._tables.decisions.scan(identifier)
+            # A row that was cut short has no status to read.
+            if value[0] != schema.PENDING and (seq := schema.U64.unpack_from(key, ids.HASH_BYTES)[0]) <= self._seq
             for event in self._written.decided(self._snapshot, seq, identifier)
         ]
         self._said.append(

@@ -528,14 +528,15 @@ def _likeness(
         return None
     if claim_frame.share_family_name(said, text):
         return None
-    if not alike.is_single_valued:
+    if not (alike.is_single_valued or (alike.relation == "same" and len(subject.names) > 1)):
         return alike
     # Two of one family may be told of under its name, and what happened long before may be told now.
     # A trip that is called off is one of those whom it is linked to.
     is_other = claim_frame.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
-    if is_other and alike.relation == "same" and len(subject.names) > 1:
+    if alike.relation == "same":
         # Of Dev and Luis one says that Luis is Dev's helper, and of Dev and Marta the other that Marta is.
-        return alike._replace(relation="compatible", reason="they begin with different names")
+        apart = "they begin with different names"
+        return alike._replace(relation="compatible", reason=apart) if is_other else alike
     other = "they begin with different names" if is_other else ""
     if not other and claim_relation.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
