@@ -449,6 +449,25 @@ _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
 """Words before a name that say whose it is: my sister Clara, our dog Rex."""
+OF_ONE_HOLDER: Final = _words(
+    "dentist doctor gp physio physiotherapist therapist psychologist psychiatrist gynaecologist gynecologist optician"
+    " dermatologist cardiologist paediatrician pediatrician midwife vet plumber electrician mechanic gardener cleaner"
+    " housekeeper caretaker landlord landlady hairdresser barber tailor babysitter nanny childminder accountant lawyer"
+    " solicitor notary broker banker boss manager supervisor director president chairman chairwoman ceo cto cfo"
+    " secretary treasurer editor principal headmaster headmistress teacher tutor coach trainer instructor mentor"
+    " advisor adviser captain conductor husband wife spouse fiance fiancee boyfriend girlfriend"
+)
+"""The parts that somebody plays for somebody who has one of the kind: a dentist, a boss, but not a friend."""
+_HOLDER: Final = lazy(
+    r"^(?!(?:Who|Whose|What|Which|Where|When|Why|How|He|She|It|They|We|You|This|That|There|The|My|Our|His|Her|Their"
+    r"|Its|Here|Today|Now)\b)(?P<who>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})"
+    r"(?P<is>(?: (?:is|was|will be|has been|became|not|now|still|currently|again|also|no longer|the new))+)"
+    r" (?P<part>(?:my|our|the(?= (?:[\w-]+ ){1,3}of )|(?:the [\w-]+|[A-Z][\w-]*(?: [A-Z][\w-]*){0,2})['’]s?)"
+    rf"(?: (?!(?:former|old|previous|ex|first|second|other)\b)[\w-]+){{0,2}}?"
+    rf" (?i:{'|'.join(sorted(OF_ONE_HOLDER))})(?: of (?:(?:the|my|our) )?[\w-]+(?: [A-Z][\w-]*){{0,2}})?)"
+    r"(?P<rest>(?: (?:now|again|today|these days|since|from|until|till|for|at|in)\b.*|[.!?]*)?)$"
+)
+"""Who plays such a part for whom: it is told of whose it is."""
 _PAST_OF: Final = {
     "cut": "cut",
     "quit": "quit",
@@ -1114,12 +1133,15 @@ def _begins_with_full_name(text: str) -> bool:
 def _rephrase_change(text: str) -> str:
     """A statement that begins with its subject, without words like "Update:".
 
-    "Last week I moved" is told as "I moved last week", and of what somebody changed it tells in the passive voice: "Dr.
-    Braun lowered my dose to 10 mg" says that my dose was lowered to 10 mg.
+    "Last week I moved" is told as "I moved last week", "Luis is Dev's plumber" as "Dev's plumber is Luis", and of what
+    somebody changed it tells in the passive voice: "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered
+    to 10 mg.
     """
     plain = _IN_FRONT.sub(_put_behind, _PREFACE.sub("", fold_blanks(text)))
     plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", plain)
     plain = _HAD_TO.sub(lambda had: _PAST_OF.get(had[1], f"{had[1].rstrip('e')}ed"), plain)
+    if (holds := _HOLDER.match(plain)) is not None:
+        return f"{holds['part'][:1].upper()}{holds['part'][1:]}{holds['is']} {holds['who']}{holds['rest']}"
     told = _BY_SOMEBODY.match(plain)
     if told is None or not (told["rest"].startswith(" ") or told["verb"] in _CALLED_OFF):
         return plain
@@ -1191,7 +1213,11 @@ def _naming(subject: frozenset[str]) -> frozenset[str]:
 def _resolve_subject(text: str, subject: frozenset[str]) -> tuple[str, frozenset[str]]:
     """What a statement tells of its subject, and the subject; by default the one that it is about."""
     told = leading_subject(text)
-    plain = _rephrase_change(text) if not subject or names_agree(told, subject) else fold_blanks(text)
+    is_led = not subject or names_agree(told, subject)
+    plain = _rephrase_change(text) if is_led else fold_blanks(text)
+    if subject and is_led and (holds := _HOLDER.match(fold_blanks(text))) is not None:
+        # Whom it is linked to, too, is the value: Luis, of Dev and Luis.
+        subject = subject - words_of(holds["who"]) | told
     subject = subject or (frozenset({"i"}) if "i" in told else told)
     return _MY_NAMED.sub("", plain) if told & subject and "i" in told - subject else plain, subject
 
@@ -1432,8 +1458,8 @@ def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
         phrase.append(tokens[position])
         position += 1
     names = frozenset(word for word in phrase if word in titled)
-    called = [word for word in phrase if word not in titled]
-    noun, which = (called[-1], called[:-1]) if called else ("", [])
+    at = next((at for at in range(len(phrase) - 1, -1, -1) if phrase[at] not in titled), None)
+    noun, which = ("", list[str]()) if at is None else (phrase[at], phrase[:at])
     place, behind = "", list[str]()
     if position < len(tokens) and tokens[position] in _BEHIND:
         place, to = tokens[position], position + 1
@@ -1920,6 +1946,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if owned and owned.isdisjoint(_OF_WORK) and any("job" in known.get(word, ()) for word in owned):
         # Who her dentist is, is not what she works as.
         found.discard("job")
+    if "job" in found and _only_serves(rest):
+        # Whose dentist he is, too.
+        found.discard("job")
     if verb == _stem("hired") and not passive and not _TRADES.isdisjoint(tokens):
         # Who hired a lawyer is none.
         found.discard("job")
@@ -2111,6 +2140,19 @@ _AROUND_WORK: Final = _BEFORE_A_JOB | _words(
     "at from after before for during off with by about finish finishes leave leaves"
 )
 _OF_A_JOB: Final = _words("at for as in with on")
+
+
+def _only_serves(rest: list[str]) -> bool:
+    """True if the only words about work are what the subject is for somebody: Dev's plumber, my dentist."""
+    known = _attribute_words()
+    trades = [at for at, word in enumerate(rest) if "job" in known.get(word, ())]
+    return all(
+        rest[at] in _SERVING and any(word[0] in "'’" or word in ("my", "our") for word in rest[max(0, at - 3) : at])
+        for at in trades
+    )
+
+
+_SERVING: Final = _words("dentist doctor lawyer accountant plumber electrician carpenter nurse teacher driver cook")
 
 
 @cache

@@ -1826,6 +1826,12 @@ def _extends(earlier: Frame, later: Frame) -> bool:
     return earlier.content < later.content and earlier.verb == later.verb
 
 
+def _adds_only_when(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement also tells since when, or on which day: of a dentist, "since May"."""
+    is_more = earlier.times | earlier.numbers < later.times | later.numbers
+    return is_more and later.change in ("", "since") and earlier.negated == later.negated
+
+
 def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> bool:
     both = earlier.content & later.content
     if both and _share_only_verb(earlier, later):
@@ -2151,6 +2157,8 @@ _RELATIVES: Final = (
 
 def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> ClaimComparison | None:
     """The relation of two statements that no attribute joins, by their verbs and the words in common."""
+    if earlier.head & later.head and earlier.content == later.content and _adds_only_when(earlier, later):
+        return _comparison(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
     if earlier.head & later.head or _state_single_value(earlier, later):
         return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb

@@ -523,7 +523,7 @@ def _likeness(
     alike = relate_with_meaning(*((given, known) if is_later else (known, given)), cosine)
     if alike is None:
         return None
-    if not is_linked and not leads and alike.relation != "same":
+    if not is_linked and not leads and (alike.relation != "same" or "i" in first):
         # It is named in the statement, which may be about somebody else.
         return None
     if claim_frame.share_family_name(said, text):

@@ -424,6 +424,44 @@ ANA = frozenset({"Ana"})
 OWN = ("My ", "Our ", "I ")
 
 
+HOLDERS = (
+    ("Luis is Dev's plumber.", "Marta is Dev's plumber."),
+    ("Dr. Okafor is my dentist.", "My dentist is Dr. Lindqvist."),
+    ("Ana's landlord is Mr. Roth.", "Mrs. Haldane is Ana's landlord."),
+    ("Priya is Jonas's line manager.", "Samuel is now Jonas's line manager."),
+    ("Ms. Tran is Leo's maths teacher.", "Mr. Oduya is Leo's maths teacher."),
+    ("Luis is the head gardener of Kew.", "Marta is the head gardener of Kew."),
+)
+NO_HOLDERS = (
+    ("Luis is Dev's friend.", "Marta is Dev's friend."),
+    ("Eva is Nora's sister.", "Lena is Nora's sister."),
+    ("Globex is Omar's client.", "Initech is Omar's client."),
+    ("Luis is Dev's plumber.", "Luis is Ana's plumber."),
+    ("Luis is Dev's plumber.", "Marta is Dev's electrician."),
+    ("Ms. Tran is Leo's maths teacher.", "Mr. Oduya is Leo's French teacher."),
+    ("Dr. Kim is Ana's dentist.", "Dr. Kim is Ana's dentist since May."),
+    ("Priya is my manager.", "Tom is Priya's manager."),
+    ("Luis is Dev's plumber.", "Luis is from Cadiz."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*HOLDERS, *NO_HOLDERS])
+def test_who_does_for_somebody_what_one_person_does_takes_the_place_of_who_did(earlier: str, later: str) -> None:
+    """They began with different names, so nothing joined them."""
+    assert competes(earlier, later) == ((earlier, later) in HOLDERS)
+
+
+def test_whose_plumber_somebody_is_is_not_what_they_work_as() -> None:
+    about = frozenset({"luis"})
+    assert not competes("Luis is Dev's plumber.", "Luis is Ana's plumber.", about)
+    assert competes("Luis is Globex's CEO.", "Luis is Initech's manager.", about)
+    two = [("Luis is Dev's plumber.", {"dev", "luis"}), ("Marta is Dev's plumber.", {"dev", "marta"})]
+    one, other = (claim_frame.frame(text, frozenset(names)) for text, names in two)
+    assert one is not None and other is not None
+    found = claim_relation.relate(one, other)
+    assert found is not None and found.relation == "replacement"
+
+
 def competes(earlier: str, later: str, about: frozenset[str] = frozenset()) -> bool:
     return claim_relation.find_later_rivals([NamedStatement(later, about), NamedStatement(earlier, about)]) == {1: 0}
 
