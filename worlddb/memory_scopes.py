@@ -858,13 +858,19 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
 
 
 def same_words_notes(
-    views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False, instead: str = ""
+    views: Iterable[View],
+    found: World,
+    remedy: str,
+    *,
+    nobodys: bool = False,
+    instead: str = "",
+    among: View | None = None,
 ) -> list[str]:
     """Return notes that name the other memories which hold in some views and say what a memory said, or tell it.
 
     One note names those that say it word for word, another one replies and memories that tell it in other words, with
     the beginnings of their texts; of what ``instead`` says now, only the rest counts. With ``nobodys`` none in a user's
-    world.
+    world; with ``among``, the view that shows whose they are, none of other users alone.
     """
     text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
     if limits.is_blank(text):
@@ -873,6 +879,10 @@ def same_words_notes(
     told = [view._saying_the_same(text, **how) for view in views]
     same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
     telling = {ref: said for each in told for ref, said in each.telling if ref not in same}
+    if among is not None and (same or telling):
+        strange = among._of_others((*same, *telling), of=found.ref)
+        same = {ref: None for ref in same if ref not in strange}
+        telling = {ref: said for ref, said in telling.items() if ref not in strange}
     notes, others = list[str](), [*same][:MAX_NEAR]
     if others:
         hold = "holds" if len(others) == 1 else "hold"
@@ -887,7 +897,8 @@ def same_words_notes(
 def same_words_beside(db: Database, view: View, ref: str, remedy: str, *, instead: str = "") -> list[str]:
     """Return notes as :func:`same_words_notes` does, for what lies in the worlds that contain a memory directly.
 
-    Around a message that is what lies in the worlds that contain its conversation.
+    Around a message that is what lies in the worlds that contain its conversation. What users share a world for, as an
+    agent's, is each one's own.
     """
     try:
         found = view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
@@ -899,7 +910,7 @@ def same_words_beside(db: Database, view: View, ref: str, remedy: str, *, instea
     if found.type == blocks.TURN:
         around = list(dict.fromkeys(outer for each in around for outer in view.containers(each))) or around
     inside = [view.confined(each) for each in around if each != root]
-    notes = same_words_notes(inside, found, remedy, instead=instead)
+    notes = same_words_notes(inside, found, remedy, instead=instead, among=view)
     nobodys: dict[str, Any] = {"nobodys": True, "instead": instead}
     return notes or (same_words_notes([view], found, remedy, **nobodys) if root in around else [])
 

@@ -479,6 +479,7 @@ _USER: Final = "user"
 """The type, whatever its case, of a world that holds what is a user's."""
 _SCOPE: Final = "user:"
 """How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 
 
 def _is_somebodys(body: Body) -> bool:
@@ -513,6 +514,35 @@ def user_world_around(
             seen.add(each)
             pending.append(each)
     return None
+
+
+def users_around(snapshot: VisibleSnapshot, node: int) -> set[str]:
+    """The names of all users in whose worlds a node lies, at any depth."""
+    seen, pending, users = {snapshot.place.top, node}, [node], set[str]()
+    while pending:
+        here = pending.pop()
+        around = (set(snapshot.containers(here)) or set(_known_containers(snapshot, here))) - seen
+        users.update(compose_name(user) for each in around if (user := user_of(snapshot, each)))
+        seen |= around
+        pending += around
+    return users
+
+
+def is_of_others(snapshot: VisibleSnapshot, node: int, users: set[str]) -> bool:
+    """Whether a node belongs to users, and to none of some.
+
+    What belongs to nobody, such as the summary of an agent's world, is of those from whose memories it was derived.
+    """
+    seq, pending, seen = snapshot.place.moment.seq, [node], {node}
+    for each in pending:
+        owners = users_around(snapshot, each)
+        if owners and owners.isdisjoint(users):
+            return True
+        edges = () if owners else snapshot.tables.outgoing(each, _DERIVED_FROM, known_by=seq)
+        bases = {row.target for _, row in edges} - seen
+        seen |= bases
+        pending += sorted(bases)
+    return False
 
 
 def top_level_namesakes(

@@ -132,7 +132,8 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
         found = session.conflicts_after(view, session.scope_refs(view, given), paged.behind)
     else:
         found = _conflict_pairs(view, session.memory(view, given.id, given), paged.behind)
-    page, cursor = paged.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
+    own = (each for each in found if not any(session.is_others(view, one.ref, given) for one in each[1:]))
+    page, cursor = paged.page_after(list(islice(own, given.limit + 1)), given.limit, lambda each: each[0])
 
     def shown(world: World) -> tool_results.Memory:
         return tool_results.memory(world, session.owners_to_name(view, world.ref, given))
@@ -455,8 +456,9 @@ class _ScopedRecall:
             if len(own) == len(answer) and not any(map(self._is_others, compared)):
                 return answer
             if len(own) >= self._least or len(answer) < wanted or wanted >= tool_arguments.MAX_OFFSET:
-                # A note may be about what somebody else said.
-                return replace(answer, hits=own, competing=(), note="")
+                # A note and the confidence may be about what somebody else said.
+                sure = max((hit.confidence for hit in own if hit.confidence is not None), default=None)
+                return replace(answer, hits=own, competing=(), note="", confidence=sure)
             wanted = min(2 * wanted, tool_arguments.MAX_OFFSET)
 
     def _is_others(self, ref: str) -> bool:
@@ -470,7 +472,8 @@ class _ScopedRecall:
     def paths(self) -> list[tool_results.Way]:
         """The paths from what the question names, best first, each once."""
         found = {path.edges: path for answer in self._answers for path in answer.paths}
-        return [tool_results.way(each) for each in sorted(found.values(), key=lambda each: -each.score)]
+        own = (path for path in found.values() if not any(map(self._is_others, path.nodes)))
+        return [tool_results.way(each) for each in sorted(own, key=lambda each: -each.score)]
 
     @property
     def space(self) -> str | None:

@@ -410,7 +410,8 @@ class Session(Scopes):
         ``given`` are the arguments that name scopes, where a call has such: see :meth:`reference`.
 
         Raises:
-            UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
+            UnknownReference, AmbiguousReference: nothing that the server sees has it, or another user's than the one
+                that ``given`` names; several have.
         """
         try:
             found = view.get(self.reference(view, ref, given), include_superseded=True)
@@ -418,6 +419,13 @@ class Session(Scopes):
             around = self.around(view, ref)
             found = around.get(self.reference(around, ref, given), include_superseded=True)
         assert found is not None, "a known world has a newest version"
+        if given is not None and given.user_id is not None:
+            then = self.later(view, found.valid.start)
+            if self._is_of_others(then, found.ref, self.labels(given)):
+                raise worlddb.UnknownReference(
+                    f"Nothing of {mcp_wording.named(f'user:{given.user_id}')} has the id {ref!r:.80}",
+                    f"{mcp_wording.FIND_IDS}; memories of other users are not read while one is named",
+                )
         return found
 
     def reference(
@@ -481,11 +489,12 @@ class Session(Scopes):
     def is_others(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped, *, writes: bool = False) -> bool:
         """Return whether a memory is another user's than the one named with other scopes, which hold many users'."""
         labels = self.labels(given, writes=writes)
-        named = {f"user:{composed(label.id)}" for label in labels if label.kind == "user"}
-        if not named or len(labels) < 2:
-            return False
-        owners = self.owners(view, ref)
-        return bool(owners) and named.isdisjoint(owners)
+        return len(labels) > 1 and self._is_of_others(view, ref, labels)
+
+    @staticmethod
+    def _is_of_others(view: worlddb.View, ref: str, labels: Iterable[Label]) -> bool:
+        named = {composed(label.id) for label in labels if label.kind == "user"}
+        return bool(named) and bool(view._of_others([ref], users=named))
 
     def owners_to_name(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> list[str]:
         """Return the owners of a memory for a call that names no scope: it may be any user's; else none."""
