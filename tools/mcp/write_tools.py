@@ -692,6 +692,11 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     if given.valid_to is not None or given.replace_later:
         return _rewrite_span(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
+    begins = view.valid if since is None else parse_time(since, "valid_from")
+    if old.content == given.text and old.valid.start <= begins < old.valid.end:
+        unchanged = _unchanged_answer(session, view, old.ref, f"{old.ref} says so already: nothing was written")
+        unchanged.notes.extend(memory_scopes.still_hidden_notes(old, view.valid))
+        return unchanged
     replacements = _current_replacements(session, view, old, since)
     is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
     if is_over or any(successor.content == given.text for successor in replacements):
@@ -700,8 +705,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     # A future memory has its containers and subjects at its start.
     then = session.later(view, old.valid.start)
     first, *others = then.containers(old.ref) or [session.top]
-    begins = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
-    is_over = old.expires_at is not None and old.expires_at <= begins
+    is_over = old.expires_at is not None and old.expires_at <= max(view.valid, begins)
     with session.db.batch(seen=view) as tx:
         amended = tx.create(
             old.type,

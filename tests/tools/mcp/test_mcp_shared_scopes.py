@@ -87,9 +87,9 @@ def every_call(noras: dict[str, str], devs: list[str]) -> Iterator[tuple[str, di
     yield "memory_conflicts", {}
     yield "memory_conflicts", {"id": noras["bank"]}
     yield "memory_recall_receipt", {"query": asked}
-    for tool in TOOLS:
-        fields = set(TOOLS[tool].takes.__struct_fields__)
-        if TOOLS[tool].read_only and "id" in fields and "user_id" not in fields and tool != "memory_path":
+    for tool, known in TOOLS.items():
+        fields = set(known.takes.__struct_fields__)
+        if known.read_only and "id" in fields and "user_id" not in fields and tool != "memory_path":
             yield from ((tool, {"id": each}) for each in noras.values())
     yield "memory_path", {"id": noras["bank"], "to": noras["tea"]}
     yield "memory_preferences", {"subject": noras["tea"]}

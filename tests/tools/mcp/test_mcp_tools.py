@@ -127,6 +127,27 @@ def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
     assert history["complete"] and history["versions"][1]["why"] == "she moved"
 
 
+def test_an_amendment_with_the_same_text_changes_nothing_unless_it_holds_from_earlier_on(
+    db: worlddb.Database,
+) -> None:
+    """It made a second memory that superseded the first."""
+    desk = Session(db)
+    old = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", valid_from="2020-01-01")
+    later = call(desk, "memory_write", text="Ada lives in Oslo.", user_id="ada", valid_from="2061-01-01")
+    head = db.head()
+    for ref, text, given in (
+        (old["id"], "Ada lives in Riga.", {}),
+        (old["id"], "Ada lives in Riga.", {"valid_from": "2023-01-01"}),
+        (later["id"], "Ada lives in Oslo.", {}),
+    ):
+        same = call(desk, "memory_amend", id=ref, text=text, **given)
+        assert (same["id"], same["outcome"]) == (ref, "unchanged")
+        assert same["notes"] == [f"{ref} says so already: nothing was written"]
+    assert db.head() == head
+    sooner = call(desk, "memory_amend", id=old["id"], text="Ada lives in Riga.", valid_from="2019-01-01")
+    assert sooner["outcome"] == "committed" and sooner["id"] != old["id"]
+
+
 def test_an_amended_memory_keeps_its_marks_and_properties(db: worlddb.Database) -> None:
     """Its properties were dropped without a word, and nothing that asked by them found it any more."""
     desk, marks = Session(db), {"labels": ["home"], "pinned": True, "properties": {"priority": 2}}
