@@ -688,8 +688,11 @@ class Session(Scopes):
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
     def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
-        """Return a note on a new scope whose id is similar to that of another; empty if there is none."""
-        near, _ = self._similar_scopes(view, label)
+        """Return a note on a new user whose id is similar to that of another, and may be misspelt; else an empty text.
+
+        A run is new by nature.
+        """
+        near = self._similar_scopes(view, label)[0] if label.kind == "user" else []
         return f"{mcp_wording.named(str(label))} is a new scope, different from {' or '.join(near)}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:

@@ -753,6 +753,8 @@ def test_a_default_user_needs_no_id_and_a_misspelt_one_is_told(db: worlddb.Datab
     begun = call(desk, "memory_write", text="Anna likes milk.", user_id="anna")["notes"]
     assert begun == ["user:anna is a new scope, different from user:ana"]
     assert call(desk, "memory_write", text="Anna likes tea.", user_id="anna")["notes"] == []
+    # A run is new by nature.
+    assert call(desk, "memory_write", text="The build is red.", run_id="77")["notes"] == []
     # Of a world, nobody outside is named.
     world = db.create("Topic", "mine").ref
     assert call(Session(db, world), "memory_recall", query="tea", user_id="ann")["notes"] == [
