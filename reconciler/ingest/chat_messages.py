@@ -28,6 +28,10 @@ _ROLES: Final = {
 }
 """Other names of roles, LangChain's classes included."""
 _KNOWN: Final = frozenset({*_ROLES, *_ROLES.values(), *INSTRUCTIONS, "chat"})
+_SPELT: Final = (USER, ASSISTANT, *INSTRUCTIONS, "tool", "human", "model", "function")
+"""Roles whose misspellings are told; those with fewer letters are near too many names."""
+_PEOPLE: Final = frozenset(("usher", "huma", "numan", "hyman", "toole"))
+"""People's names that are nearly a role."""
 _SETTINGS: Final = ("user_editable_context", "model_editable_context")
 """Contents in ChatGPT's export that hold what its user asked it to be told at all times."""
 _TO_ALL: Final = ("all", "assistant", "user")
@@ -185,14 +189,33 @@ def _message(given: Any, place: str) -> ChatMessage:
         text = f"[calls {whom}({text})]"
     found = next((plain[name] for name in _IDS if isinstance(plain.get(name), str | int)), "")
     limits.checked_text(text, f"{place}.content", limits.MAX_CONTENT_BYTES)
-    known = limits.checked_text(role.strip().lower(), f"{place}.role", limits.MAX_TYPE_BYTES)
-    known = _ROLES.get(known, known)
+    known = _checked_role(role, place)
     if isinstance(content, Mapping) and content.get("content_type") in _SETTINGS:
         known = INSTRUCTIONS[0]
     own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
     name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
     name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
     return ChatMessage(known, text, _time(plain, place), own, name, _count_thoughts(content))
+
+
+def _checked_role(role: str, place: str) -> str:
+    """Return a role by its usual name; any other is the name of somebody.
+
+    Raises:
+        InputError: it is the name of a role with a slip in it. A name with a capital letter is somebody's.
+    """
+    known = limits.checked_text(role.strip().lower(), f"{place}.role", limits.MAX_TYPE_BYTES)
+    if known not in _KNOWN and known == role.strip() and known not in _PEOPLE:
+        from rapidfuzz.distance import OSA
+
+        for each in _SPELT:
+            slips = 2 if len(each) > 7 else 1
+            if OSA.distance(known, each, score_cutoff=slips) <= slips:
+                raise errors.InputError(
+                    f"{place}.role is {errors.shown(role)}, which is no role",
+                    f"Give {each!r}; for a person of that name give the role {USER!r}, and the name as name",
+                )
+    return _ROLES.get(known, known)
 
 
 def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:

@@ -1809,6 +1809,18 @@ def test_many_tasks_that_say_the_same_at_once_make_one_memory(mem: worlddb.Memor
     assert len(found) == len(set(found)) == 3
 
 
+def test_a_misspelt_role_is_refused_with_the_right_one_and_a_person_s_name_is_none(mem: worlddb.Memory) -> None:
+    """A message of the role "usr" was one of a person of that name."""
+    for wrong, right in (("usr", "user"), ("asistent", "assistant"), ("tools", "tool"), ("sytem", "system")):
+        with pytest.raises(worlddb.InputError, match=f"{wrong}', which is no role") as error:
+            mem.add([{"role": wrong, "content": "Tea, please."}])
+        assert f"Give '{right}'" in (error.value.remedy or "")
+    for person in ("Dave", "Hyman", "usher", "lead", "bob", "al", "GPT", "Human"):
+        messages = chat_messages.messages_of({"role": person, "content": "Tea, please."})
+        assert messages[0].role == {"GPT": "assistant", "Human": "user"}.get(person, person.lower())
+    assert chat_messages.messages_of({"role": "user", "name": "usr", "content": "Hi"})[0].name == "usr"
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
