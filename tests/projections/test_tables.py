@@ -489,6 +489,23 @@ def test_a_merge_waits_for_a_commit_that_has_merged_less(
         assert len(table.runs) == 1 and dict(table.scan(b"")) == rows
 
 
+def test_to_pack_a_table_without_rows_of_its_own_no_row_of_another_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight tables read 8,192 rows each in every commit of a load, and threw them away."""
+    read: list[Any] = []
+
+    def counting(pairs: Iterator[Any], *most: int) -> Iterator[Any]:
+        found = list(islice(pairs, *most))
+        read.extend(found)
+        return iter(found)
+
+    monkeypatch.setattr(packed_runs, "islice", counting)
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, 0, (2,), False, [], (4, 3))
+        table.put(b"aabb", b"new")
+        table.pack()
+        assert read == [] and dict(table.scan(b"")) == {b"aabb": b"new"}
+
+
 def test_few_looks_go_into_a_run_in_vain_and_a_filter_of_one_bit_each_is_read_as_before() -> None:
     keys = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(4_000)]
     here, absent = keys[:2_000], keys[2_000:]

@@ -1015,13 +1015,11 @@ class PackedTable(write_buffer.Table):
         first = self._first
         while True:
             with self._txn.cursor() as cursor:
-                if not cursor.set_range(first):
-                    return
+                if not cursor.set_range(first) or not cursor.key().startswith(first):  # type: ignore[union-attr]
+                    return  # At once, for what is behind are the rows of another table.
                 pairs: list[write_buffer.Pair] = list(islice(cursor.iternext(), _DRAINED))  # type: ignore[arg-type]
                 if not pairs[-1][0].startswith(first):
                     del pairs[bisect_left(pairs, True, key=lambda pair: not pair[0].startswith(first)) :]
-                if not pairs:
-                    return
                 cursor.set_range(first)
                 deque(islice(iter(cursor.delete, False), len(pairs)), maxlen=0)
             yield [key[1:] for key, _ in pairs], [value for _, value in pairs]
