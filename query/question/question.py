@@ -265,6 +265,29 @@ def _shorten(words: str) -> str:
     return " ".join(words.strip(" ?,;.!").split()[-_SHOWN_WORDS:])
 
 
+_OF_A_VALUE: Final = lazy(
+    r"\W*(?:(?:and|so|at|in|on|for|to|from|with|by|of|about) )?"
+    r"(?:who|whom|whose|what|which|where|when|how (?:much|many|often|long|old))\b",
+    re.I,
+)
+"""What asks for a value."""
+_OF_NOW: Final = lazy(
+    r"\b(?:is|are|am|does|has|changes?|now(?<!before now)|still|instead)\b|\A(?!.*\bdid\b).*\b(?:do|have)\b",
+    re.I | re.S,
+)
+_AT_FIRST: Final = lazy(
+    r"\b(?:original(?:ly)?|initial(?:ly)?|at\s+first|to\s+begin\s+with|in\s+the\s+(?:(?:good\s+)?old|early)\s+days)\b",
+    re.I,
+)
+_PREVIOUSLY: Final = lazy(
+    r"\bbefore\W*\Z|\b(?:(?:before|prior\s+to)\s+(?:that|this|now|then|it|the|my|our|his|her|their|I|we|he|she|they"
+    r"|him|them)\b"
+    r"|previous(?:ly)?|former(?:ly)?|use[d]?\s+to|old|earlier|prior|back\s+then|in\s+the\s+past|until\s+then"
+    r"|predecessors?|took\s+over\s+from|replaced?)\b",
+    re.I,
+)
+
+
 _ASKS_NUMBER: Final = lazy(
     r"\bhow (?:many|much|old|long|often|far|tall|big|large)\b"
     r"|\bwhat (?:percentage|amount|time|age|number|total|average|price)"
@@ -462,6 +485,17 @@ class Question:
         """The name after "before" in a question about an earlier state: "Hooli"; empty if it has none."""
         named = _find_before_name(self.text) if self.wish else None
         return "" if named is None else named["whom"]
+
+    @cached_property
+    def asks_previous(self) -> str:
+        """``last`` if it asks only for what was before, ``first`` for what was at first; empty for others.
+
+        "What was my rent before?" asks so, "has my rent changed?" and "where is it, and where was it before?" do not.
+        """
+        text = without_opening(self.text)
+        if not self.wish or self.asks_before or _OF_A_VALUE.match(text) is None or _OF_NOW.search(text) is not None:
+            return ""
+        return "first" if _AT_FIRST.search(text) is not None else "last" * (_PREVIOUSLY.search(text) is not None)
 
     @property
     def asks_for_change(self) -> bool:

@@ -357,6 +357,7 @@ _REASONS: Final = {
     retrieve.OVER: "is over, and the question is about the past",
     retrieve.MADE: "derived from a matching turn",
     retrieve.REPLIED: "beside a short reply, which comes behind what it replies to",
+    retrieve.BEFORE: "was so before the hit behind it, as the question asks",
     retrieve.PRECEDED: "was true until what the question names began",
     retrieve.EXACT: "has the number in the question, and the next best hit has another",
     retrieve.LATER: "later than a competing hit about the same subject",
@@ -403,6 +404,10 @@ _THEN_BESIDE: Final = (
 )
 _THEN_UNSHOWN: Final = (
     "the question names a past time, and the hits are as of now: ask as of that time for what was true then"
+)
+_REPLACED: Final = "what was true before comes before what took its place: {}{}"
+_SAID_BEFORE: Final = (
+    "statements compete, and the earlier one comes first, as the question asks: {}{}; nothing records which is true"
 )
 _OVER: Final = "the question is about the past, and this is over: {}{}"
 _BEGUN_LATER: Final = "the first hit begins after the time in the question: {}{}"
@@ -512,6 +517,15 @@ def _note_of_past(hits: Sequence[records.Hit]) -> str:
     return _note_of_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
 
 
+def _note_of_previous(hits: Sequence[records.Hit]) -> str:
+    """The note of what was before, where a question asks for that: it was replaced, or only said earlier."""
+    before = [hit for hit in hits if retrieve.BEFORE in hit.scores]
+    over, open_ = ([hit for hit in before if (hit.valid.end < FOREVER) == is_over] for is_over in (True, False))
+    return joined(
+        _note_of_times(told, note) if told else "" for told, note in ((over, _REPLACED), (open_, _SAID_BEFORE))
+    )
+
+
 def _note_of_ended(hits: Sequence[records.Hit]) -> str:
     """The note of what is over, where a question of the past names no time."""
     over = [hit for hit in hits if retrieve.OVER in hit.scores]
@@ -618,6 +632,7 @@ def notes_of(
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _note_of_past(hits) if then else _note_of_later(hits, past),
+        _note_of_previous(hits),
         _note_of_ended(hits),
         _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits, question),
         _note_of_pairs(recorded, _CONTRADICTING, hits, question),

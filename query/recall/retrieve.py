@@ -58,6 +58,8 @@ REPLIED: Final = "replied"
 """The same for what somebody said and a machine's short reply to it, which comes behind it."""
 PRECEDED: Final = "preceded"
 """The same for what held until an event that the question names."""
+BEFORE: Final = "previous"
+"""The same for what was replaced, or was said before what competes with it, if the question asks for that."""
 OWN: Final = "own"
 """The same for a statement about whom the question names, if a better hit is about somebody else."""
 THEN: Final = "then"
@@ -1022,8 +1024,9 @@ class _Search(NamedTuple):
     ``gate_of`` makes the gate of another time than that of ``gate``. ``looked_at`` hits are ranked for any number of
     wanted ones, so that the answer to fewer is the beginning of that to more; ``statements``, which may be more, where
     a candidate is a statement. ``compares``: competing statements are put in order. ``numbers``, ``past`` and
-    ``before`` are the numbers, the past times and the event that the question names, ``state`` is what
-    :func:`claim_frame.asked_state` gives. ``asks_all``: it says no more than whom and when.
+    ``before`` are the numbers, the past times and the event that the question names, ``previous`` and ``state`` are
+    what :attr:`Question.asks_previous` and :func:`claim_frame.asked_state` give. ``asks_all``: it says no more than
+    whom and when.
     """
 
     window: Window
@@ -1039,6 +1042,7 @@ class _Search(NamedTuple):
     numbers: dict[str, set[str]]
     past: Sequence[valid_period.Period]
     before: str
+    previous: str
     state: tuple[frozenset[str], frozenset[str]] | None
     asks_all: bool
 
@@ -1081,21 +1085,21 @@ def _plan(
 
     gate, choice, is_grouped = gate_of(request.choice), request.choice, request.group is not None
     shows_now = not is_grouped and choice == valid_period.Choice()
-    text, without_times = request.question.text, request.question.without_times
-    # "Does she still drive it?" asks of now, and what was before is shown beside that.
-    asks_still = not is_grouped and choice == valid_period.Choice(earlier=True) and " still " in text.casefold()
+    without_times = request.question.without_times
     shows_earlier = not is_grouped and choice.earlier and not choice.include_superseded
-    before = request.question.asks_before if shows_earlier else ""
+    before, previous = (request.question.asks_before, request.question.asks_previous) if shows_earlier else ("", "")
+    # "Does she still drive it?" asks of now, and what was before is shown beside that.
+    asks_of_both = shows_earlier and choice == valid_period.Choice(earlier=True) and not (before or previous)
     adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
     numbers = scoring.find_numbers(without_times) if adds_up else {}
     past = find_past_times(request, snapshot.place.moment.valid) if shows_now else []
     asks_of_time = shows_now and _asks_of_begun_times(request.question, snapshot.place.moment.valid)
     state = claim_frame.asked_state(without_times) if asks_of_time else None
     asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
-    compares = shows_now or asks_still
+    compares = shows_now or asks_of_both
     looked_at = max(
         request.k,
-        LOOKED_AT if compares or before else 0,
+        LOOKED_AT if compares or before or previous else 0,
         ranking.DEPTH if numbers else 0,
         _LOOKED_AT_THEN if asks_all else 0,
     )
@@ -1114,6 +1118,7 @@ def _plan(
         numbers=numbers,
         past=past,
         before=before,
+        previous=previous,
         state=state,
         asks_all=asks_all,
     )
@@ -1199,6 +1204,8 @@ def _show_history(search: _Search, found: Found) -> Found:
         return found
     superseded = search.gate_of(valid_period.Choice(include_superseded=True))
     ranked = add_superseded(search.snapshot, superseded, found.ranked, search.looked_at)
+    if search.previous:
+        return found._replace(ranked=_lift_previous(search, ranked))
     return found._replace(ranked=_lift_predecessors(search, ranked) if search.before else ranked)
 
 
@@ -1343,6 +1350,64 @@ def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> lis
         for each in order
     ]
     return [*above, *until, *(hit for hit in ranked[at + 1 :] if hit.passed.node not in earlier)]
+
+
+def _lift_previous(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
+    """The hits, the first that was replaced, or competes with a later one, before what took its place.
+
+    Of several the last is the first, or the first where the question asks for that. They come before hits that have no
+    word for what is asked.
+    """
+    snapshot, question, last = search.snapshot, search.request.question.text, search.request.question.asks_previous
+    hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
+    said = {node: one for node, hit in hits.items() if (one := _statement_of(snapshot, hit)) is not None}
+    claims = _claims_of_turns(snapshot, list(hits.values()), question, alone=not said)
+    asked = claim_frame.asked_stems(question)
+    fitting = {
+        node
+        for node, hit in hits.items()
+        if (body := snapshot.body(hit.passed.seen.row)) is not None
+        and not asked.isdisjoint(analyze(f"{body.name} {body.content}").stems)
+    }
+    superseded = search.gate_of(valid_period.Choice(include_superseded=True))
+    beside: dict[int, set[int]] = {}
+    pairs = [(node, other) for node in hits for other, _ in _superseded(snapshot, superseded, node) if other in hits]
+    rivals = _competing_pairs(snapshot, said | claims, snapshot.place.moment.valid, question=question)
+    for later, earlier in [*pairs, *((pair.later, pair.earlier) for pair in rivals if not pair.is_plan)]:
+        beside.setdefault(later, {later}).add(earlier)
+        beside.setdefault(earlier, {earlier}).add(later)
+    of_one = next((beside[node] for node in hits if not fitting.isdisjoint(beside.get(node, ()))), None)
+    if of_one is None:
+        return _show_previous_version(search, ranked, next((node for node in hits if node in fitting), None))
+    order = sorted(of_one, key=lambda node: _start_order(hits[node].passed.seen))
+    order = order if last == "first" else [*order[-2::-1], order[-1]]
+    at = next(place for place, node in enumerate(hits) if node in of_one or node not in fitting)
+    score = ranked[at].score
+    moved = [hits[node]._replace(score=score, parts={**hits[node].parts, BEFORE: 0.0}) for node in order[:-1]]
+    rest = [hit for hit in ranked if hit.passed.node not in of_one]
+    shown = [*moved, hits[order[-1]]._replace(score=score)]
+    return [*rest[:at], *shown, *rest[at:]]
+
+
+def _show_previous_version(search: _Search, ranked: list[ranking.Ranked], node: int | None) -> list[ranking.Ranked]:
+    """The hits, of which one is shown as it was before it was changed, if it is a statement that was."""
+    snapshot = search.snapshot
+    if node is None:
+        return ranked
+    at = next(place for place, hit in enumerate(ranked) if hit.passed.node == node)
+    shown = ranked[at].passed.seen
+    ever = valid_period.Period(Interval(ALWAYS, shown.validity.start), throughout=False)
+    held = [
+        each
+        for each in valid_period.versions_in(snapshot.tables, node, snapshot.place.moment, ever)
+        if each.number != shown.number and snapshot.body(each.row) is not None
+    ]
+    if shown.row.type == _TURN or shown.validity.start <= ALWAYS or not held:
+        return ranked
+    pick = min if search.previous == "first" else max
+    seen = pick(held, key=lambda each: each.validity.start)
+    before = ranked[at]._replace(passed=ranked[at].passed._replace(seen=seen), parts={**ranked[at].parts, BEFORE: 0.0})
+    return [*ranked[:at], before, *ranked[at + 1 :]]
 
 
 def _has_all_words(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: frozenset[str]) -> bool:

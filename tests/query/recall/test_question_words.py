@@ -571,7 +571,10 @@ def test_an_answer_says_what_was_understood_and_what_was_not(db: Database) -> No
     assert told.times == (worlddb.Valid(ALWAYS, worlddb.parse_time("2023-03-01")),)
     told = view.recall("What did the rate use to be?")
     assert 'asks for change ("did the rate use to be")' in told.note and "read as times" not in told.note
-    assert [other.content for other in told.hits[0].others] == ["the rate is 3 %"]
+    assert [told.hits[0].content, *(other.content for other in told.hits[0].others)] == [
+        "the rate is 3 %",
+        "the rate is 4 %",
+    ]
     told = view.recall("What was the rate in the last week of May?")
     assert '"in the last week of May" is from 2024-05-25 until 2024-06-01' in told.note
     told = view.recall("What is the rate now?")

@@ -204,7 +204,47 @@ def test_who_came_before_somebody_is_shown_with_who_came_after(db: Database) -> 
     found = db.view().recall("Who led the search team before Leah?")
     assert refs(found) == [tom, leah] and "the question asks for change" in found.note
     assert "was true until what the question names began" in found.hits[0].reason
-    assert refs(db.view().recall("Who led the search team before?")) == [leah, tom]
+    before = db.view().recall("Who led the search team before?")
+    assert refs(before) == [tom, leah] and "what was true before comes before what took its place" in before.note
+    assert "was so before the hit behind it" in before.hits[0].reason
+    assert refs(db.view().recall("Has the leader of the search team changed?")) == [leah, tom]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        *(("What was my rent before?", "last"), ("What did the gym cost before that?", "last")),
+        *(("Where did I use to live?", "last"), ("Who was my old dentist?", "last")),
+        *(("What was my rent originally?", "first"), ("Who did I have as therapist before that?", "last")),
+        *(("Has my rent changed?", ""), ("Where is the office, and where did it use to be?", "")),
+        *(("Who led it before Leah?", ""), ("What did I eat before the concert?", ""), ("Do I still live there?", "")),
+    ],
+)
+def test_a_question_asks_for_what_was_before_and_not_for_what_is(question: str, asks: str) -> None:
+    assert Question(question, 0).asks_previous == asks
+
+
+@pytest.mark.parametrize("way", ["", "supersede_same_subject", "correct"])
+def test_what_was_before_comes_first_where_a_question_asks_for_it(tmp_path: Path, way: str) -> None:
+    """The present value came first, and of two that competed the one with more of the question's words."""
+    clock = ManualClock(worlddb.parse_time("2025-03-01T12:00:00Z"))
+    with worlddb.memory(tmp_path / "mem", user="dev", clock=clock, embedder=None) as mem:
+        mem.add("The bakery opens at seven on Sundays.")
+        said = [f"My rent is {amount} euros." for amount in (850, 900, 980)]
+        first = mem.add(said[0])
+        for text in said[1:]:
+            clock.advance(86_400_000_000)
+            if way == "correct":
+                mem.correct(first.id, text)
+            else:
+                mem.add(text, on_near=way or "note")
+        clock.advance(86_400_000_000)
+        before, told = mem.recall("What was my rent before?"), "compete" if not way else "what was true before"
+        assert before.hits[0].content == said[1] and told in before.note and said[1] in before.note
+        assert mem.recall("What was my rent originally?").hits[0].content == said[0]
+        assert mem.recall("What is my rent?").hits[0].content == said[2]
+        changed = mem.recall("Has my rent changed?")
+        assert changed.hits[0].content == said[2] and ("the later one comes first" in changed.note) == (not way)
 
 
 def test_a_long_text_is_judged_in_the_time_of_reading_it() -> None:
