@@ -1497,6 +1497,8 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     )
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
+    if is_denied and (both or common) and _restrict_alike(earlier, later):
+        return _comparison(0.5 + 0.4 * overlap, later, "the one goes with the other", "compatible")
     if (_may_both_hold(earlier, later) or _are_two_of_several(earlier, later)) and not is_denied:
         return _comparison(0.3 + 0.4 * overlap, later, "two of several; both may hold", "compatible")
     if _name_other_things(earlier, later) and earlier.names != later.names and not is_denied:
@@ -1840,6 +1842,24 @@ def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> 
         least = min(len(earlier.content), len(later.content))
         return len(both) >= 0.5 * least or overlap >= _CLOSE
     return bool(common) and min(len(earlier.content), len(later.content)) <= 1
+
+
+def _restrict_alike(earlier: Frame, later: Frame) -> bool:
+    """True if one denies what the other tells that somebody avoids, cannot stand or does not eat at all.
+
+    Who is allergic to strawberries can't have them, and who is vegetarian eats no meat.
+    """
+    denying, other = (earlier, later) if earlier.negated else (later, earlier)
+    return _RESTRICTING.search(other.key) is not None and _RESTRICTING.search(denying.key) is None
+
+
+_RESTRICTING: Final = lazy(
+    r"\b(?:allerg(?:y|ies|ic)|(?:in|hyper)toleran(?:t|ce)|sensitiv(?:e|ity) to|c(?:o?eliac)|avoid(?:s|ing|ed)?"
+    r"|abstain(?:s|ing)?|steers? clear|stays? away from|refrains? from|cuts? out|off limits|forbidden"
+    r"|afraid|scared|fears?|frightened|terrified|vegetarian|vegan|pescatarian|teetotal(?:l?er)?|non-smoker|diabetic"
+    r"|kosher|halal|[a-z]+-free|dislikes?|hates?|detests?|loathes?)\b"
+)
+"""Words by which something is told that somebody does not have, eat, take or do."""
 
 
 def _opposes_something_else(earlier: Frame, later: Frame) -> bool:

@@ -424,6 +424,28 @@ ANA = frozenset({"Ana"})
 OWN = ("My ", "Our ", "I ")
 
 
+GOING_TOGETHER = (
+    ("Ana is allergic to strawberries.", "Ana can't have strawberries."),
+    ("Tom is lactose intolerant.", "Tom doesn't drink milk."),
+    ("Mia is vegetarian.", "Mia doesn't eat meat."),
+    ("I avoid gluten.", "I can't eat gluten."),
+    ("Ben is afraid of flying.", "Ben doesn't fly."),
+    ("Nora is allergic to penicillin.", "Nora must not take penicillin."),
+)
+NO_MORE = (
+    ("Ana is allergic to strawberries.", "Ana is not allergic to strawberries."),
+    ("Mia is vegetarian.", "Mia is no longer vegetarian."),
+    ("I avoid gluten.", "I don't avoid gluten any more."),
+    ("I don't drink coffee.", "I drink coffee."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*GOING_TOGETHER, *NO_MORE])
+def test_what_somebody_does_not_have_does_not_deny_why(earlier: str, later: str) -> None:
+    is_denied = (earlier, later) in NO_MORE
+    assert competes(earlier, later) == is_denied and (is_denied or not competes(later, earlier))
+
+
 HOLDERS = (
     ("Luis is Dev's plumber.", "Marta is Dev's plumber."),
     ("Dr. Okafor is my dentist.", "My dentist is Dr. Lindqvist."),
