@@ -88,7 +88,8 @@ class Earlier(msgspec.Struct, kw_only=True):
 class Found(Memory):
     """A recalled memory, and why; ``confidence`` is how likely it answers, null where nobody knows.
 
-    If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
+    If the question asks for change, ``earlier`` is what it said before, newest first, or what it says since, if an
+    earlier text is shown; ``memory_history`` has all of it.
     ``inferred`` is what was inferred of it, where that counted or was asked for; ``scope`` where it was found, if the
     nearest scopes were asked first.
     """
@@ -1119,7 +1120,8 @@ def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
         yield f"- trust: {memory.trust}"
     yield from (f"- may no longer be valid: {why}" for why in memory.stale)
     for other in memory.earlier if isinstance(memory, Found) else ():
-        yield f"- earlier, {_days(other)}: {one_line(other.text)}"
+        is_later = (other.valid_from or "") > (memory.valid_from or "")
+        yield f"- {'later' if is_later else 'earlier'}, {_days(other)}: {one_line(other.text)}"
 
 
 def _days(held: Memory | Earlier) -> str:

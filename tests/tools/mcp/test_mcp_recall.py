@@ -171,10 +171,13 @@ def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.
     db.revise(home, content="Ada lives in Oslo.", valid_from="2024-01-01")
     (now,) = call(desk, "memory_recall", query="where does Ada live?")["memories"]
     assert (now["text"], now["earlier"]) == ("Ada lives in Oslo.", [])
-    (change,) = call(desk, "memory_recall", query="where did Ada live previously?")["memories"]
+    (change,) = call(desk, "memory_recall", query="has the town where Ada lives changed?")["memories"]
     assert [(each["text"], each["valid_to"]) for each in change["earlier"]] == [
         ("Ada lives in Riga.", "2024-01-01T00:00:00Z")
     ]
+    (before,) = call(desk, "memory_recall", query="where did Ada live previously?")["memories"]
+    told = [(before["text"], before["valid_to"]), *((each["text"], each["valid_to"]) for each in before["earlier"])]
+    assert told == [("Ada lives in Riga.", "2024-01-01T00:00:00Z"), ("Ada lives in Oslo.", None)]
 
 
 # -- what may have been missed
