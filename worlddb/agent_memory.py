@@ -262,7 +262,7 @@ _TRANSLATIONS: Final = (
     (re.compile(r"No world has the reference(?: or the name)?\b"), "No memory has the id"),
     (re.compile(r"Look (?:for it with recall or find|it up by name with find)"), "Ids are in what add and recall give"),
     (re.compile(r"^ingested\b"), "known"),
-    (re.compile(r"Look at its (labels|tags) with show"), r"db.view().get(id) has its \1"),
+    (re.compile(r"Look at its (labels|tags) with show"), r"memory.db.view().get(id) has its \1"),
     (re.compile(r"split it over several worlds"), "split it over several memories"),
     (re.compile(r"cannot have an edge of type contradicts to itself"), "cannot contradict itself"),
     (re.compile(r"Name two worlds"), "Name two memories"),
@@ -279,7 +279,7 @@ _TRANSLATIONS: Final = (
     (re.compile(r"(?<=: )content\b(?=[\w ]* differ)"), "the text"),
     (
         re.compile(r"\breview it with proposals, then accept or reject it"),
-        "db.proposals() lists it, db.accept or db.reject decides",
+        "memory.db.proposals() lists it, memory.db.accept or memory.db.reject decides",
     ),
 )
 """The engine's terms for arguments and commands, and the terms of this class."""
@@ -659,7 +659,9 @@ class Memory:
         """
         self._check_present()
         if self.user is None:
-            raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
+            raise errors.InputError(
+                "This memory is of no user", "Open it with user=..., or call memory.db.forget_user(name)"
+            )
         try:
             return erase_found(self.db, self._scope_refs, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
@@ -713,7 +715,9 @@ class Memory:
         found, _ = recall_statements(lambda k: view.recall(question, k=k, **asked), wanted)
         notes = [_translate_wording(found.note)]
         if found.pending and self.db._models.any:
-            notes.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
+            notes.append(
+                f"{found.pending} texts, as of a bundle, are found by their words alone: call memory.db.embed()"
+            )
         return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 
     @_translate_errors
@@ -900,8 +904,8 @@ class Memory:
         if tx.receipt.seq > before:  # A repeated call gets its first result.
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
-        step = f'call db.link("{refs[0]}", "supersedes", "{{old}}")'
-        new = replacement_notes((each for each in near if each.ref not in known), on_near, taker, len(about), step)
+        rest = (each for each in near if each.ref not in known)
+        new = replacement_notes(rest, on_near, taker, len(about), 'add it again with replaces="{old}"')
         new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 

@@ -18,7 +18,7 @@ from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
 from worlddb.statements import retries
 from worlddb.tools import agents
-from worlddb.tools.agents import remember
+from worlddb.tools.agents import recall, remember
 from worlddb.tools.mcp import mcp_wording, tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
 
@@ -656,9 +656,9 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
 ) -> None:
     """It named two possible reasons and no next step, whatever the case."""
     steps = {
-        "library": 'call db.link("{new}", "supersedes", "{old}")',
+        "library": 'add it again with replaces="{old}"',
         "functions": 'call forget with the id "{old}"',
-        "command line": "run `worlddb link {new} supersedes {old}`",
+        "command line": "add it again with --replaces {old}",
         "mcp": 'use memory_retire with the id "{old}"',
     }
     for door, step in steps.items():
@@ -666,7 +666,13 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
         told = house.replace(door, new, None)
         kept = f"{first} ({old!r}) was not ended: {why}"
         found = next((note for note in told.notes if note.startswith(kept)), f"{told.notes}")
-        assert found.endswith(f"To end it, {step.format(old=first, new=told.id)}"), (door, found)
+        assert found.endswith(f"To end it, {step.format(old=first)}"), (door, found)
+        if door == "library":
+            again = worlddb.memory(house.db, user="ana").add(new, about="Ana", replaces=first)
+            assert again.id == told.id and house.db.view().get(first) is None
+        elif door == "command line":
+            house.run("remember", new, "--user", "ana", "--about", "Ana", "--replaces", first)
+            assert house.db.view().get(first) is None
         house.db.retire(told.id, valid_from="2026-01-01")
         house.db.retire(first, valid_from="2026-01-01")
     first = house.say("rest", old, "2026-01-01").id
@@ -677,6 +683,27 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
     assert edge is not None and house.db.view().get(first) is not None
     house.caller.send("POST", "/v1/edges", **json.loads(edge[1]))
     assert house.db.view().get(first) is None
+
+
+def test_a_note_on_competing_statements_names_what_its_reader_can_call(house: House) -> None:
+    for text, since in (("Ana lives in Lisbon.", "2026-01-01"), ("Ana lives in Porto.", "2026-02-01")):
+        house.say("library", text, since)
+        house.say("functions", text, since)
+    asked = "Where does Ana live?"
+    told = {
+        "library": worlddb.memory(house.db, user="ana").recall(asked).note,
+        "functions": " ".join(recall(house.db, asked, world=house.home).notes),
+        "mcp": " ".join(call(Session(house.db), "memory_recall", query=asked, user_id="ana")["notes"]),
+        "rest": " ".join(house.caller.send("POST", f"/v1/worlds/{house.home}/recall", text=asked)["notes"]),
+    }
+    steps = {
+        "library": "call correct, forget or contradict",
+        "functions": "forget what is not true",
+        "mcp": "amend or retire what is not true",
+        "rest": "PATCH or DELETE the world that is not true",
+    }
+    for door, note in told.items():
+        assert f"nothing records which is true: {steps[door]}" in note, door
 
 
 def test_a_note_says_whose_subjects_are_several(house: House) -> None:

@@ -240,7 +240,9 @@ class WorldDBStore(base.BaseStore):
         found = [
             _FoundItemWithProvenance(_make_item(view, world, places[world.ref]), world, score) for world, score in shown
         ]
-        return ResultList(found, recall_notes(answers[-1:], in_one_world=self._world is not None))
+        return ResultList(
+            found, recall_notes(answers[-1:], in_one_world=self._world is not None, remedy="delete what is not true")
+        )
 
     def _candidates(
         self,

@@ -99,21 +99,24 @@ def near_record(near: Near, linked: str) -> dict[str, Any]:
 
 
 WITHOUT_VECTORS: Final = "The plan has no vectors: only words and names were searched"
-_LINKED: Final = ("link supersedes or contradicts", "amend or retire what is not true")
-"""The remedy for competing statements, in the engine's words and in those of tools."""
+_LINKED: Final = "link supersedes or contradicts"
+"""The engine's remedy for competing statements."""
 
 
-def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
+def recall_notes(
+    answers: Sequence[Recall], *, in_one_world: bool, remedy: str = "amend or retire what is not true"
+) -> list[str]:
     """Return notes for the reader of one question's answers, each from a scope of its own.
 
-    ``in_one_world``: the reader sees one world only, so the progress of the whole store is left out.
+    ``in_one_world``: the reader sees one world only, so the progress of the whole store is left out. ``remedy`` is what
+    the reader can do about competing statements; by default with the tools.
     """
     notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
         notes += _vector_notes(answer, in_one_world)
         # A weak answer in one scope does not matter where another scope answers.
-        note = answer.note.replace(*_LINKED)
+        note = answer.note.replace(_LINKED, remedy)
         notes += [note] if note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
 

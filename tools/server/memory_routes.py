@@ -60,6 +60,7 @@ _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
+_REMEDY: Final = "PATCH or DELETE the world that is not true, or POST an edge to /v1/edges"
 _STATEMENTS_NOTE: Final = "A search inside a world leaves out its own statements: use /v1/recall, or its sparql"
 _STREAM_FIELDS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _QUESTION_FIELDS: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_STREAM_FIELDS)
@@ -309,7 +310,7 @@ def _answer_recall(
         # An entity, which is only named, is an answer only if no statement is.
         statements, _ = recall_statements(lambda k: view.recall(text, **arguments | {"k": k}), options["k"])
         found = statements if statements.hits else found
-    notes = answer_notes.recall_notes([found], in_one_world=not store.commits)
+    notes = answer_notes.recall_notes([found], in_one_world=not store.commits, remedy=_REMEDY)
     if len(lanes) < len(options.get("lanes", LANES)):
         notes.append(answer_notes.WITHOUT_VECTORS)
     if ref is not None and not found.hits and view.statements(ref, limit=1):

@@ -197,7 +197,7 @@ _PHRASES: Final = (
 )
 """Phrases of the engine, and what they are called on the command line."""
 _PROVE: Final = re.compile(r"prove\('([0-9a-f]+)', world='([0-9a-f]+)'\)")
-_LINK: Final = re.compile(r'call db\.link\("([0-9a-f]+)", "(\w+)", "([0-9a-f]+)"\)')
+_REPLACES: Final = re.compile(r'replaces="([0-9a-f]+)"')
 _ARGUMENT: Final = re.compile(r"(?<![-\w$.`'\"])([a-z][a-z_]+)=(?:True|\.\.\.)?(?=$|[\s,;.)])")
 
 
@@ -218,5 +218,5 @@ def translate_remedy(text: str) -> str:
     for library_phrase, command_phrase in _PHRASES:
         text = text.replace(library_phrase, command_phrase)
     text = _PROVE.sub(r"`worlddb prove \1 --world \2`", text)
-    text = _LINK.sub(r"run `worlddb link \1 \2 \3`", text)
+    text = _REPLACES.sub(r"--replaces \1", text)
     return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')}", text)
