@@ -693,7 +693,8 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
         return _rewrite_span(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
     begins = view.valid if since is None else parse_time(since, "valid_from")
-    if old.content == given.text and old.valid.start <= begins < old.valid.end:
+    lasts = old.valid.end == FOREVER and old.expires_at is None
+    if old.content == given.text and old.valid.start <= begins and lasts:
         unchanged = _unchanged_answer(session, view, old.ref, f"{old.ref} says so already: nothing was written")
         unchanged.notes.extend(memory_scopes.still_hidden_notes(old, view.valid))
         return unchanged
