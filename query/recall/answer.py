@@ -508,13 +508,30 @@ def _asked_words(question: Question) -> str:
     return " ".join(sorted(claim_frame.asked_stems(text) - analysis.STOP_WORDS))
 
 
-def _note_of_past(hits: Sequence[records.Hit]) -> str:
-    """The note of what held at a time that the question names, with its text and dates."""
+def _answers(question: Question, asked: str, name: str, content: str) -> bool:
+    """True if a text states what a question asks for, by a telling word of it or by the attribute, or if nothing
+    special is asked for."""
+    if not asked:
+        return True
+    if not text_lane.matched(asked, name, content):
+        return False
+    telling = claim_frame.asked_of(without_opening(question.without_times)).telling
+    told = claim_frame.frame(content)
+    is_worded = bool(text_lane.matched(" ".join(telling), name, content))
+    return is_worded or told is None or not told.attributes.isdisjoint(claim_frame.attributes_of(telling))
+
+
+def _note_of_past(hits: Sequence[records.Hit], question: Question) -> str:
+    """The note of what held at a time that the question names, with its text and dates: the first hit, and others that
+    state what is asked; empty if only others held then."""
+    asked = _asked_words(question)
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
-    if held:
-        return _note_of_times(held, _THEN)
-    beside = [version for hit in hits for version in hit.others]
-    return _note_of_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
+    beside = [] if held else [(hit, version) for hit in hits for version in hit.others]
+    if not held and not beside:
+        return _THEN_UNSHOWN
+    told = [hit for hit in held if hit is hits[0] or _answers(question, asked, hit.name, hit.content)]
+    then = [each for hit, each in beside if hit is hits[0] or _answers(question, asked, hit.name, each.content)]
+    return _note_of_times(told, _THEN) if told else _note_of_times(then, _THEN_BESIDE) if then else ""
 
 
 def _note_of_previous(hits: Sequence[records.Hit]) -> str:
@@ -526,9 +543,11 @@ def _note_of_previous(hits: Sequence[records.Hit]) -> str:
     )
 
 
-def _note_of_ended(hits: Sequence[records.Hit]) -> str:
-    """The note of what is over, where a question of the past names no time."""
+def _note_of_ended(hits: Sequence[records.Hit], question: Question) -> str:
+    """The note of what is over, where a question of the past names no time: the first hit, and others that answer."""
     over = [hit for hit in hits if retrieve.OVER in hit.scores]
+    asked = _asked_words(question) if over else ""
+    over = [hit for hit in over if hit is hits[0] or _answers(question, asked, hit.name, hit.content)]
     return _note_of_times(over, _OVER) if over else ""
 
 
@@ -631,9 +650,9 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _note_of_past(hits) if then else _note_of_later(hits, past),
+        _note_of_past(hits, question) if then else _note_of_later(hits, past),
         _note_of_previous(hits),
-        _note_of_ended(hits),
+        _note_of_ended(hits, question),
         _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits, question),
         _note_of_pairs(recorded, _CONTRADICTING, hits, question),
         _STATISTICS if at_present else "",

@@ -332,6 +332,23 @@ def test_what_held_at_a_past_time_in_the_question_is_found_though_nothing_took_i
     assert rex not in refs(db.view(world=db.create("Topic", "Elsewhere").ref).recall(asked.format("April 2023")))
 
 
+def test_of_what_held_at_a_past_time_a_note_names_what_is_asked_for(db: Database) -> None:
+    """It named the rent of that year to who asked where somebody worked."""
+    for old, new in (
+        ("I work at Globex.", "I work at Initech."),
+        ("My rent is 990 euros.", "My rent is 1100 euros."),
+        ("I live in Lisbon.", "I live in Porto."),
+        ("My dentist is Dr. Kim.", "My dentist is Dr. Roy."),
+    ):
+        first = db.create("Fact", "", content=old, valid_from="2021-01-01").ref
+        later = db.create("Fact", "", content=new, valid_from="2024-01-01").ref
+        db.link(later, "supersedes", first, valid_from="2024-01-01")
+    db.embed()
+    then = "this was true then, no longer is, and comes first"
+    assert f"{then}: 'I work at Globex.' (" in (note := db.view().recall("Where did I work in 2022?").note)
+    assert all(word not in note for word in ("990", "Lisbon", "Kim"))
+
+
 def test_what_held_at_a_past_time_comes_before_what_began_near_it(db: Database) -> None:
     """A home of years was far from last month, and what somebody wrote down a week later near it."""
     home = db.create(
