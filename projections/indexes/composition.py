@@ -47,6 +47,7 @@ class Composition:
         self._scheduled: list[tuple[int, int]] = []
         """A heap of (valid time, node): when a validity that concerns a node begins or ends."""
         self._scheduled_set: set[tuple[int, int]] = set()
+        self._top = ROOT_NODE
 
     def restore(
         self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: asof.Moment
@@ -59,9 +60,18 @@ class Composition:
         """The (valid time, node) pairs at which a validity begins or ends, soonest first."""
         return sorted(self._scheduled)
 
-    def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: asof.Moment) -> None:
-        """Compose all worlds among some nodes from scratch, except the root."""
+    def fill(
+        self,
+        tables: TableReads,
+        anchors: Anchors,
+        nodes: Iterable[int],
+        moment: asof.Moment,
+        *,
+        top: int = ROOT_NODE,
+    ) -> None:
+        """Compose all worlds among some nodes from scratch, except the root; of ``top``, nothing around it."""
         self.effective, self._scheduled, self._scheduled_set, self.moment = {}, [], set(), moment
+        self._top = top
         self._compose(tables, anchors, set(nodes) - {ROOT_NODE})
 
     def advance(self, tables: TableReads, anchors: Anchors, events: Iterable[Event], moment: asof.Moment) -> None:
@@ -133,6 +143,8 @@ class Composition:
 
     def _containers(self, tables: TableReads, node: int) -> list[int]:
         """The worlds that contain a node now or later, without the root, which is about everything."""
+        if node == self._top:
+            return []
         incoming = tables.incoming(node, CONTAINS_CODE)
         known = (place.source for place, row in incoming if asof.edge_known(row, self._current_moment().seq))
         return [container for container in known if container != ROOT_NODE]

@@ -194,7 +194,7 @@ def _cosines_to_world(read: ReadState, node: int, members: Collection[int]) -> d
         return {}
     tables = read.ctx.tables
     made = composition.Composition(composition.POOLS[composition.ATTENTION])
-    made.fill(tables, read.anchors, {node, *members}, read.moment)
+    made.fill(tables, read.anchors, {node, *members}, read.moment, top=node)
     whole = made.vector(tables, read.anchors, node)
     if whole is None:
         return {}

@@ -21,7 +21,8 @@ from worlddb import Database, InputError, UnknownReference, View
 from worlddb.log.model.events import AnyEvent
 from worlddb.projections.indexes import composition as pooling
 from worlddb.projections.indexes.composed_vectors import stored_anchors
-from worlddb.projections.indexes.composition import POOLS, Composition
+from worlddb.projections.indexes.composition import POOLS, Composition, is_same
+from worlddb.projections.tables.storage import schema
 
 units = arrays(np.float32, 4, elements=st.floats(-1, 1, width=32)).filter(lambda v: np.linalg.norm(v) > 0.1)
 
@@ -269,6 +270,23 @@ def test_a_hundred_recompositions_of_what_did_not_change_change_nothing(db: Data
                 composition.advance(tables, anchors, events, moment)
                 assert vector_bytes(composition) == first
             assert composition.composed == 101 * once
+
+
+def test_a_world_is_composed_without_those_around_it_if_only_it_is_asked_for(db: Database) -> None:
+    """A consolidation composed all 900 worlds around each of as many that lay in one another."""
+    nested(db, 12, 2)
+    moment = db.view().moment
+    with db._reader.snapshot() as snapshot:
+        tables, anchors = snapshot.tables, stored_anchors(snapshot.log, snapshot.tables, 1)
+        pool = POOLS["attention"]
+        for node in range(2, tables.progress().next_node):
+            inside = {row.target for _, row in tables.outgoing(node, schema.CONTAINS_CODE)}
+            found, alone = Composition(pool), Composition(pool)
+            found.fill(tables, anchors, {node, *inside}, moment)
+            alone.fill(tables, anchors, {node, *inside}, moment, top=node)
+            vectors = [each.vector(tables, anchors, node) for each in (found, alone)]
+            assert is_same(*vectors)
+            assert alone.composed <= 1 + len(inside) and alone.composed <= found.composed
 
 
 def test_canary_feeding_a_result_back_as_the_anchor_drifts() -> None:
