@@ -404,6 +404,28 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
         assert keys_from(txn, packed_runs.RUNS_KEY) == [] and kept
 
 
+@pytest.mark.parametrize("fixed", [None, (4, 3)])
+def test_columns_that_nobody_has_read_are_packed_as_they_would_read(fixed: tuple[int, int] | None) -> None:
+    def column(begin: int, mark: bytes) -> dict[bytes, bytes]:
+        return {bytes([number * 77 % 256, begin, 1, 2]): mark * 3 for number in range(begin, begin + 100)}
+
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed)
+        columns = [column(0, b"a"), column(1, b"b"), column(1, b"c"), column(2, b"d")]
+        expected = {key: value for some in columns for key, value in some.items()}
+        for key, value in {**columns[0], b"gone": b"old"}.items():
+            table.put(key, value)
+        table.flush()
+        for key in (b"gone", b"back"):
+            table.put(key, b"new")
+            table.put(key, None)
+        for some in columns[1:]:
+            table.put_new(list(some), iter(some.values()))
+        table.pack()
+        assert dict(table.scan(b"")) == expected and list(table.faults()) == []
+        assert len(table.runs) == 1 and table.runs[0].rows == len(expected)
+
+
 def keys_from(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
     with txn.cursor() as cursor:
         return [bytes(key) for key in cursor.iternext(values=False)] if cursor.set_range(first) else []

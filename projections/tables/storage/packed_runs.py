@@ -985,19 +985,18 @@ class PackedTable(write_buffer.Table):
         other tables; else they wait. Returns how many rows it has merged by now.
         """
         self._delete_packed()
-        if self._columns:
-            self._take_in()
-        fresh: dict[bytes, bytes] = self._pending  # type: ignore[assignment]
+        columns, pending = self._columns, self._pending
         if self._deletes:
-            for key in [key for key, value in self._pending.items() if value is None]:
+            for key in [key for key, value in pending.items() if value is None]:
                 self._txn.delete(self._first + key)
-            fresh = {key: value for key, value in self._pending.items() if value is not None}
+            pending = {key: value for key, value in pending.items() if value is not None}
+        if pending:
+            columns.insert(0, (list(pending), list(pending.values())))  # type: ignore[arg-type]
+        del pending
         self._forget()
-        keys = sorted(fresh)
-        newest = [(keys, list(map(fresh.__getitem__, keys)))] if keys else []
-        del fresh
-        if newest or self.own_rows(1):
-            self._write_merged([self._drain_rows(), iter(newest)])
+        if columns or self.own_rows(1):
+            self._write_newest(columns)
+        columns.clear()
         for runs in self._runs_to_merge():
             rows = sum(run.rows for run in runs)
             if not merged or merged + rows <= MOST_MERGED_AT_ONCE:
@@ -1024,13 +1023,16 @@ class PackedTable(write_buffer.Table):
                 deque(islice(iter(cursor.delete, False), len(pairs)), maxlen=0)
             yield [key[1:] for key, _ in pairs], [value for _, value in pairs]
 
-    def _write_merged(self, parts: Sequence[Iterator[Page]]) -> None:
-        """Pack the rows of some readers, the oldest first, as the newest run."""
+    def _write_newest(self, columns: Sequence[Page]) -> None:
+        """Pack what the table has in its own place, and columns of pairs in any order, the oldest first."""
         fixed = self._fixed
         if fixed is None:
-            self._write(_merged_pages(parts))
+            pages = (iter([write_buffer.in_order(*column)]) for column in columns)
+            self._write(_merged_pages([self._drain_rows(), *pages]))
         else:
-            self._write_rows(_merged_rows([_as_rows(part, fixed) for part in parts], fixed), fixed)
+            # Rows that nobody has read go from their columns into one of bytes: no dictionary and no row is made.
+            rows = [_in_order(list(_as_rows(reversed(columns), fixed)), fixed)] if columns else []
+            self._write_rows(_merged_rows([_as_rows(self._drain_rows(), fixed), iter(rows)], fixed), fixed)
 
     def _runs_to_merge(self) -> Iterator[list[Run]]:
         """The newest runs that are to become one: the most, and the fewer that could in their place.
@@ -1209,8 +1211,8 @@ def _merged_pages(readers: Sequence[Iterator[Page]]) -> Iterator[Page]:
 
 def _merged_rows(readers: Sequence[Iterator[Rows]], fixed: tuple[int, int]) -> Iterator[Rows]:
     """As :func:`_merged_pages`, of rows of one length."""
-    heads = [(reader, rows) for reader in reversed(readers) if (rows := next(reader, None)) is not None]
-    while heads:
+    heads = [(reader, first) for reader in reversed(readers) if (first := next(reader, None)) is not None]
+    while len(heads) > 1:
         upto = min(_key_at(rows, fixed, len(rows) - 1) for _, rows in heads)
         part: list[Rows] = []
         left: list[tuple[Iterator[Rows], Rows]] = []
@@ -1222,6 +1224,9 @@ def _merged_rows(readers: Sequence[Iterator[Rows]], fixed: tuple[int, int]) -> I
                 left.append((reader, after))
         heads = left
         yield _in_order(part, fixed)
+    for reader, rows in heads:
+        yield rows
+        yield from reader
 
 
 def _filter_of(groups: Sequence[Crcs]) -> bytes:
@@ -1281,7 +1286,7 @@ def _in_order(parts: Sequence[Rows], fixed: tuple[int, int]) -> Rows:
     return found
 
 
-def _as_rows(pages: Iterator[Page], fixed: tuple[int, int]) -> Iterator[Rows]:
+def _as_rows(pages: Iterable[Page], fixed: tuple[int, int]) -> Iterator[Rows]:
     return (_rows(_column(keys, fixed[0]), _column(values, fixed[1])) for keys, values in pages)
 
 

@@ -452,8 +452,8 @@ class Table:
         for more_keys, more_values in columns[1:]:
             keys += more_keys
             values += more_values
-        order, first = _order_of(keys), self._first
-        self._put([first + keys[at] for at in order], [values[at] for at in order])
+        keys, values = in_order(keys, values)
+        self._put(list(map(self._first.__add__, keys)), values)
         self._forget()
 
     def _put(self, keys: list[bytes], values: list[bytes]) -> None:
@@ -543,6 +543,12 @@ class Table:
         if start is not None:
             keys = [key for key in keys if (key <= start if reverse else key >= start)]
         return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
+
+
+def in_order(keys: list[bytes], values: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Keys in their order, and their values."""
+    order = _order_of(keys)
+    return list(map(keys.__getitem__, order)), list(map(values.__getitem__, order))
 
 
 def _order_of(keys: list[bytes]) -> list[int]:
