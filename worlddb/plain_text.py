@@ -8,6 +8,7 @@ from worlddb.log.model import errors, limits
 
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
+clipped = errors.clipped
 concealed = errors.concealed
 is_blank = limits.is_blank
 meant_arguments = limits.meant_arguments

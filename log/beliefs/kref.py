@@ -117,7 +117,7 @@ def item_of(text: object) -> Kref:
 
 
 def _invalid_error(text: str, at: int, why: str, remedy: str = f"Write it as {FORM}") -> errors.InvalidKref:
-    shown = text if len(text) <= 80 else f"{text[:79]}…"
+    shown = errors.clipped(text, 80)
     return errors.InvalidKref(f"{shown!r} {why}, at character {at}", remedy, kref=text[:200], at=at)
 
 

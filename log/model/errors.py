@@ -482,7 +482,12 @@ _BEGINNING: Final = 60
 def beginning(text: str) -> str:
     """The beginning of a text on one line and in quotes, which a note shows beside a reference."""
     line = concealed(" ".join(text[:400].split()))
-    return repr(line if len(line) <= _BEGINNING else f"{line[: _BEGINNING - 1].rstrip()}…")
+    return repr(clipped(line, _BEGINNING))
+
+
+def clipped(text: str, most: int) -> str:
+    """A text, or as much of its beginning as fits into ``most`` characters with "…" behind it."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def shown(value: object) -> str:

@@ -589,13 +589,19 @@ MIN_WORDS: Final = 4
 MAX_CHARACTERS: Final = 32_000
 """How far into a text statements are looked for."""
 
-_SPEAKER: Final = re.compile(r"^[^:\n]{1,64}: ")
+_SPEAKER: Final = re.compile(r"([^:\n]{1,64}): ")
 """The beginning of a turn's content: the speaker, who is not part of the text."""
+
+
+def split_speaker(text: str) -> tuple[str, str]:
+    """The speaker in front of a text, if it names one, and the text without the speaker."""
+    match = _SPEAKER.match(text)
+    return ("", text) if match is None else (match[1], text[match.end() :])
 
 
 def without_speaker(text: str) -> str:
     """A turn's content without the speaker."""
-    return _SPEAKER.sub("", text)
+    return split_speaker(text)[1]
 
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")

@@ -85,8 +85,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             shown = ", ".join(seed[: query_steps.MAX_SHOWN_DIGITS] for seed in self.seeds or ())
             return f"start from {shown or 'nothing'}{where}"
         if self.chosen == "text":
-            text = self.text or ""
-            shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+            shown = errors.clipped(self.text or "", _SHOWN_CHARACTERS)
             if self.composed is not None:
                 return f"start from the {self.k} worlds that are most about {shown!r} by {self.composed}{where}"
             return f"start from the {self.k} best for {shown!r} by {', '.join(self.lanes)}{where}{exactly}"
@@ -441,5 +440,4 @@ def _short(ref: str) -> str:
 
 def _line(text: str) -> str:
     """A text as one line, truncated if it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"
+    return errors.clipped(" ".join(text.split()), _LINE_CHARACTERS)

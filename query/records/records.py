@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from worlddb.log.model import errors
 from worlddb.log.model.times import format_time
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    return str(value) if len(str(value)) <= _LONGEST else str(value)[: _LONGEST - 1] + "…"
+    return errors.clipped(str(value), _LONGEST)
 
 
 class Valid(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from worlddb import Change, Database, Receipt, View, World
+from worlddb import Change, Database, Receipt, View, World, plain_text
 from worlddb.tools.importers import ingest_files
 from worlddb.tools.sample import LANDMARKS, sample_path
 
@@ -92,7 +92,7 @@ def span(world: World) -> str:
 
 def short(text: str, limit: int = 72) -> str:
     """Return the beginning of a text."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip(" ,.") + "…"
+    return plain_text.clipped(text, limit)
 
 
 HOME = "where does Mara live?"

@@ -110,14 +110,12 @@ def escaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    shown = plain_text.escaped(without_secrets(text), frozenset())
-    return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"
+    return plain_text.clipped(plain_text.escaped(without_secrets(text), frozenset()), MAX_LINE)
 
 
 def _word(text: str, most: int) -> str:
     """Return a text as one word of the log: nothing in it ends the field that it stands in."""
-    shown = escaped(text).replace(" ", "\\x20")
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    return plain_text.clipped(escaped(text).replace(" ", "\\x20"), most)
 
 
 def _address(text: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 import worlddb
 from worlddb import EntityPath, Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
 from worlddb.memory_scopes import BEGINNING
-from worlddb.plain_text import around, escaped, one_line
+from worlddb.plain_text import around, clipped, escaped, one_line
 from worlddb.tools.mcp import mcp_wording
 
 MAX_LISTED_TEXT: Final = 1_000
@@ -799,7 +799,7 @@ def _text_fields(text: str) -> dict[str, Any]:
 
 def _short_name(text: str) -> str:
     """Shorten a name for a list."""
-    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
+    return clipped(text, MAX_NAME)
 
 
 def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:

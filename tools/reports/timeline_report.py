@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from worlddb import FOREVER, Learned, Valid, Version, View, format_time
+from worlddb import FOREVER, Learned, Valid, Version, View, format_time, plain_text
 from worlddb.tools.reports.report_parts import rendered, visible
 
 ROWS_HEIGHT: Final = 1_400
@@ -271,7 +271,7 @@ def _rectangle(box: Box, text: str) -> Rectangle:
 def _cell_text(version: Version) -> str:
     """Return the text of a version on one line."""
     text = "(erased)" if version.erased else " ".join((version.content or version.name).split())
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1].rstrip() + "…"
+    return plain_text.clipped(text, _EXCERPT)
 
 
 def _holds(version: Version, at: int) -> bool:

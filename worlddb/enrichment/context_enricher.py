@@ -29,7 +29,6 @@ SHORT_REPLY: Final = 3
 MOST_TOPICS: Final = 4
 MOST_REPLIED_CHARACTERS: Final = 240
 
-_SPEAKER: Final = re.compile(r"\A([^:\n]{1,64}): ")
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.I)
 _THING: Final = re.compile(
     r"\b(?:it|its)\b(?!(?:['’]s|\s+is|\s+was|\s+will\s+be)\s+(?:\w+ly\s+)?"
@@ -89,19 +88,13 @@ class ContextEnricher:
         return Enrichment(resolved=f"{speaker}{text}", used=tuple(dict.fromkeys(used)))
 
     def _read(self, window: Sequence[Segment]) -> list[_Utterance]:
-        split_texts = [_split_speaker(each.content[:MAX_CHARACTERS]) for each in window]
+        split_texts = [analysis.split_speaker(each.content[:MAX_CHARACTERS]) for each in window]
         turns = [Turn(text=text, speaker=speaker) for speaker, text in split_texts]
         found = self._names.mentions(turns)
         return [
             _Utterance(each.ref, speaker, text, tuple(mention.form for mention in names), tuple(_content_words(text)))
             for each, (speaker, text), names in zip(window, split_texts, found, strict=True)
         ]
-
-
-def _split_speaker(content: str) -> tuple[str, str]:
-    """The speaker of a text, if it names one, and the text without the speaker."""
-    match = _SPEAKER.match(content)
-    return ("", content) if match is None else (match[1], content[match.end() :])
 
 
 def _content_words(text: str) -> Iterator[str]:

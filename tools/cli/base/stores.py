@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 import worlddb
+from worlddb.plain_text import clipped
 from worlddb.tools.cli.base import arguments, output, wire
 from worlddb.tools.cli.base.page import Page
 
@@ -467,7 +468,7 @@ def name_of(view: worlddb.View, ref: str) -> str:
 def label(world: worlddb.World) -> str:
     """As :func:`name_of`, for a world that was read."""
     text = world.name or " ".join(world.content[:200].split())
-    return (text if len(text) <= 48 else text[:47].rstrip() + "…") or wire.short(world.ref)
+    return clipped(text, 48) or wire.short(world.ref)
 
 
 def path_of(view: worlddb.View, ref: str) -> list[str]:

@@ -201,8 +201,7 @@ def one_line(text: str, limit: int = 240, *, around: str = "") -> str:
     """Put a text on one line, cut after ``limit`` characters, or where most words of a question ``around`` it are."""
     if around:
         return plain_text.around(" ".join(text.split()), around, limit)
-    joined = " ".join(text[: 4 * limit].split())
-    return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
+    return plain_text.clipped(" ".join(text[: 4 * limit].split()), limit)
 
 
 def counted(number: int, what: str) -> str:
