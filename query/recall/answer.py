@@ -508,6 +508,12 @@ def _asked_words(question: Question) -> str:
     return " ".join(sorted(claim_frame.asked_stems(text) - analysis.STOP_WORDS))
 
 
+def has_asked_word(hit: records.Hit, question: Question) -> bool:
+    """True if a hit states what a question asks for, by a word of it or the attribute."""
+    asked = _asked_words(question)
+    return bool(asked) and _answers(question, asked, hit.name, hit.content)
+
+
 def _answers(question: Question, asked: str, name: str, content: str) -> bool:
     """True if a text states what a question asks for, by a telling word of it or by the attribute, or if nothing
     special is asked for."""
@@ -521,17 +527,30 @@ def _answers(question: Question, asked: str, name: str, content: str) -> bool:
     return is_worded or told is None or not told.attributes.isdisjoint(claim_frame.attributes_of(telling))
 
 
-def _note_of_past(hits: Sequence[records.Hit], question: Question) -> str:
-    """The note of what held at a time that the question names, with its text and dates: the first hit, and others that
-    state what is asked; empty if only others held then."""
-    asked = _asked_words(question)
+def _answering(
+    hits: Sequence[records.Hit], question: Question, first: Sequence[records.Hit], *, weak: bool
+) -> list[records.Hit]:
+    """Those hits that state what a question asks for, and those of the ``first``, unless the answer is ``weak``.
+
+    Of what perhaps answers nothing it is not said when it is true.
+    """
+    if weak:
+        return [hit for hit in hits if has_asked_word(hit, question)]
+    asked = _asked_words(question) if hits else ""
+    found = [hit for hit in hits if _answers(question, asked, hit.name, hit.content)]
+    return [hit for hit in hits if hit in found or hit in first]
+
+
+def _note_of_past(hits: Sequence[records.Hit], question: Question, *, weak: bool) -> str:
+    """The note of what held at a time that the question names, with its text and dates; empty if only others held."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
-    beside = [] if held else [(hit, version) for hit in hits for version in hit.others]
+    beside = [] if held else [hit for hit in hits if hit.others]
     if not held and not beside:
-        return _THEN_UNSHOWN
-    told = [hit for hit in held if hit is hits[0] or _answers(question, asked, hit.name, hit.content)]
-    then = [each for hit, each in beside if hit is hits[0] or _answers(question, asked, hit.name, each.content)]
-    return _note_of_times(told, _THEN) if told else _note_of_times(then, _THEN_BESIDE) if then else ""
+        return "" if weak else _THEN_UNSHOWN
+    if told := _answering(held, question, hits[:1], weak=weak):
+        return _note_of_times(told, _THEN)
+    then = [version for hit in _answering(beside, question, hits[:1], weak=weak) for version in hit.others]
+    return _note_of_times(then, _THEN_BESIDE) if then else ""
 
 
 def _note_of_previous(hits: Sequence[records.Hit]) -> str:
@@ -543,12 +562,11 @@ def _note_of_previous(hits: Sequence[records.Hit]) -> str:
     )
 
 
-def _note_of_ended(hits: Sequence[records.Hit], question: Question) -> str:
-    """The note of what is over, where a question of the past names no time: the first hit, and others that answer."""
+def _note_of_ended(hits: Sequence[records.Hit], question: Question, *, weak: bool) -> str:
+    """The note of what is over, where a question of the past names no time."""
     over = [hit for hit in hits if retrieve.OVER in hit.scores]
-    asked = _asked_words(question) if over else ""
-    over = [hit for hit in over if hit is hits[0] or _answers(question, asked, hit.name, hit.content)]
-    return _note_of_times(over, _OVER) if over else ""
+    told = _answering(over, question, hits[:1], weak=weak)
+    return _note_of_times(told, _OVER) if told else ""
 
 
 def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> list[valid_period.Period]:
@@ -577,13 +595,18 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
     return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
 
 
-def note_of_future(hits: Sequence[records.Hit], unknown: Sequence[records.Hit], *, named: bool) -> str:
+def note_of_future(
+    hits: Sequence[records.Hit], unknown: Sequence[records.Hit], question: Question, *, weak: bool
+) -> str:
     """The note of what holds at a future time, but not yet: one that the question names, or any; ``unknown`` as well.
 
-    Of those it was not known at the time of the view.
+    Of those it was not known at the time of the view. Those are named that state what is asked, or the first one; of a
+    ``weak`` answer only those.
     """
-    told = _note_of_times(hits, _COMING if named else _AHEAD) if hits else ""
-    return joined((told, _note_of_times(unknown, _UNKNOWN_YET) if unknown else ""))
+    ahead = _answering(hits, question, (), weak=weak) or hits[: not weak]
+    told = _note_of_times(ahead, _COMING if question.times else _AHEAD) if ahead else ""
+    later = _answering(unknown, question, (), weak=weak) or unknown[: not weak]
+    return joined((told, _note_of_times(later, _UNKNOWN_YET) if later else ""))
 
 
 def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:
@@ -650,9 +673,9 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _note_of_past(hits, question) if then else _note_of_later(hits, past),
+        _note_of_past(hits, question, weak=bool(weak)) if then else _note_of_later(hits, past),
         _note_of_previous(hits),
-        _note_of_ended(hits, question),
+        _note_of_ended(hits, question, weak=bool(weak)),
         _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits, question),
         _note_of_pairs(recorded, _CONTRADICTING, hits, question),
         _STATISTICS if at_present else "",

@@ -141,8 +141,18 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     shown = {hit.ref for hit in hits}
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
     ahead = [hit for hit in new if hit.ref in shown and hit not in unknown]
-    told = answer.note_of_future(ahead, unknown, named=bool(request.question.times))
-    return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
+    # What then has what is asked is not weak for that nothing has it now.
+    is_told = found.weak and not then.weak and hits[0] in new and answer.has_asked_word(hits[0], request.question)
+    judged = then if is_told else found
+    told = answer.note_of_future(ahead, unknown, request.question, weak=judged.weak)
+    return msgspec.structs.replace(
+        found,
+        hits=hits,
+        competing=tuple(pairs),
+        note=answer.joined((told, judged.note)),
+        weak=judged.weak,
+        confidence=judged.confidence,
+    )
 
 
 def _with_present(

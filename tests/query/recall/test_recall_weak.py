@@ -221,6 +221,20 @@ def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_p
             assert found.weak and "none of them has a telling word" in found.note and "share" not in found.note
 
 
+def test_of_what_perhaps_answers_nothing_none_is_said_to_be_still_to_begin(tmp_path: Path) -> None:
+    """A weak answer named a plan about something else as what is to come, and gave both reasons."""
+    clock = worlddb.ManualClock(worlddb.parse_time("2025-03-01T12:00:00Z"))
+    with worlddb.memory(tmp_path / "mem", user="dev", clock=clock) as mem:
+        for text in (*SAID, "I live in Lisbon.", "My rent is 900 euros.", "I like tea.", "I drive a Volvo."):
+            mem.add(text)
+        mem.add("I start at Initech.", since="2025-04-01")
+        mem.add("My ferry to Ibiza leaves from Valencia.", since="2025-05-01")
+        weather = mem.recall("Who will be the next president?")
+        assert weather.weak and "begin" not in weather.note and weather.note.startswith("perhaps nothing here")
+        ferry = mem.recall("Where will my ferry leave from?")
+        assert not ferry.weak and "this is still to begin: 'My ferry" in ferry.note and "Initech" not in ferry.note
+
+
 def test_of_what_perhaps_answers_nothing_none_is_said_to_come_first(tmp_path: Path) -> None:
     with worlddb.memory(tmp_path / "memory", user="nora") as mem:
         for name in ("Seidel", "Braun"):
