@@ -259,6 +259,21 @@ BEGINS: Final = lazy(
 UP_TO: Final = lazy(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
 NOW: Final = lazy(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
 ONWARDS: Final = lazy(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)
+STARTING: Final = frozenset(("starting", "as"))
+"""Of those that lead to a time since which something is so, those that a plan may have, too."""
+TELLS_NOW: Final = lazy(r"\b(?:I|we|he|she|they|you|it)\s+[a-z]|\b[A-Z]\w+\s+[a-z]+s\b")
+"""Somebody does something: "from October on I work"."""
+WAS_SO: Final = lazy(
+    r"\b(?:was|were|had|did|used\s+to|lived|worked|stayed|studied|owned|belonged|smoked|taught|slept|wore|drove|drank"
+    r"|ate|rained|snowed|rented|took|paid|ran|played|led|kept|spoke|weighed|earned"
+    r"|(?:ha(?:s|ve|d)|['’]ve)\s+(?:had|been(?!\s+\w+ed\b)|lived|worked))\b",
+    re.I,
+)
+"""What was so from a time on."""
+WILL_BE_SO: Final = lazy(
+    r"\b(?:told|asked|offered|promised|informed|agreed|is|are|am|will|shall|going\s+to)\b|['’](?:m|ll|re)\b", re.I
+)
+CLAUSE_END: Final = lazy(r"[;:.!?]|\b(?:and|but|that|because|so)\b", re.I)
 GROWN: Final = lazy(
     r"\b(?:grew|grow|grown|rose|rise|fell|increas\w+|decreas\w+|drop\w*|rais\w+|up|down|cut|reduc\w+|went|go"
     r"|goes|count\w*)"

@@ -22,7 +22,7 @@ from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, FOREVER, MONTHS, month_number
-from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, language_of
+from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of
 from worlddb.query.question import english_times as english
 
 if TYPE_CHECKING:
@@ -675,6 +675,8 @@ class _Reader:
             if word in ("by", "of") and english.GROWN.search(self.question, max(0, start - _NEARBY), start):
                 continue
             point = self._parse_point(match.end(), word, self.now)
+            if point is not None and relation == english.SINCE and word in english.STARTING:
+                point = self._coming_if_planned(match, point, word)
             if point is not None:
                 return self._add_time(Piece(start, point.end), match.end(), point, relation)
         return 0
@@ -710,10 +712,32 @@ class _Reader:
                 return 0
         onwards = english.ONWARDS.match(self.question, first.end)
         if onwards is not None:
+            first = self._coming_if_planned(opening, first, "between")
             return self._add_time(Piece(start, onwards.end()), core, first, english.SINCE)
         if word == "from" and self._parse_point(core, "from", self.now) is None:
             return 0
         return self._add_time(Piece(start, first.end), core, first, english.WITHIN)
+
+    def _coming_if_planned(self, match: re.Match[str], point: _Point, lead: str) -> _Point:
+        """The coming one of a point from which on something is so, unless its sentence tells that it was.
+
+        "From October on" is a plan where somebody works, and none where somebody worked.
+        """
+        is_told = self.tense == "present" or (
+            not self.tense and english.TELLS_NOW.search(self.question) is not None and not is_asking(self.question)
+        )
+        if not is_told or self.tells_of_past(match.start(), point.end):
+            return point
+        tense, self.tense = self.tense, "ahead"
+        coming = self._parse_point(match.end(), lead, self.now)
+        self.tense = tense
+        return point if coming is None or coming.stretch is None or coming.end != point.end else coming
+
+    def tells_of_past(self, start: int, end: int) -> bool:
+        """True if the clause around a time tells what was so from then on."""
+        before = english.CLAUSE_END.split(self.question[max(0, start - _SENTENCE) : start])[-1]
+        said = before + " " + english.CLAUSE_END.split(self.question[end : end + _SENTENCE])[0]
+        return english.WAS_SO.search(said) is not None and english.WILL_BE_SO.search(said) is None
 
     def _join_points(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
         """From the begin of one point to the end of another; a year that stands with one of them serves both."""
@@ -1012,6 +1036,8 @@ def begin_named(text: str, said: int) -> int | None:
         if point is None or point.stretch is None or point.is_coming:
             point = reader._coming_weekday(match.end())
         if point is None or point.stretch is None or english.UP_TO.match(points_text, point.end):
+            continue
+        if points_text is text and reader.tells_of_past(match.start(), point.end):
             continue
         begins: int = (point.stretch[0] - _EPOCH) // _MICROSECOND
         if begins > said:

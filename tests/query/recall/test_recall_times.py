@@ -16,7 +16,7 @@ from tests.support.model.stores import new_store
 from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.projections.tables.reads import asof
-from worlddb.query.question.question_dates import Span, nearness, parse_times
+from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times
 
 
 @pytest.fixture
@@ -26,6 +26,37 @@ def db(tmp_path: Path) -> Iterator[Database]:
         opened.create("Fact", "bank", content="Interest rates are rising again", valid_from="2024-04-02")
         opened.embed()
         yield opened
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [
+        *(("Where do I work from October on?", "2025-10"), ("My rent is 990 euros from October on.", "2025-10")),
+        *(("Starting from October, Ana works at Globex.", "2025-10"), ("Where do I live since October?", "2024-10")),
+        *(("Where did I work from October on?", "2024-10"), ("I was ill from October on.", "2024-10")),
+        *(("Who has been my boss from October on?", "2024-10"), ("Notes from October on", "2024-10")),
+        ("Where do I live from October 2024 on?", "2024-10"),
+    ],
+)
+def test_a_month_from_which_on_something_is_so_is_to_come_unless_it_was_so(text: str, since: str) -> None:
+    """A plan that somebody said, or asked about, was read as of last year."""
+    (time,) = parse_times(text, worlddb.parse_time("2025-03-10T09:00:00Z")).read
+    assert worlddb.format_time(time.span.start)[:7] == since
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        *(("From October on I work at Initech.", True), ("I was told that from October on the fee is 20 euros.", True)),
+        *(
+            ("The landlord raised my rent to 990 euros from October on.", True),
+            ("I worked there from October on.", False),
+        ),
+        *(("From October on I was ill.", False), ("I have had a new boss from January on.", False)),
+    ],
+)
+def test_what_was_so_from_a_month_on_begins_at_no_time_to_come(text: str, begins: bool) -> None:
+    assert (begin_named(text, worlddb.parse_time("2025-03-10T09:00:00Z")) is not None) == begins
 
 
 DAY = 86_400_000_000
