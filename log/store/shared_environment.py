@@ -95,6 +95,25 @@ class SharedEnvironment:
     def _use(self, present: "_OpenFile") -> None:
         self.env, self.file, self._descriptor, self.lock_file, self._is_frozen = present
         self._page_bytes: int = self.env.stat()["psize"]
+        self._file_bytes = os.fstat(self._descriptor).st_size
+
+    def _refuse_cut(self) -> None:
+        """Refuse a data file that was cut short while it was open: accessing a page behind its end ends the process.
+
+        LMDB never shrinks it, and an erasure writes another file.
+
+        Raises:
+            DamagedStore: it was cut short.
+        """
+        size_bytes = os.fstat(self._descriptor).st_size
+        # Another thread may have seen it grow in between.
+        if size_bytes < self._file_bytes and (size_bytes := os.fstat(self._descriptor).st_size) < self._file_bytes:
+            raise DamagedStore(
+                f"{self._data} had {self._file_bytes:,} bytes and has {size_bytes:,}: it was cut short, or another file"
+                " was copied over it, while it was open",
+                "Close it, and restore the store from a backup",
+            )
+        self._file_bytes = size_bytes
 
     def close(self) -> None:
         """Close the data file and the mark."""
@@ -154,7 +173,7 @@ class SharedEnvironment:
         Raises:
             UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; or
                 it is gone and was to be written; or another store, or an older copy, has replaced it.
-            DamagedStore: the file lacks a commit that was read from it before.
+            DamagedStore: the file lacks a commit that was read from it before, or was cut short.
         """
         for _ in range(_REPLACED_ATTEMPTS):
             if self._is_frozen and not durable.is_mounted_read_only(self._folder):
@@ -167,6 +186,7 @@ class SharedEnvironment:
             # writer was killed in a write, LMDB sets the number of the last transaction to that of the file that this
             # process has open, and going back to it would lose commits of the new file.
             if there:
+                self._refuse_cut()
                 seen = self._seen
                 begun = self._begin(turn, write=write)
                 txn = begun if write else cast(lmdb.Transaction, ReadTransaction(begun))
@@ -237,10 +257,15 @@ class SharedEnvironment:
                 file.truncate(counted_bytes)
 
     def stamp(self) -> tuple[int, int] | None:
-        """The generation and the number of the last transaction; ``None`` if another file has replaced this one."""
+        """The generation and the number of the last transaction; ``None`` if another file has replaced this one.
+
+        Raises:
+            DamagedStore: the file was cut short.
+        """
         turn = TransactionSlot()
         try:
             self.enter(turn)
+            self._refuse_cut()
             return (self.generation, self.env.info()["last_txnid"]) if self._is_there() else None
         finally:
             self.open_slots.discard(turn)

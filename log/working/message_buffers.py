@@ -94,6 +94,7 @@ class MessageBuffers:
         self._lock = threading.RLock()
         self._env: lmdb.Environment | None = None
         self._number = 0
+        self._file_bytes = 0
         self._ended = threading.Event()
         self._sweeper: threading.Thread | None = None
         self.handles = 0
@@ -162,11 +163,25 @@ class MessageBuffers:
             return max((int(name) for name in os.listdir(self._folder) if name.isdigit()), default=0)
         return 0
 
+    def _size_bytes(self, number: int) -> int:
+        """The size of an environment's file; 0 if somebody has deleted it."""
+        with suppress(FileNotFoundError):
+            return os.stat(self._path(number) / shared_environment.DATA_FILE).st_size
+        return 0
+
     def _current_env(self) -> lmdb.Environment:
         """The environment that counts now."""
+        is_cut = False
         if self._env is not None and self._highest() == self._number:
-            return self._env
+            size_bytes = self._size_bytes(self._number)
+            is_cut = size_bytes < self._file_bytes
+            if not is_cut:
+                self._file_bytes = size_bytes
+                return self._env
         self._close_env()
+        if is_cut:
+            # Accessing a page behind the end of the file would end the process.
+            self._discard(self._number, errors.DamagedStore("it was cut short", "Add the messages again"))
         for _ in range(_ATTEMPTS):
             number = self._highest()
             try:
@@ -187,7 +202,7 @@ class MessageBuffers:
                     f"{self._path(number)} cannot be opened: {error}", "Check permissions and how many files are open"
                 ) from None
             if self._highest() == number:
-                self._env, self._number = env, number
+                self._env, self._number, self._file_bytes = env, number, self._size_bytes(number)
                 self._start_sweeper()
                 return env
             env.close()

@@ -43,6 +43,31 @@ def test_a_data_file_cut_short_anywhere_is_a_typed_error_and_never_the_end_of_th
     assert all(outcome == "damaged_store" for length, outcome in found.items() if int(length) < size // 2)
 
 
+def use_while_cut(folder: str) -> None:
+    """In a process of its own, which a missing page would end: use a store whose files are cut short meanwhile."""
+    data, recent = Path(folder, "data.mdb"), Path(folder, "working", "1", "data.mdb")
+    with worlddb.open(folder, author="a", embedder=None) as db:
+        memory = worlddb.memory(db, user="ana", session="s")
+        assert memory.working.add("hello") == 1
+        os.truncate(recent, 0)
+        # Without a sync anything may be lost, and what cannot be read goes.
+        assert memory.working.get() == () and memory.working.add("again") == 1
+        os.truncate(recent.parents[1] / "2" / "data.mdb", 4096)
+        assert memory.working.add("and again") == 1
+        for length in (data.stat().st_size // 2, 0):
+            os.truncate(data, length)
+            for use in (lambda: memory.recall("tea"), lambda: memory.add("I like tea."), db.head, db.verify):
+                with pytest.raises(worlddb.DamagedStore, match=f"has {length:,}: it was cut short"):
+                    use()
+
+
+def test_a_file_cut_short_while_it_is_open_is_a_typed_error_and_not_the_end_of_the_process(store: Path) -> None:
+    """The process ended without a word, by SIGBUS."""
+    code = f"from {__name__} import use_while_cut; use_while_cut({str(store)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def take_and_give_back(txn: lmdb.Transaction) -> None:
     for size in (3_000_000, 4_000_000):
         txn.put(b"\x01other", b"x" * size)
