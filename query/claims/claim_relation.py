@@ -1469,6 +1469,12 @@ def _tells_of_act(one: Frame) -> bool:
 _WERE: Final = frozenset({"was", "were", "had", "did"})
 
 
+def tells_of_repeatable_act(one: Frame) -> bool:
+    """True if a statement tells what was done and may be done again: a pill was taken, but nobody is born twice."""
+    is_once = any(frames.KIND_OF.get(each) != frames.MANY for each in one.attributes)
+    return _tells_of_act(one) and not (is_once or one.former or one.change or one.passive)
+
+
 def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if earlier.key == later.key:
         return REPEATED
@@ -1584,6 +1590,8 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
                 continue
             one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)
             alike = None if one is None or other is None else relate(one, other)
+            if alike is REPEATED:
+                break  # Who moved back lives there.
             if one is None or other is None or alike is None or alike.relation not in COMPETING:
                 continue
             if not _may_have_both(one, other):

@@ -57,7 +57,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     somebody stated so, or the new one has an end.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, or one of both names none,
     and it lies directly in the world that was looked in, holds when that begins or begins while that holds, and ends
-    when that does or begins when that does; a new one without a stated start begins when it is said.
+    when that does or begins when that does; a new one without a stated start begins when it is said. Nothing that
+    competes with them began between: who lives there again moved back. What was done on another day is no repetition.
     ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
     earlier one says nothing else, and the new one does not say that it begins later ("from March on"). ``doubt`` is why
     it has not, for a replacement.
@@ -165,9 +166,27 @@ def near(
                 if is_plan and one.is_of_one:
                     one = msgspec.structs.replace(one, is_of_one=False, doubt="the new one begins later, by its words")
                 found.append((-one.likeness, node, one))
-        return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
+        listed = [one for _, _, one in sorted(found, key=lambda each: each[:2])]
+        return without_overtaken(listed, since)[:limit]
 
     return recall.compared(window, request, compare, _find_called(question, names))
+
+
+def without_overtaken(near: list[Near], since: int | None) -> list[Near]:
+    """The same, of which what competes with a statement of ``since`` or now and began before it is no longer repeated.
+
+    That counts only for what began after the statement with the same words.
+    """
+    if not any(one.is_repeated for one in near):
+        return near
+    competing = (one.valid.start for one in near if one.relation in claim_relation.COMPETING)
+    latest = max((start for start in competing if since is None or start < since), default=None)
+    return [
+        msgspec.structs.replace(one, is_repeated=False)
+        if one.is_repeated and latest is not None and one.valid.start < latest
+        else one
+        for one in near
+    ]
 
 
 class SaidElsewhere(NamedTuple):
@@ -440,8 +459,14 @@ def _compare_claims(
         and (seen.validity.end == until or since in (None, start))
         and is_said
         and (not subject.names or not targets or subject.is_that_of(targets))
-        and inside in snapshot.containers(node),
+        and inside in snapshot.containers(node)
+        and not (is_stated and since is not None and _are_two_acts(framed[0], start, since)),
     )
+
+
+def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:
+    """True if what was done on one day was done again on another: who took her pill on Monday and on Tuesday."""
+    return start // _DAY != since // _DAY and told is not None and claim_relation.tells_of_repeatable_act(told)
 
 
 def _may_be_of_leading(

@@ -203,7 +203,15 @@ def lift_later_statements(
 
     for hit in ranked:
         place(hit.passed.node, hit.score)
-    return list(placed.values()), tuple(pair for pair in pairs if not (pair.is_plan or pair.is_beside))
+    told = (pair for pair in pairs if not (pair.is_plan or pair.is_beside))
+    return list(placed.values()), tuple(pair for pair in told if not _is_said_again(pair, said))
+
+
+def _is_said_again(pair: Rivals, said: Mapping[int, _Statement]) -> bool:
+    """True if the words of the earlier of two statements were said once more after the later one: who moved back."""
+    words, after = claim_frame.fold_blanks(said[pair.earlier].text), _start_order(said[pair.later].seen)
+    again = (one.seen for one in said.values() if claim_frame.fold_blanks(one.text) == words)
+    return any(_start_order(seen) > after for seen in again)
 
 
 def _lift_derived_statements(

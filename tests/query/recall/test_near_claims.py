@@ -317,6 +317,42 @@ def test_of_three_statements_that_compete_the_latest_comes_first(db: Database) -
     assert [hit.ref for hit in db.view().recall("Does Ana live in Rome?")] == written[::-1]
 
 
+@pytest.mark.parametrize(
+    ("first", "between", "question"),
+    [
+        ("Ana lives in Rome.", "Ana lives in Faro.", "where does Ana live?"),
+        ("The gate code is 4471.", "The gate code is 9020.", "what is the gate code?"),
+        ("My car is a Fiat.", "My car is a Volvo now.", "what is my car?"),
+    ],
+)
+def test_what_is_said_again_after_what_competes_with_it_is_no_repetition(
+    db: Database, first: str, between: str, question: str
+) -> None:
+    say(db, first, since="2024-01-01")
+    began = worlddb.parse_time("2024-09-01")
+    assert [one.is_repeated for one in db.view().near(first, since=began)] == [True]
+    say(db, between, since="2024-05-01")
+    # What is said to have been so before that still is one.
+    earlier = db.view().near(first, since=worlddb.parse_time("2024-03-01"))
+    assert [one.is_repeated for one in earlier if one.text == first] == [True]
+    assert not any(one.is_repeated for one in db.view().near(first, since=began))
+    again = say(db, first, since="2024-09-01")
+    assert [one.ref for one in db.view().near(first) if one.is_repeated] == [again]
+    found = db.view().recall(question)
+    assert found.hits[0].ref == again
+    assert [(pair.ref, pair.earlier) for pair in found.competing] == [(again, found.hits[1].ref)]
+    said = [claim_relation.NamedStatement(text) for text in (first, between, first)]
+    assert claim_relation.find_later_rivals(said) == {1: 0}
+
+
+def test_what_was_done_again_on_another_day_is_no_repetition(db: Database) -> None:
+    for text, is_repeated in (("Ana took her pill.", False), ("Ana takes her pill.", True), ("Ana moved out.", True)):
+        say(db, text, since="2024-03-01")
+        for since, expected in (("2024-03-02", is_repeated), ("2024-03-01", True)):
+            near = db.view().near(text, since=worlddb.parse_time(since))
+            assert [one.is_repeated for one in near if one.text == text] == [expected]
+
+
 def test_who_asks_what_was_before_gets_the_order_of_the_question(db: Database) -> None:
     lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
     say(db, "Ana lives in Porto.", since="2025-01-01")
