@@ -323,7 +323,9 @@ PLANNED: Final = lazy(
 )
 """Words of what is still to be; "plan" where it is a verb."""
 IS_DONE: Final = lazy(
-    r"\b(?:is|are|am|be|being)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I
+    r"(?:\b(?:is|are|am|be|being)|\b(?:what|who|where|how)['’]s)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b"
+    r"|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b",
+    re.I,
 )
 """What is being done, or how something is: "is named", which tells of no past."""
 TOLD_OF: Final = lazy(r"(?<=\w )(?:who|that|which|i|we|you|he|she|they)\s+(?:\w+ly\s+)?\w{2,}ed\b", re.I)

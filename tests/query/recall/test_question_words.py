@@ -768,6 +768,9 @@ def test_how_long_something_takes_and_what_is_so_again_and_again_is_no_time(text
         ("does the team plan to move?", "ahead"),
         ("what are Ana's plans?", "ahead"),
         ("what is due in May?", "ahead"),
+        ("what's the new cat called?", "present"),
+        ("where's the team based?", "present"),
+        ("what was the cat called?", "past"),
     ],
 )
 def test_a_plan_and_a_due_date_are_things_of_the_present(text: str, tense: str) -> None:
