@@ -10,11 +10,12 @@ Pure: the same text gives the same frame (laws 11 and 12).
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from worlddb.log.model import times
 from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
 
@@ -1061,6 +1062,423 @@ def is_of_speaker(claim: str, asked: Asked) -> bool:
     return "i" in told or (bool(told) and stems(told) <= asked.all and _OF_OTHERS.match(claim) is None)
 
 
+Change = Literal["", "perhaps", "sure"]
+"""How likely a later message changes what an earlier one says of what a question asks."""
+
+
+def change_told(
+    question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
+) -> Change:
+    """How likely a message tells in passing that what an earlier one of its speaker says, and a question asks, changed.
+
+    It has another value of the kind that is asked for, shares words with the question or names the old value, and
+    mostly has a word of change ("they pushed me to the 16th"). ``around`` is what was said just before and after it,
+    which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
+    asks, was only considered, is over, or is told of somebody or something else changes nothing.
+    """
+    if not 0 < len(later) <= MAX_CHARACTERS:
+        return ""
+    before = _asked_part(earlier[:MAX_CHARACTERS], asked)
+    if not before:
+        return ""
+    # What is told at length is of several things, so that a sentence stands for itself.
+    is_short = len(later) <= _SHORT
+    told = (later,) if is_short else tuple(analysis.sentences(later))
+    found = {_change_in(question, asked, before, each) for each in told}
+    if "sure" in found or "perhaps" in found:
+        return "sure" if "sure" in found else "perhaps"
+    return _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon) if is_short else ""
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _asked_part(message: str, asked: Asked) -> str:
+    """What of a message tells of a question: a short one as a whole, or a sentence with half of the words."""
+    if len(message) <= _SHORT:
+        return message
+    telling = _telling_of(asked)
+    best = max(analysis.sentences(message), key=lambda one: len(_content_of(one) & telling))
+    return best if 2 * len(_content_of(best) & telling) >= len(telling) else ""
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
+    """The same for what shares words with the question, or names the old value."""
+    telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
+    old = _old_in(earlier, telling) - named
+    shared, has_old = telling & new, not old.isdisjoint(new)
+    if _kind_of(question) == "place":
+        has_old = not (_values_of(earlier).places - telling).isdisjoint(new)
+    is_measured = _kind_of(question) in ("time", "number")
+    is_dated = not _values_of(question).dates.isdisjoint(_values_of(later).dates)
+    if not (shared or has_old or is_dated) or not (told := _told_in(later)):
+        return ""
+    if name_other_things(earlier, told, asked):
+        return ""
+    sign = _sign_of(told)
+    fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
+    if not fits or _is_of_another(told, _content_of(earlier) | named | telling, telling):
+        return ""
+    topic = _topic_of(question, earlier, told, shared, telling) + is_dated
+    if fits == _FITS:
+        is_moved = sign >= _CHANGED and _MOVING.search(told) is not None
+        is_instead = sign == _REPLACED and topic > 0 and _kind_of(question) != "name"
+        is_close = topic > 1 or is_moved or is_instead or (has_old and not is_measured)
+        return "sure" if sign and is_close else "perhaps" if sign or (topic > 1 and is_measured) else ""
+    is_close = topic > 1 or has_old
+    if sign == _REPLACED and is_close:
+        return "sure"
+    is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
+    return "perhaps" if is_told and is_close else ""
+
+
+def _change_of_unnamed(
+    question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
+) -> Change:
+    """The same for what has no word of the question, nor of the earlier message."""
+    told, telling = _told_in(later), _telling_of(asked)
+    is_anew, is_correction = _ANEW.search(told) is not None, _CORRECTING.search(told) is not None
+    sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
+    if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
+        return ""
+    people = _content_of(question) - telling
+    if _is_of_another(told, _content_of(earlier) | people | telling, telling):
+        return ""
+    if is_anew and not people.isdisjoint(_content_of(told)):
+        return "perhaps"
+    if is_correction and is_soon and len(_content_of(told)) <= _FEW:
+        return "sure" if earlier in around() else "perhaps"
+    if not is_correction and sign < _CHANGED:
+        return ""
+    is_near = any(2 * len(telling & _content_of(each)) >= len(telling) for each in around())
+    return "perhaps" if is_near else ""
+
+
+def old_value(question: str, asked: Asked, earlier: str) -> str:
+    """The words of a short message by which a later one would name what the earlier one answers a question with.
+
+    Of "Birte conducts us, arms like windmills", that is Birte. Empty for a long one.
+    """
+    if not 0 < len(earlier) <= _SHORT:
+        return ""
+    old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
+    names = old & _values_of(earlier).names
+    words = dict.fromkeys(word.casefold() for word in _WORD.findall(earlier))
+    wanted = [word for word in words if stem(word.removesuffix("'s").removesuffix("’s")) in (names or old)]
+    return " ".join(wanted[:_FEW])
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _old_in(earlier: str, telling: frozenset[str]) -> frozenset[str]:
+    """The stems of names in a message, and of the clause that tells of a question, without those of the question."""
+    return (_content_of(_clause_of(earlier, telling)) | _values_of(earlier).names) - telling
+
+
+def _telling_of(asked: Asked) -> frozenset[str]:
+    return asked.telling - _of_any_thing() or asked.telling
+
+
+_SHORT: Final = 200
+"""The characters of a message that is about one thing."""
+_SHIFTED_A_LITTLE, _CHANGED, _REPLACED = 1, 2, 3
+"""How plainly a message says that something is otherwise: by "now", by what happened to it, by what replaced it."""
+_FITS: Final = 2
+"""A value of precisely the kind that is asked for."""
+_FEW: Final = 3
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _told_in(message: str) -> str:
+    """The clauses of a message that neither ask nor tell of what was only considered, or is over."""
+    found = []
+    for one in analysis.sentences(message):
+        if one and not one.endswith("?"):
+            clauses = (clause for clause in _CLAIM_ENDS.split(one) if clause)
+            told = [each for each in clauses if _CONSIDERED.search(each) is None and _ASKING.search(each) is None]
+            found.append(", ".join(told))
+    return " ".join(filter(None, found))
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _sign_of(told: str) -> int:
+    if _REPLACING.search(told):
+        return _REPLACED
+    if _CHANGING.search(told):
+        return _CHANGED
+    return _SHIFTED_A_LITTLE if _OF_LATE.search(told) else 0
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _content_of(text: str) -> frozenset[str]:
+    """The stems of the words that tell what a message is about."""
+    words = (word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold()))
+    return stems(_SAME_WORD.get(word, word) for word in words if _may_tell(word))
+
+
+def _may_tell(word: str) -> bool:
+    return len(word) > 2 and word not in _telling_nothing() and (word[0].isalpha() or word[:3].isdecimal())
+
+
+@cache
+def _telling_nothing() -> frozenset[str]:
+    return analysis.STOP_WORDS | _WITHOUT_CONTENT | _AUX | _MODALS | _IN_CHATS
+
+
+@cache
+def _of_any_thing() -> frozenset[str]:
+    words = "name called date day time get have going take use new currently pay cost price charge off"
+    return stems(words.split())
+
+
+def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], telling: frozenset[str]) -> int:
+    """2 if a message has most words of a question, or the noun that it asks for, 1 if it has any, else 0."""
+    kind, new = _kind_of(question), _values_of(told)
+    # "My guitar lesson" is "guitar" when a time or a price is told of it.
+    is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts))
+    is_most = 2 * len(shared) + is_measured > len(telling)
+    topic = 2 if shared and (is_most or _head_of(question, telling) in shared) else int(bool(shared))
+    if shared and kind == "time" and not _values_of(earlier).dates.isdisjoint(new.dates):
+        return 2
+    return topic
+
+
+def _clause_of(message: str, telling: frozenset[str]) -> str:
+    """The clause of a message that has most words of a question; the first if none has any."""
+    clauses = [clause for each in analysis.sentences(message) for clause in _CLAIM_ENDS.split(each) if clause]
+    return max(clauses, key=lambda clause: len(_content_of(clause) & telling), default="")
+
+
+class _Values(NamedTuple):
+    """What a text has of what may be asked for."""
+
+    dates: frozenset[str]
+    hours: frozenset[str]
+    amounts: frozenset[str]
+    names: frozenset[str]
+    places: frozenset[str]
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _values_of(text: str) -> _Values:
+    dates, hours, amounts = set[str](), set[str](), set[str]()
+    plain = _SINCE.sub(" ", text)
+    for found in _VALUE.finditer(plain):
+        if found["date"]:
+            dates |= {each.removesuffix("s") for each in _DATE_PART.findall(found[0].casefold())}
+        elif found["past"]:
+            hour = int(_NUMBER_WORDS.get(found["hour"].casefold(), 0) or found["hour"])
+            way = found["past"].casefold()
+            hours.add(f"{hour - 1}:45" if "to" in way else f"{hour}:{'30' if 'half' in way else '15'}")
+        elif found["clock"]:
+            hours.add(found["clock"].replace(".", ":"))
+            if "." in found["clock"]:
+                amounts.add(found["clock"])
+        else:
+            number = found["number"].casefold().rstrip(".,").replace(",", "")
+            number = _format_number(_NUMBER_WORDS[number]) if number in _NUMBER_WORDS else number
+            may_be_hour = not found["of"] and number.isdecimal() and int(number) <= _HOURS
+            if found["at"] is None or not (may_be_hour and _AT.match(found["at"])):
+                amounts.add(number)
+            if found["at"] is not None and may_be_hour:
+                hours.add(number)
+    names = (name[1] or name[2] for name in _NAME.finditer(text))
+    called = {stem(low) for name in names if (low := name.casefold()) not in _telling_nothing()} - _related()
+    placed = {place.casefold() for place in _PLACED.findall(plain)}
+    places = {stem(each) for each in placed if each not in _telling_nothing()}
+    return _Values(*map(frozenset, (dates, hours, amounts, called, places)))
+
+
+def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: bool) -> int:
+    """:data:`_FITS` if what is told has another value of the kind that is asked for, 1 if it may have one, else 0."""
+    kind = _kind_of(question)
+    old, new = _values_of(earlier[:MAX_CHARACTERS]), _values_of(told)
+    known = _stems_in(earlier[:MAX_CHARACTERS]) | _stems_in(question)
+    names = {each for each in new.names if each not in known}
+    if kind == "polar":
+        return _FITS if sign >= _CHANGED else 0
+    if kind == "time":
+        has_one = (old.dates and new.dates - old.dates) or (old.hours and new.hours - old.hours)
+        return _FITS if has_one or ((old.dates or old.hours) and _PUT_OFF.search(told)) else 0
+    if kind == "number":
+        return _FITS if old.amounts and new.amounts - old.amounts else 0
+    if kind == "name":
+        return _FITS if names else int(_SOMEBODY.search(told) is not None)
+    if kind == "place":
+        return _FITS if any(each not in known for each in new.places) else 0
+    if (new.dates or new.hours) and not (old.dates or old.hours or has_old) and sign < _REPLACED:
+        return 0
+    if old.amounts and new.amounts - old.amounts:
+        return _FITS
+    if old.names - stems(_content_of(question)):
+        return _FITS if names else int(sign >= _CHANGED and has_old)
+    if (new.amounts or new.dates or new.hours) and sign < _REPLACED:
+        return 0
+    return int(any(each not in known for each in _content_of(told)))
+
+
+def _kind_of(question: str) -> str:
+    found = _KIND.match(question)
+    if found is None:
+        return ""
+    return "name" if found["called"] else next((kind for kind, said in found.groupdict().items() if said), "")
+
+
+def _head_of(question: str, telling: frozenset[str]) -> str:
+    """The stem of the noun behind "what", "which" or "whose"; empty without one."""
+    phrase = _ASKED_NOUN.match(question)
+    words = [] if phrase is None else [stem(word) for word in _WORD.findall(phrase[1].casefold())]
+    return next((word for word in reversed(words) if word in telling), "")
+
+
+def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+    """True if a sentence is about somebody or something of which nothing was said."""
+    return any(_begins_with_another(one, known, telling) for one in analysis.sentences(told))
+
+
+def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+    begin = _GREETING.sub("", sentence, 1)
+    words = _WORD.findall(begin)
+    other = _OF_ANOTHER.match(begin)
+    if other is not None and _content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
+        said = pairwise(word.casefold() for word in _WORD.findall(begin[other.end() :]))
+        is_ours = any(word in _OURS and stem(noun) in telling for word, noun in said)
+        if not is_ours and _OF_ME.search(begin, other.end()) is None:
+            return True
+    for before, noun in pairwise(words):
+        if stem(noun.casefold()) not in telling:
+            continue
+        if before.casefold() in ("other", "another"):
+            return True
+        whose = before.endswith(("'s", "’s")) and before.casefold()[:-2] not in _PRONOUNS | {"that", "there", "what"}
+        is_name = before[0].isupper() and before != words[0]
+        if (whose or is_name) and (called := _content_of(before)) and called.isdisjoint(known):
+            return True
+    return False
+
+
+@cache
+def _related() -> frozenset[str]:
+    return stems(_RELATED.replace("neighbou?r", "neighbour|neighbor").split("|"))
+
+
+_OURS: Final = _words("the my our")
+_HOURS: Final = 31
+"""The greatest number that may be an hour, or a day of a month."""
+_IN_CHATS: Final = _words(
+    "new old got get gets getting put went goes going gone said says told called call calls found find make made makes"
+    " take took taken takes taking come came comes coming thing things something someone somebody people place good bad"
+    " great nice finally though anyway guess apparently thank thanks god lol haha ugh actually instead turns turned out"
+    " end back off left ended moved switch like really much lot lots bit way still even ever never let have having omg"
+    " okay yeah week weeks month months year years day days time times today yesterday next last half past quarter"
+    " until till i'm i've i'll we're we've we'll it's that's they're they've he's she's can't don't isn't aren't won't"
+    " didn't doesn't there's street road lane avenue bought booked joined signed ends move moves moving"
+)
+"""Words of a chat that do not tell what it is about."""
+_REPLACING: Final = lazy(
+    r"(?i)\b(?:instead|(?:switch|swap|replac|renam)\w*|chang(?:ed|ing) (?:it |that |them |him |her )?(?:to|for)"
+    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)|ma[dk]e (?:that|it)|meant|scrap"
+    r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
+    r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
+    r"|(?:dropped|pulled|backed) out|called off|traded)\b"
+)
+"""What says that one thing is so no more, or took the place of another."""
+_CHANGING: Final = lazy(
+    r"(?i)\b(?:from (?:now on|(?:this|next) (?:week|month|year)|today|tomorrow)|as of|after all|turn(?:s|ed) out"
+    r"|(?:moved|moving|push|shift|bump|chang|cancel|postpon|reschedul|rebook|delay|upgrad|downgrad|rais|lower|increas"
+    r"|reduc|dropp|ditch|binn|retir|bail|upped|slipp|renew|correct|convert|reassign|assign)\w*"
+    r"|put (?:\w+ ){0,3}(?:back|up|down|off|forward)|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)"
+    r"|(?:up|down|gone|over) to|over (?:at|on|with)|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack)\w*"
+    r" (?:\w+ ){0,2}(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?"
+    r"|another (?:week|day|month|hour)|leaving|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out)\b"
+)
+"""What says that something happened to what was so."""
+_OF_LATE: Final = lazy(
+    r"(?i)\b(?:now|new|since|actually|found|started|stopped|gave|these days|today|this week|again|for now|wait|sorry"
+    r"|left|till|until|made it|got (?:a|an|myself)"
+    r"|so (?:it|we|i|now|that|the|they|he|she|my|our|from|\w+(?:['’]s|['’]ll| is| will)))\b"
+)
+"""What says that something is so since a short while ago, perhaps beside what was before."""
+_CONSIDERED: Final = lazy(
+    r"(?i)\b(?:(?:thought|think(?:ing)?) (?:of|about)|consider\w*|might|maybe|perhaps|looked at|tried|test drove"
+    r"|offered|suggest\w*|asked (?:me )?(?:whether|if)|asked to|wants? to|wanted to|would|could|should|used to|ages ago"
+    r"|back in the day|years? ago|(?<!since )(?<!from )last (?:year|month|time|night|week|weekend)|for once|said no"
+    r"|the whole (?:weekend|week|day)|for a moment|no way|not happening|recommend\w*|swears by|applied"
+    r"|if (?:I|we|they|he|she))\b"
+)
+"""What only may be, or is over."""
+_CORRECTING: Final = lazy(
+    r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
+    r"|my mistake)\b"
+)
+"""What takes back what was just said."""
+_REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he)\b")
+"""What refers to something that was said before."""
+_MOVING: Final = lazy(
+    r"(?i)\b(?:mov(?:ed|ing)|push|shift|postpon|reschedul|rebook|delay|slipp|brought forward|rais|lower|increas|reduc"
+    r"|upped|put (?:\w+ ){0,3}(?:back|off|up|forward|down)|(?:went|gone|going|up|down) (?:up|down|to))"
+)
+"""What happens to times and amounts."""
+_PUT_OFF: Final = lazy(
+    r"(?i)\b(?:(?:back|by|out|forward|up) (?:a|an|another|one|two|three|\d+) (?:day|week|month|hour|year)s?|postponed"
+    r"|(?:another|one more) (?:day|week|month|hour)|(?:day|week|month|hour|minutes?)s? (?:later|earlier)|cancell?ed"
+    r"|called off|is off|['’]s off|fell through)\b"
+)
+"""What moves something without a new time, or calls it off."""
+_NOW: Final = lazy(r"(?i)\b(?:now|new|these days|for now)\b")
+_ANEW: Final = lazy(r"(?i)\b(?:new|instead|chang|switch|moved?|moving)")
+_SOMEBODY: Final = lazy(r"(?i)\b(?:somebody|someone|new (?:one|guy|girl|woman|man|person|boss|teacher))\b")
+_SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")
+"""From when on something is so, which is not when it takes place."""
+_WORD: Final = lazy(r"\d[\d.,:]*\w*|[^\W\d_][\w'’-]*")
+_MONTH: Final = "|".join((*(each for each in times.MONTHS if each != "may"), "(?-i:May)"))
+_DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
+_DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_DAY}|tomorrow|tonight|next \w+")
+_VALUE: Final = lazy(
+    rf"(?i)(?<![\w.,])(?:(?P<date>(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH})|\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|(?:{_MONTH})\b|{_DAY}\b|tomorrow\b|tonight\b|next (?:week|month)\b)"
+    rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(_UNITS.split()[1:13])})\b"
+    r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
+    r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
+    rf"(?P<number>\d[\d.,]*(?![\d:])|(?:{'|'.join(_NUMBER_WORDS)})\b(?!-))"
+    r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
+)
+"""A date, a time of day, or another number, with what it counts."""
+_AT: Final = lazy(r"(?i)(?:at|till|until|by|before) ")
+_PLACED: Final = lazy(
+    r"(?i:\b(?:at|in|to|near|round|around|on|into|from) (?:the |a |an |our |my |his |her )?(?:\d+\w? )?)"
+    r"([^\W\d_][\w'’-]+)"
+)
+_NAME: Final = lazy(
+    r"(?:(?<=[\w,;:)] )|(?<=[(\"“]))([A-Z][\w-]+)"
+    r"|(?:^|(?<=[.!?] ))([A-Z][\w-]+)(?=['’]s|['’]ll| (?:is|has|will|from|can|takes|took|and)\b)"
+)
+"""A name within a sentence, or what begins one and does or is something."""
+_KIND: Final = lazy(
+    r"(?i)\W*(?:\w+[,:] )?(?:(?P<time>when|(?:what|which) (?:time|day|date|month|week)\b)"
+    r"|(?P<number>how (?:much|many|often|long|old|far|big|tall|high)\b)|(?P<name>who|whom)|(?P<place>where)"
+    r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b))"
+    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were)\b)"
+)
+"""The kind of value that a question asks for."""
+_ASKED_NOUN: Final = lazy(
+    r"(?i)\W*(?:what|which|whose)(?:['’]s| is| are)? "
+    r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"
+)
+_RELATED: Final = (
+    "mum|mom|mother|dad|father|parents|brother|sister|cousin|uncle|aunt|friend|mate|colleague|neighbou?r|flatmate"
+    "|roommate|grandma|grandpa|gran|nephew|niece|son|daughter|husband|wife|boyfriend|girlfriend|guy|woman|man|kids?|boy"
+    "|girl|other people|some people"
+)
+_NO_VERB: Final = r"(?!(?:\w+ing|now|the|an?|been|got|on|in|at|back|moved|left|gone|not|so|too|very)\b)"
+_OF_ANOTHER: Final = lazy(
+    r"(?i:(?:(?:my|our|his|her|their|a|an|the|some|another)\b ?)?(?:[\w'’-]+ )??"
+    rf"(?P<who>(?:{_RELATED})s?)\b(?:['’]s?(?: [\w-]+)?)?)|(?-i:(?P<whose>[A-Z][\w-]+)['’]s {_NO_VERB}[a-z][\w-]+)"
+    r"|(?i:next door|someone|somebody|everyone|some of)"
+)
+"""Somebody, or something of theirs, at the beginning of a sentence."""
+_OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’]ve|our|ours|mine)\b")
+
+
 @cache
 def _how_many() -> frozenset[str]:
     return stems(("many", "much"))
@@ -1729,6 +2147,8 @@ def forget() -> None:
     question_terms.cache_clear()
     asked_of.cache_clear()
     _claims_in.cache_clear()
+    for cached in (_asked_part, _old_in, _change_in, _told_in, _sign_of, _content_of, _values_of):
+        cached.cache_clear()
     asked_state.cache_clear()
     tells_state.cache_clear()
     split_clauses.cache_clear()

@@ -424,6 +424,7 @@ _COMPETING: Final = (
     "statements compete, and the later one comes first: {}{}; nothing records which is true: link supersedes or"
     " contradicts"
 )
+_PERHAPS: Final = "a later message may change this: {}{}"
 _CONTRADICTING: Final = "statements are recorded as contradictory, and the later one comes first: {}{}"
 MAX_TOLD: Final = 3
 """The most competing pairs that a note names; the answer lists all."""
@@ -456,7 +457,12 @@ def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rival
         return snapshot.tables.node(node).lineage.hex()
 
     return tuple(
-        records.Competing(ref=ref(pair.later), earlier=ref(pair.earlier), relation=pair.relation, reason=pair.reason)
+        records.Competing(
+            ref=ref(pair.later),
+            earlier=ref(pair.earlier),
+            relation="perhaps" if pair.is_unsure else pair.relation,
+            reason=pair.reason,
+        )
         for pair in rivals
     )
 
@@ -490,7 +496,10 @@ def _note_of_pairs(
     def named(ref: str) -> str:
         return f"{ref}{said.get(ref, '')}"
 
-    told = (f"{named(pair.ref)} before {named(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
+    if note is _PERHAPS:
+        told = (f"{named(pair.ref)} after {named(pair.earlier)}" for pair in pairs[:MAX_TOLD])
+    else:
+        told = (f"{named(pair.ref)} before {named(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
     left = len(pairs) - MAX_TOLD
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
@@ -659,6 +668,7 @@ def notes_of(
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     told = () if weak else rivals  # Of what perhaps answers nothing, none comes first.
     recorded = [pair for pair in told if _is_linked(pair, hits)]
+    unrecorded = [pair for pair in told if pair not in recorded]
     past = [] if then else _past_before(request, hits, now)
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
@@ -676,7 +686,8 @@ def notes_of(
         _note_of_past(hits, question, weak=bool(weak)) if then else _note_of_later(hits, past),
         _note_of_previous(hits),
         _note_of_ended(hits, question, weak=bool(weak)),
-        _note_of_pairs([pair for pair in told if pair not in recorded], _COMPETING, hits, question),
+        _note_of_pairs([pair for pair in unrecorded if pair.relation != "perhaps"], _COMPETING, hits, question),
+        _note_of_pairs([pair for pair in unrecorded if pair.relation == "perhaps"], _PERHAPS, hits, question),
         _note_of_pairs(recorded, _CONTRADICTING, hits, question),
         _STATISTICS if at_present else "",
         missing_handlers(spec),

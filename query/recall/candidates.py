@@ -896,6 +896,24 @@ def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
     return next(iter(_turns_behind(snapshot, [node], 1).get(node, ())), None)
 
 
+def turns_around(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
+    """What joined the session of a turn just before and after it, two and one, of its first :data:`_MOST_TURNS`."""
+    tables, moment, found = snapshot.tables, snapshot.place.moment, list[int]()
+    session = next(iter(snapshot.containers(node)), None)
+    if session is None:
+        return found
+    for edges in tables.outgoing_behind([EdgePlace(session, CONTAINS_CODE, 0)]):
+        for place, row in islice(edges, _MOST_TURNS):
+            if not edge_seen(tables, place, row, moment):
+                continue
+            found.append(row.target)
+            if node in found and row.target != node:
+                break
+    return [each for each in found[-4:] if each != node] if node in found else []
+
+
+_MOST_TURNS: Final = 256
+"""The turns of a session among which those around one are looked for."""
 EDGE_SHARE: Final = 0.5
 """The share of its evidence that a hit lends to a world joined by an edge."""
 MAX_EDGES: Final = 64

@@ -138,6 +138,7 @@ class Rivals(NamedTuple):
     reason: str
     is_plan: bool = False
     is_beside: bool = False
+    is_unsure: bool = False
 
 
 class _Statement(NamedTuple):
@@ -159,6 +160,7 @@ def lift_later_statements(
     by_trust: bool = False,
     asked: str = "",
     question: str = "",
+    changes: Iterable[Rivals] = (),
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, with the later of two competing statements before the earlier, and the pairs.
 
@@ -169,9 +171,13 @@ def lift_later_statements(
     stays.
     """
     pairs = list(_competing_pairs(snapshot, said, until, asked, question)) if len(said) > 1 else []
+    known = {frozenset(pair[:2]) for pair in pairs}
+    pairs += [pair for pair in changes if frozenset(pair[:2]) not in known]
     if not pairs:
         return list(ranked), ()
     above: dict[int, list[int]] = {}
+    below: dict[int, list[int]] = {}
+    hits = {hit.passed.node: hit for hit in ranked}
     plans = {pair.later for pair in pairs if pair.is_plan}
     for pair in pairs:
         if pair.is_plan:
@@ -180,14 +186,19 @@ def lift_later_statements(
         if pair.later in plans or pair.earlier in plans:
             continue
         behind, before = (pair.later, pair.earlier) if pair.is_beside else (pair.earlier, pair.later)
-        if by_trust and _is_trusted_less(snapshot, before, behind, said):
+        if pair.is_unsure:
+            below.setdefault(behind, []).append(before)
+            continue
+        if by_trust and _is_trusted_less(snapshot, hits[before], hits[behind]):
             continue
         above.setdefault(behind, []).append(before)
-    hits = {hit.passed.node: hit for hit in ranked}
     placed: dict[int, ranking.Ranked] = {}
     later = {pair.later for pair in pairs if not (pair.is_plan or pair.is_beside)}
     present = {pair.earlier for pair in pairs if pair.is_beside}
     begun = set[int]()
+
+    def begin_order(node: int) -> tuple[int, int]:
+        return _start_order(hits[node].passed.seen)
 
     def place(node: int, score: float) -> None:
         """Put a hit after later ones, which get at least its score."""
@@ -195,11 +206,13 @@ def lift_later_statements(
             return
         begun.add(node)
         own = hits[node]
-        for better in sorted(above.get(node, ()), key=lambda each: _start_order(said[each].seen), reverse=True):
+        for better in sorted(above.get(node, ()), key=begin_order, reverse=True):
             place(better, max(score, own.score))
         part = LATER if node in later else NOW if node in present else UNTIL
         lifted = {**own.parts, part: score - own.score}
         placed[node] = own if own.score >= score else own._replace(score=score, parts=lifted)
+        for other in sorted(below.get(node, ()), key=begin_order, reverse=True):
+            place(other, max(score, own.score))
 
     for hit in ranked:
         place(hit.passed.node, hit.score)
@@ -417,8 +430,8 @@ def _number_fit(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: 
     return 0 if body is None else scoring.match_numbers(wanted, f"{body.name}\n{body.content}")
 
 
-def _is_trusted_less(snapshot: visible.VisibleSnapshot, node: int, other: int, said: dict[int, _Statement]) -> bool:
-    one, than = (provenance.trust_in(snapshot).share(each, said[each].seen.row) for each in (node, other))
+def _is_trusted_less(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, other: ranking.Ranked) -> bool:
+    one, than = (provenance.trust_in(snapshot).share(each.passed.node, each.passed.seen.row) for each in (hit, other))
     return one < than
 
 
@@ -472,6 +485,100 @@ def _claims_of_turns(
         about = frozenset(_referred_to(snapshot, node)) if claim_frame.is_of_speaker(claim, asked) else frozenset[int]()
         said[node] = _Statement(seen, claim, about, is_turn=True)
     return said
+
+
+def _changes_told(
+    search: "_Search", ranked: Sequence[ranking.Ranked], stated: Mapping[int, _Statement]
+) -> tuple[list[Rivals], list[ranking.Ranked]]:
+    """The later messages by which the first hit has changed, be it a message of the same speaker or a statement.
+
+    People name a thing once, and tell in passing what became of it: see :func:`claim_frame.change_told`. They are
+    among the first hits, or name what the first one says: those that were not found are given, too.
+    """
+    gate, question = search.gate, search.request.question.text
+    hits = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN or hit.passed.node in stated]
+    if not hits or not (asked := claim_frame.asked_of(question)).all:
+        return [], []
+    said = [_Message.of(gate, hit, stated.get(hit.passed.node)) for hit in hits]
+    said = [each for each in said if each.text and each.speaker.casefold() not in ASKED]
+    if not said or all(not each.speaker for each in said):
+        return [], []
+    first = said[0]
+
+    def later(messages: Iterable[_Message]) -> list[tuple[Rivals, ranking.Ranked]]:
+        found = []
+        for each in messages:
+            if not each.may_change(first, gate.snapshot):
+                continue
+            node, seen, *_ = each.hit.passed
+            is_soon = seen.row.valid_from - first.hit.passed.seen.row.valid_from <= _SOON
+            around = partial(_said_around, gate, node)
+            change = claim_frame.change_told(question, asked, first.text, each.text, around, is_soon=is_soon)
+            if change:
+                pair = Rivals(node, first.hit.passed.node, "replacement", _TOLD, is_unsure=change == "perhaps")
+                found.append((pair, each.hit))
+        return found
+
+    found, added = later(said[1:]), list[tuple[Rivals, ranking.Ranked]]()
+    if all(pair.is_unsure for pair, _ in found):
+        shown = {hit.passed.node for hit in ranked}
+        named = _naming(search, claim_frame.old_value(question, asked, first.text))
+        added = later(_Message.of(gate, hit) for hit in named if hit.passed.node not in shown)
+    return [pair for pair, _ in (*found, *added)], [hit for _, hit in added]
+
+
+class _Message(NamedTuple):
+    """A hit with who speaks in it and what they say; a statement has no speaker, and is about some worlds."""
+
+    hit: ranking.Ranked
+    speaker: str
+    text: str
+    about: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(gate: candidates.Gate, hit: ranking.Ranked, stated: _Statement | None = None) -> "_Message":
+        if stated is not None:
+            return _Message(hit, "", stated.text, stated.about)
+        body = gate.snapshot.body(hit.passed.seen.row)
+        who, _, text = ("", "", "") if body is None else body.content.partition(": ")
+        return _Message(hit, who, text)
+
+    def may_change(self, first: "_Message", snapshot: visible.VisibleSnapshot) -> bool:
+        """True of a later message of who said the first one, or whom that is about."""
+        if not self.speaker or not _is_newer(self.hit.passed.seen, first.hit.passed.seen):
+            return False
+        if first.speaker:
+            return self.speaker == first.speaker
+        return not first.about.isdisjoint(_referred_to(snapshot, self.hit.passed.node))
+
+
+def _naming(search: "_Search", words: str) -> Iterator[ranking.Ranked]:
+    """The messages that have some words, as hits that nothing else speaks for."""
+    text = search.lanes.text
+    if not words or text is None or search.request.fusion != CONVEX or search.request.group is not None:
+        return
+    fetch = partial(ranking.search_words, text, words, search.window.place.moment.seq)
+    for passed in islice(search.gate.passing(fetch, _NAMING, _NAMING), _NAMING):
+        if passed.seen.row.type == _TURN:
+            yield ranking.Ranked(passed._replace(score=0.0), 0.0, {}, {})
+
+
+_NAMING: Final = 8
+"""How many messages that name the old value of what is asked are looked at."""
+_SOON: Final = 48 * 60 * 60 * 1_000_000
+"""The microseconds within which a message may correct another one that it does not name."""
+_TOLD: Final = "same topic, the later one tells of a change"
+
+
+def _said_around(gate: candidates.Gate, node: int) -> list[str]:
+    """What was said in a session in the two turns before a turn and in the one behind it."""
+    found = list[str]()
+    for each in candidates.turns_around(gate.snapshot, node):
+        seen = gate.seen(each)
+        body = None if seen is None or seen.row.type != _TURN else gate.snapshot.body(seen.row)
+        if body is not None:
+            found.append(body.content.partition(": ")[2])
+    return found
 
 
 def _competing_pairs(
@@ -596,6 +703,7 @@ def _lift_update(
     pairs = [(top, node) for node in close if said[node].seen.row.valid_from > said[top].seen.row.valid_from]
     if not pairs:
         return ranked
+    hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
     own = vector.like((top, first.passed.seen.number), snapshot.vector)
     cosines = {} if own is None else own.scores([(node, said[node].seen.number) for _, node in pairs])
     updates = [
@@ -603,7 +711,7 @@ def _lift_update(
         for (node, new), (_, old), subject in _pairs_of_a_subject(snapshot, said, pairs)
         if _is_update(old, new, subject, until, asked.text, cosines.get((node, new.seen.number)))
         and not provenance.is_derived_from(snapshot, node, new.seen.row, top)
-        and not (search.request.trust_weight > 0 and _is_trusted_less(snapshot, node, top, said))
+        and not (search.request.trust_weight > 0 and _is_trusted_less(snapshot, hits[node], first))
     ]
     if not updates:
         return ranked
@@ -1176,14 +1284,16 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     past = request.question.asks_of == "past" and not _asks_of_now(request.question)
     claims = {} if past else _claims_of_turns(snapshot, own, request.question.text, alone=not said)
+    changes, added = ([], []) if past else _changes_told(search, own, said)
     kept, rivals = lift_later_statements(
         snapshot,
-        own,
+        [*own, *added],
         said | claims,
         until=until,
         by_trust=request.trust_weight > 0,
         asked=asked,
         question=request.question.text,
+        changes=changes,
     )
     kept = _lift_update(search, kept, said | claims, until) if kept else kept
     kept = _lift_derived_statements(snapshot, kept, request.question.text)

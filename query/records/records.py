@@ -664,8 +664,9 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
 class Competing(msgspec.Struct, frozen=True, kw_only=True):
     """Two statements about one subject that are both valid and may not both be true, as far as their words tell.
 
-    ``ref`` began later than ``earlier``, and stands before it. ``relation`` is ``replacement`` or ``contradiction``.
-    Nothing was decided: a ``supersedes`` or a ``contradicts`` between them says what is so.
+    ``ref`` began later than ``earlier``, and stands before it. ``relation`` is ``replacement`` or ``contradiction``;
+    with ``perhaps`` it is a message that may change the earlier one, and stands behind it. Nothing was decided: a
+    ``supersedes`` or a ``contradicts`` between them says what is so.
     """
 
     ref: str
@@ -725,7 +726,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
 
-    ``competing`` are statements among the first hits of which the later was put before the earlier. ``begins_later`` is
+    ``competing`` are statements among the first hits of which the later was put beside the earlier. ``begins_later`` is
     the reference of the first hit where it begins only after the past time that the question names. ``receipt`` is
     there if one was asked for, and so are ``paths``: first those from what the question names, then those of each hit.
     """

@@ -17,6 +17,7 @@ from worlddb.projections.indexes.analysis import MAX_STATEMENTS, extract_stateme
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
+from worlddb.query.claims import claim_frame
 from worlddb.query.recall import candidates, ranking
 from worlddb.query.recall.candidates import gains_from_earlier_turns
 
@@ -459,6 +460,119 @@ def test_the_later_of_two_messages_that_say_what_changed_comes_first(
     has_changed = (earlier, later, question) in CHANGED
     assert found.hits[0].content == f"marta: {later if has_changed else earlier}"
     assert bool(found.competing) == has_changed
+
+
+TOLD_IN_PASSING = (
+    # a time, with what happened to it, or a shift alone
+    ("when is the eye test?", "eye test is on the 14th at 9", "they had to push the eye test to the 16th", "sure"),
+    ("when's standup?", "standup is at 9:15 each morning", "make that 9:45 for the standup, kids to drop off", "sure"),
+    ("when is the report due?", "they want the report by the 12th", "omg they gave us another week for it", ""),
+    ("when is the report due?", "they want the report by the 12th", "the report can wait another week, phew", "sure"),
+    ("what day is bin day?", "bin day is Tuesday here", "leaflet says bin day's on Fridays from this month", "sure"),
+    # an amount
+    ("how much is the nursery?", "the nursery costs 590 a month", "letter from the nursery, going up to 640", "sure"),
+    ("what's my stall number?", "I've stall 17", "stall changed as well, 31", "sure"),
+    # somebody else, or something else, in the place of what is named
+    ("who is our plumber?", "Ada is our plumber, she's quick", "Ada's moved away, so from now on we have Ivo", "sure"),
+    (
+        "which database do we use?",
+        "we decided on Mongo",
+        "so, the thing with Mongo fell through, back to Postgres",
+        "sure",
+    ),
+    ("which class do I take?", "signed up for spinning", "spinning was killing my knees so I switched to yoga", "sure"),
+    ("what's the wifi password?", "wifi password is otter-7", "they reset the wifi, the password's heron-1", "sure"),
+    (
+        "what's my hamster called?",
+        "we got a hamster called Bagel",
+        "the kids renamed the hamster, it's Pretzel now",
+        "sure",
+    ),
+    # a place
+    ("where is the market?", "the market is on the main square", "they've shifted the market to the harbour", "sure"),
+    (
+        "where does Carla work?",
+        "Carla works at the library",
+        "Carla's at a new place, a bakery on Hill Street",
+        "perhaps",
+    ),
+    # no more
+    ("am I still on keto?", "I started keto on Monday", "I packed in the keto, life's too short", "sure"),
+    # a value alone, which may be of something else
+    ("how much is the sitter?", "the sitter takes 12 an hour", "the sitter asked for 15 and I said yes", "perhaps"),
+    # what asks, was considered, or is over
+    ("which car do I have?", "I have a Skoda", "should I sell the Skoda and get a Tesla instead?", ""),
+    ("where do I go in May?", "I go to Crete in May", "I thought of Norway instead for May, but no", ""),
+    ("where do I run?", "I run in Elm Park", "used to run in River Park back in the day", ""),
+    ("what laptop do I use?", "I use a ThinkPad", "I was offered a MacBook instead of the ThinkPad but said no", ""),
+    # somebody's else, or another one
+    ("how much is my phone bill?", "my phone bill is 25", "my mum's phone bill went up to 40", ""),
+    ("how many are on my team?", "we are six people on my team", "the Oslo team has nine people now", ""),
+    ("when do I take my pills?", "I take my pills at 7", "dad takes his pills at 9 now", ""),
+    ("how much is the nursery?", "the nursery costs 590", "the other nursery takes 700 now", ""),
+    ("what's the alarm code?", "the alarm code is 7734", "changed the door code to 4711", ""),
+    # another attribute of it
+    ("when is the offsite?", "the offsite is on June 12", "they changed the hotel for the offsite", ""),
+    ("who is my dentist?", "my dentist is Dr Okafor", "there's a new receptionist at the dentist", ""),
+    ("when's our gig?", "the gig is on the 28th", "soundcheck for the gig is at 4 now", ""),
+    ("which insurance do I have?", "my insurance is with Allianz", "my insurance now wants my new address", ""),
+)
+
+
+@pytest.mark.parametrize(("question", "earlier", "later", "change"), TOLD_IN_PASSING)
+def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: str, later: str, change: str) -> None:
+    asked = claim_frame.asked_of(question)
+    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
+
+
+def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
+    question, earlier, later = "when is the scan?", "my scan's on Tuesday the 3rd", "wait, wrong, it's Friday the 6th"
+    asked = claim_frame.asked_of(question)
+
+    def told(*around: str, soon: bool = True) -> str:
+        return claim_frame.change_told(question, asked, earlier, later, lambda: around, is_soon=soon)
+
+    assert told(earlier, "OK.") == "sure"
+    assert told("Good night!") == "perhaps"
+    assert told("So your scan is on Friday, got it.", soon=False) == "perhaps"
+    assert told("Good night!", soon=False) == ""
+
+
+def days(mem: Any, *said: str) -> None:
+    for day, text in enumerate(said, 1):
+        at = f"2023-03-{day:02}T10:00:00Z"
+        mem.add(
+            [
+                {"role": "user", "content": text, "timestamp": at},
+                {"role": "assistant", "content": "Noted.", "timestamp": at},
+            ]
+        )
+
+
+def test_what_changed_in_passing_comes_first_with_a_note(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(mem, "eye test is on the 14th at 9", "the tram was late", "ugh they had to push the eye test to the 16th")
+    found = mem.recall("when is my eye test?")
+    assert [words_of(hit)[-4:] for hit in found.hits[:2]] == ["16th", "at 9"]
+    assert found.competing[0].relation == "replacement" and "the later one comes first" in found.note
+
+
+def test_a_message_that_may_change_the_first_stands_behind_it_with_a_note(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(mem, "the sitter takes 12 an hour", "the tram was late", "ours asked for 15, the sitter, and I said yes")
+    found = mem.recall("how much does the sitter take?")
+    assert ["12" in hit.content for hit in found.hits[:2]] == [True, False] and "15" in found.hits[1].content
+    assert found.competing[0].relation == "perhaps" and "a later message may change this" in found.note
+    assert found.hits[1].score == pytest.approx(sum(found.hits[1].scores.values()), abs=1e-5)
+
+
+def test_a_message_that_names_the_old_value_alone_is_found_by_it(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    chat = [f"what should I conduct in experiment {number} of the choir of frogs" for number in range(12)]
+    days(mem, "Birte conducts our choir", *chat, "Birte fell off her bike, so Magnus is taking over till Christmas")
+    for k in (2, 5):
+        found = mem.recall("who conducts our choir?", k=k)
+        assert ["Magnus" in hit.content for hit in found.hits[:2]] == [True, False]
 
 
 def test_a_message_is_compared_with_what_the_same_speaker_says_and_with_statements(db: Database) -> None:

@@ -433,6 +433,15 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     claim_frame.has_only_light_words(question)
     message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
     assert claim_frame.claims_in(message, claim_frame.asked_of("where do I live?")).startswith("I moved to Porto")
+    told = f"It {'is long ' * 30}. The gym is on Elm Road."
+    assert claim_frame.change_told(
+        "where is the gym?",
+        claim_frame.asked_of("where is the gym?"),
+        told,
+        "the gym moved to Oak Road",
+        tuple,
+        is_soon=False,
+    )
     assert [name for name, one in bounded.items() if not one.cache_info().currsize] == []
     claim_relation.forget()
     assert [name for name, one in bounded.items() if one.cache_info().currsize] == []
