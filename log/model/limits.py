@@ -378,6 +378,63 @@ def typed_calls(kind: type[Value]) -> type[Value]:
     return kind
 
 
+class TypedFields(msgspec.StructMeta):
+    """The class of settings, given by name, for which a wrong list of fields is an :class:`InputError`."""
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        try:
+            return super().__call__(*given, **named)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # It comes from within the checks of the values.
+            needed = cls.__struct_fields__[: len(cls.__struct_fields__) - len(cls.__struct_defaults__)]
+            told = _explain_fields(cls.__name__, cls.__struct_fields__, needed, (), given, named)
+        raise told
+
+
+def typed_fields(kind: type[Value]) -> type[Value]:
+    """Give a named tuple of settings what :class:`TypedFields` gives others."""
+    made: Any = kind
+    fields, make = tuple(made._fields), made.__new__
+    needed = [name for name in fields if name not in made._field_defaults]
+
+    @functools.wraps(make)
+    def checked(kind: Any, /, *given: Any, **named: Any) -> Any:
+        try:
+            return make(kind, *given, **named)
+        except TypeError:
+            told = _explain_fields(made.__name__, fields, needed, fields, given, named)
+        raise told
+
+    made.__new__ = checked
+    return kind
+
+
+def _explain_fields(
+    name: str,
+    fields: Sequence[str],
+    needed: Sequence[str],
+    by_place: Sequence[str],
+    given: Sequence[object],
+    named: Mapping[str, object],
+) -> InputError:
+    """Return what is wrong with the fields of a value that Python did not make."""
+    try:
+        check_argument_names(name, named, fields)
+    except InputError as error:
+        return error
+    if len(given) > len(by_place):
+        takes = f"only {' and '.join(by_place)}" if by_place else "none"
+        values = "1 value" if len(given) == 1 else f"{len(given)} values"
+        return InputError(
+            f"{name} was given {values} without a name, and takes {takes} so", f"It has {', '.join(fields)}"
+        )
+    if (twice := next((field for field in by_place[: len(given)] if field in named), None)) is not None:
+        return InputError(f"{name} was given {twice} twice", "Give it once, with its name or without")
+    missing = [field for field in needed if field not in named and field not in by_place[: len(given)]]
+    return InputError(f"{name} needs {' and '.join(missing)}", f"It has {', '.join(fields)}")
+
+
 def _explain_arguments(call: Any, given: Sequence[object], named: Mapping[str, object]) -> InputError:
     """Return what is wrong with arguments with which Python did not begin a call."""
     known, code = argument_names(call), call.__code__

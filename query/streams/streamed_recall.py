@@ -30,7 +30,7 @@ MAX_WORDINGS: Final = 8
 MAX_DEPTH: Final = 4
 
 
-class Streams(msgspec.Struct, frozen=True, kw_only=True):
+class Streams(msgspec.Struct, frozen=True, kw_only=True, metaclass=limits.TypedFields):
     """The streams that a recall runs beside the hits of its question.
 
     ``expand`` gives other wordings of a question, up to 8: each is asked too, and a hit has the best of its scores.

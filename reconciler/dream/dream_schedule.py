@@ -11,7 +11,7 @@ import msgspec
 from worlddb.log.model import errors, limits, times
 
 
-class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True):
+class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True, metaclass=limits.TypedFields):
     """When a handle with ``background=True`` runs Dream State (Kumiho, §9): as soon as one condition holds.
 
     ``events``: after this many new events; ``every``: after this time, a ``timedelta`` or seconds; ``idle``: when

@@ -19,7 +19,7 @@ from worlddb.reconciler.commands.commands import BoundKey, Command, Create, Link
 from worlddb.reconciler.commands.validation import checked_resolve
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class Turn(msgspec.Struct, frozen=True, kw_only=True, metaclass=limits.TypedFields):
     """One utterance.
 
     ``at`` is valid time (when it was said); without it, the time given to ``ingest``, else commit time.

@@ -14,7 +14,7 @@ TIERS: Final = ("exact", "fuzzy", "embedding", "phonetic")
 """In the order of preference."""
 
 
-class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True, metaclass=limits.TypedFields):
     """The least scores, from 0 to 1, at which a tier is confident.
 
     ``fuzzy`` is Jaro-Winkler similarity; a middle name that is left out or cut to its initial makes it 0.95, a short

@@ -234,6 +234,26 @@ def test_an_unknown_missing_or_surplus_argument_of_any_public_call_is_a_typed_er
             assert remedy in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "named", "told"),
+    [
+        (worlddb.Thresholds, (), {"fuzz": 0.9}, "Thresholds takes no argument 'fuzz'. Did you mean fuzzy"),
+        (worlddb.Thresholds, (0.9,), {}, "Thresholds was given 1 value without a name, and takes none so"),
+        (worlddb.Decay, (), {"half_life": 3}, "Decay takes no argument 'half_life'. Did you mean half_life_days"),
+        (worlddb.Decay, (30,), {"half_life_days": 3}, "Decay was given half_life_days twice"),
+        (worlddb.Turn, (), {}, "Turn needs text"),
+        (worlddb.Streams, (), {"path": 5}, "Streams takes no argument 'path'. Did you mean paths"),
+        (worlddb.DreamSchedule, (), {"hours": 2}, "DreamSchedule takes no argument 'hours'"),
+    ],
+)
+def test_a_wrong_field_of_settings_is_a_typed_error(
+    kind: Callable[..., object], given: tuple[Any, ...], named: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(worlddb.InputError) as caught:
+        kind(*given, **named)
+    assert str(caught.value).startswith(told)
+
+
 def test_a_wrong_path_a_missing_id_and_a_reversed_span_are_named_as_what_they_are(tmp_path: Path) -> None:
     """`export(None, None)` was told of the store's path, and None that it is NoneType."""
     with worlddb.open(tmp_path / "store", embedder=None) as db:

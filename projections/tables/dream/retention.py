@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import Final, Literal, NamedTuple
 
-from worlddb.log.model import errors, times
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
@@ -26,6 +26,7 @@ Tier = Literal["hot", "warm", "cold", "hidden"]
 TIERS: Final[tuple[Tier, ...]] = ("hot", "warm", "cold", "hidden")
 
 
+@limits.typed_fields
 class Decay(NamedTuple):
     """How memories fade: ``R = importance · 2^(-age / half_life) + boost · Σ 1 / max(days since an access, 1)``.
 
