@@ -693,8 +693,9 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
         return _rewrite_span(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
     begins = view.valid if since is None else parse_time(since, "valid_from")
-    lasts = old.valid.end == FOREVER and old.expires_at is None
-    if old.content == given.text and old.valid.start <= begins and lasts:
+    until = answer_notes.end_of_successor(session.around(view, old.ref), old)
+    is_same_end = old.valid.end == (FOREVER if until is None else parse_time(until, "valid_to"))
+    if old.content == given.text and is_same_end and old.valid.start <= begins < old.valid.end:
         unchanged = _unchanged_answer(session, view, old.ref, f"{old.ref} says so already: nothing was written")
         unchanged.notes.extend(memory_scopes.still_hidden_notes(old, view.valid))
         return unchanged
@@ -702,7 +703,6 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
     if is_over or any(successor.content == given.text for successor in replacements):
         return _answer_repeated_amendment(session, view, old, given.text, replacements)
-    until = answer_notes.end_of_successor(session.around(view, old.ref), old)
     # A future memory has its containers and subjects at its start.
     then = session.later(view, old.valid.start)
     first, *others = then.containers(old.ref) or [session.top]
