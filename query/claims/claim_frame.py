@@ -1112,7 +1112,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     is_dated = not _values_of(question).dates.isdisjoint(_values_of(later).dates)
     if not (shared or has_old or is_dated) or not (told := _told_in(later)):
         return ""
-    if name_other_things(earlier, told, asked):
+    if name_other_things(earlier, told, asked) or not (has_old or _may_be_of(_people_in(question), told)):
         return ""
     sign = _sign_of(told)
     fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
@@ -1334,6 +1334,18 @@ def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str]) ->
     return any(_begins_with_another(one, known, telling) for one in analysis.sentences(told))
 
 
+@lru_cache(maxsize=_MAX_QUESTIONS)
+def _people_in(question: str) -> frozenset[str]:
+    """The stems of the people whom a question is about: relatives, and names that are no place."""
+    names = {stem(name.casefold()) for name in _PERSON.findall(question)} - stems((*_DATED, "i"))
+    return names | (_related() & _stems_in(question))
+
+
+def _may_be_of(people: frozenset[str], told: str) -> bool:
+    """True if what is told names one of some people, or says "she"."""
+    return not people or _OF_SOMEBODY.search(told) is not None or not people.isdisjoint(_stems_in(told))
+
+
 def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str]) -> bool:
     begin = _GREETING.sub("", sentence, 1)
     words = _WORD.findall(begin)
@@ -1373,9 +1385,11 @@ _IN_CHATS: Final = _words(
     " didn't doesn't there's street road lane avenue bought booked joined signed ends move moves moving"
 )
 """Words of a chat that do not tell what it is about."""
+_DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
 _REPLACING: Final = lazy(
     r"(?i)\b(?:instead|(?:switch|swap|replac|renam)\w*|chang(?:ed|ing) (?:it |that |them |him |her )?(?:to|for)"
-    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)|ma[dk]e (?:that|it)|meant|scrap"
+    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)|meant|scrap"
+    rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(_UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
     r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
     r"|(?:dropped|pulled|backed) out|called off|traded)\b"
@@ -1430,7 +1444,6 @@ _SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")
 """From when on something is so, which is not when it takes place."""
 _WORD: Final = lazy(r"\d[\d.,:]*\w*|[^\W\d_][\w'’-]*")
 _MONTH: Final = "|".join((*(each for each in times.MONTHS if each != "may"), "(?-i:May)"))
-_DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
 _DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_DAY}|tomorrow|tonight|next \w+")
 _VALUE: Final = lazy(
     rf"(?i)(?<![\w.,])(?:(?P<date>(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b"
@@ -1439,7 +1452,7 @@ _VALUE: Final = lazy(
     rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(_UNITS.split()[1:13])})\b"
     r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
     r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
-    rf"(?P<number>\d[\d.,]*(?![\d:])|(?:{'|'.join(_NUMBER_WORDS)})\b(?!-))"
+    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z])|(?:{'|'.join(_NUMBER_WORDS)})\b(?!-))"
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )
 """A date, a time of day, or another number, with what it counts."""
@@ -1476,6 +1489,9 @@ _OF_ANOTHER: Final = lazy(
     r"|(?i:next door|someone|somebody|everyone|some of)"
 )
 """Somebody, or something of theirs, at the beginning of a sentence."""
+_PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")
+_DATED: Final = (*times.MONTHS, *times.DAYS, *(f"{day}s" for day in times.DAYS))
+_OF_SOMEBODY: Final = lazy(r"(?i)\b(?:he|she|they|his|her|hers|him|their|them)\b")
 _OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’]ve|our|ours|mine)\b")
 
 
@@ -2147,7 +2163,7 @@ def forget() -> None:
     question_terms.cache_clear()
     asked_of.cache_clear()
     _claims_in.cache_clear()
-    for cached in (_asked_part, _old_in, _change_in, _told_in, _sign_of, _content_of, _values_of):
+    for cached in (_asked_part, _old_in, _change_in, _told_in, _sign_of, _content_of, _values_of, _people_in):
         cached.cache_clear()
     asked_state.cache_clear()
     tells_state.cache_clear()

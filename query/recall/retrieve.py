@@ -1284,7 +1284,9 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     past = request.question.asks_of == "past" and not _asks_of_now(request.question)
     claims = {} if past else _claims_of_turns(snapshot, own, request.question.text, alone=not said)
-    changes, added = ([], []) if past else _changes_told(search, own, said)
+    # What somebody has done, as far as it is not counted, is no state that changes.
+    is_event = request.question.asks_of == "past" and not request.question.answer_form.number
+    changes, added = ([], []) if past or is_event else _changes_told(search, own, said)
     kept, rivals = lift_later_statements(
         snapshot,
         [*own, *added],

@@ -511,10 +511,12 @@ TOLD_IN_PASSING = (
     ("when do I take my pills?", "I take my pills at 7", "dad takes his pills at 9 now", ""),
     ("how much is the nursery?", "the nursery costs 590", "the other nursery takes 700 now", ""),
     ("what's the alarm code?", "the alarm code is 7734", "changed the door code to 4711", ""),
+    ("where does Ana live?", "Ana lives in Ghent", "I live in a new flat in Antwerp now", ""),
     # another attribute of it
     ("when is the offsite?", "the offsite is on June 12", "they changed the hotel for the offsite", ""),
     ("who is my dentist?", "my dentist is Dr Okafor", "there's a new receptionist at the dentist", ""),
     ("when's our gig?", "the gig is on the 28th", "soundcheck for the gig is at 4 now", ""),
+    ("how many fish do I have?", "I have 9 fish in all", "the fish now have a 20-gallon tank", ""),
     ("which insurance do I have?", "my insurance is with Allianz", "my insurance now wants my new address", ""),
 )
 
