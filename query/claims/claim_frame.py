@@ -1337,7 +1337,7 @@ def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str]) ->
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def _people_in(question: str) -> frozenset[str]:
     """The stems of the people whom a question is about: relatives, and names that are no place."""
-    names = {stem(name.casefold()) for name in _PERSON.findall(question)} - stems((*_DATED, "i"))
+    names = stems(name.casefold() for name in _PERSON.findall(question)) - stems((*_DATED, "i"))
     return names | (_related() & _stems_in(question))
 
 

@@ -499,31 +499,34 @@ def _changes_told(
     hits = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN or hit.passed.node in stated]
     if not hits or not (asked := claim_frame.asked_of(question)).all:
         return [], []
-    said = [_Message.of(gate, hit, stated.get(hit.passed.node)) for hit in hits]
-    said = [each for each in said if each.text and each.speaker.casefold() not in ASKED]
+    told = [each for hit in hits if (each := _Message.of(gate, hit, stated.get(hit.passed.node))).text]
+    said = [each for each in told if not each.is_machine]
     if not said or all(not each.speaker for each in said):
         return [], []
     first = said[0]
 
-    def later(messages: Iterable[_Message]) -> list[tuple[Rivals, ranking.Ranked]]:
+    def later(first: _Message, messages: Iterable[_Message]) -> list[tuple[Rivals, ranking.Ranked]]:
         found = []
         for each in messages:
-            if not each.may_change(first, gate.snapshot):
-                continue
             node, seen, *_ = each.hit.passed
+            if not each.speaker or not _is_newer(seen, first.hit.passed.seen) or not each.may_change(first, gate):
+                continue
             is_soon = seen.row.valid_from - first.hit.passed.seen.row.valid_from <= _SOON
             around = partial(_said_around, gate, node)
             change = claim_frame.change_told(question, asked, first.text, each.text, around, is_soon=is_soon)
-            if change:
+            if change and (not first.is_machine or each.speaker == _asker(gate, first.hit.passed.node)):
                 pair = Rivals(node, first.hit.passed.node, "replacement", _TOLD, is_unsure=change == "perhaps")
                 found.append((pair, each.hit))
         return found
 
-    found, added = later(said[1:]), list[tuple[Rivals, ranking.Ranked]]()
+    found, added = later(first, said[1:]), list[tuple[Rivals, ranking.Ranked]]()
     if all(pair.is_unsure for pair, _ in found):
         shown = {hit.passed.node for hit in ranked}
         named = _naming(search, claim_frame.old_value(question, asked, first.text))
-        added = later(_Message.of(gate, hit) for hit in named if hit.passed.node not in shown)
+        added = later(first, (_Message.of(gate, hit) for hit in named if hit.passed.node not in shown))
+    # A reply that says the old value again may be nearer to the question than what it replies to.
+    replies = (each for each in told[: told.index(first)] if len(each.text) <= MAX_CHARACTERS)
+    found += [pair for reply in replies for pair in later(reply, said)]
     return [pair for pair, _ in (*found, *added)], [hit for _, hit in added]
 
 
@@ -543,13 +546,23 @@ class _Message(NamedTuple):
         who, _, text = ("", "", "") if body is None else body.content.partition(": ")
         return _Message(hit, who, text)
 
-    def may_change(self, first: "_Message", snapshot: visible.VisibleSnapshot) -> bool:
-        """True of a later message of who said the first one, or whom that is about."""
-        if not self.speaker or not _is_newer(self.hit.passed.seen, first.hit.passed.seen):
-            return False
+    @property
+    def is_machine(self) -> bool:
+        return self.speaker.casefold() in ASKED
+
+    def may_change(self, first: "_Message", gate: candidates.Gate) -> bool:
+        """True of a message of who said the first one, or whom a machine may have replied to, or whom it is about."""
         if first.speaker:
-            return self.speaker == first.speaker
-        return not first.about.isdisjoint(_referred_to(snapshot, self.hit.passed.node))
+            return first.is_machine or self.speaker == first.speaker
+        return not first.about.isdisjoint(_referred_to(gate.snapshot, self.hit.passed.node))
+
+
+def _asker(gate: candidates.Gate, node: int) -> str:
+    """Who spoke in a session just before a turn; empty if nobody did."""
+    before = [each for each in candidates.turns_around(gate.snapshot, node) if each < node]
+    seen = gate.seen(before[-1]) if before else None
+    body = None if seen is None else gate.snapshot.body(seen.row)
+    return "" if body is None else body.content.partition(": ")[0]
 
 
 def _naming(search: "_Search", words: str) -> Iterator[ranking.Ranked]:
@@ -1253,7 +1266,8 @@ def _find(
         found = rule(search, found)
     ranked = found.ranked if search.shows_all else found.ranked[: request.k]
     shown = {hit.passed.node for hit in ranked} if found.rivals else ()
-    rivals = tuple(pair for pair in found.rivals if pair.later in shown)
+    # Of what may have changed the note tells, however few hits are wanted.
+    rivals = tuple(pair for pair in found.rivals if (pair.earlier if pair.is_unsure else pair.later) in shown)
     gate = search.gate
     # Those that are listed or looked into are who lies in a world now, or refers to somebody now.
     is_of_now = not gate.is_open or gate.members is not None

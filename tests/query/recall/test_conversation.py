@@ -559,12 +559,31 @@ def test_what_changed_in_passing_comes_first_with_a_note(db: Database) -> None:
     assert found.competing[0].relation == "replacement" and "the later one comes first" in found.note
 
 
+def test_what_changed_comes_before_the_reply_that_says_the_old_value_again(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    for day, said in (
+        (1, ("dentist on March 11", "Your dentist appointment: March 11.")),
+        (2, ("moved the dentist to the 12th", "OK!")),
+    ):
+        at = f"2023-03-{day:02}T10:00:00Z"
+        mem.add(
+            [
+                {"role": role, "content": text, "timestamp": at}
+                for role, text in zip(("user", "assistant"), said, strict=True)
+            ]
+        )
+    found = mem.recall("when is my dentist appointment?")
+    assert words_of(found.hits[0]) == "moved the dentist to the 12th"
+    assert {pair.ref for pair in found.competing} == {found.hits[0].ref} and len(found.competing) == 2
+
+
 def test_a_message_that_may_change_the_first_stands_behind_it_with_a_note(db: Database) -> None:
     mem = worlddb.memory(db, user="kim", agent="bot")
     days(mem, "the sitter takes 12 an hour", "the tram was late", "ours asked for 15, the sitter, and I said yes")
     found = mem.recall("how much does the sitter take?")
     assert ["12" in hit.content for hit in found.hits[:2]] == [True, False] and "15" in found.hits[1].content
     assert found.competing[0].relation == "perhaps" and "a later message may change this" in found.note
+    assert "a later message may change this" in mem.recall("how much does the sitter take?", k=1).note
     assert found.hits[1].score == pytest.approx(sum(found.hits[1].scores.values()), abs=1e-5)
 
 
