@@ -149,7 +149,7 @@ def explain_note(note: Note) -> str:
 
 def explain_unknown(what: str, name: str, known: list[str]) -> str:
     """Describe a tool or a prompt that does not exist."""
-    near = get_close_matches(name, known, n=1, cutoff=0.85)
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.85)
     meant = f"Did you mean {near[0]}? " if near else ""
     return f"Unknown {what}: {named(name)}. {meant}There are {', '.join(known)}"
 

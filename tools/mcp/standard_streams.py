@@ -105,11 +105,12 @@ def _wrong_in(line: bytes) -> str:
 
 
 def _request(line: bytes) -> str | int | None:
-    """The id of a request."""
+    """The id of a request, if only by its ends."""
     try:
         message = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
-        return None
+        # It is no JSON, too deep, or has a number of thousands of digits.
+        return _request_by_ends(line[:_END_BYTES], line[-_END_BYTES:])
     found = message.get("id") if isinstance(message, dict) and "method" in message else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
@@ -126,7 +127,11 @@ def _request_by_ends(head: bytes, tail: bytes) -> str | int | None:
     found = _FIRST_ID.match(head) or _LAST_ID.search(tail)
     if found is None or not (b'"method"' in head or b'"method"' in tail):
         return None
-    return _request(b'{"method":0,"id":' + found[1] + b"}")
+    try:
+        asked: str | int = json.loads(found[1].decode(errors="replace"))
+    except ValueError:
+        return None
+    return asked
 
 
 _WRITE_BYTES: Final = select.PIPE_BUF

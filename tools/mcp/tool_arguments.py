@@ -58,6 +58,11 @@ def _field_types(declared: Any) -> frozenset[Any]:
     return frozenset((declared,)) if isinstance(declared, type) else frozenset()
 
 
+def _is_whole(value: object, declared: Any) -> bool:
+    """Return whether a value is a whole number with a point, such as 5.0, for a field of whole numbers."""
+    return isinstance(value, float) and value.is_integer() and {int, float} & _field_types(declared) == {int}
+
+
 def _container_types(declared: Any) -> frozenset[Any]:
     """Return the types that a field accepts, including texts; lists and mappings without their element types."""
     if get_origin(declared) is Annotated:
@@ -82,8 +87,9 @@ def _parse_container(value: Any, forms: frozenset[Any]) -> Any:
 def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
     """Convert arguments of a model whose meaning is unambiguous in spite of a wrong type.
 
-    These are numbers and booleans written as texts, numbers given as ids, a single name for a list, and lists and
-    objects written as texts. A year given as a number becomes a text too, which the reader of times explains.
+    These are numbers and booleans written as texts, whole numbers with a point, numbers given as ids, a single name for
+    a list, and lists and objects written as texts. A year given as a number becomes a text too, which the reader of
+    times explains.
     """
     fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
     texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
@@ -95,6 +101,7 @@ def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any
     meant |= {name: str(value) for name, value in given.items() if name in _TIMES and type(value) is int}
     meant |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
     meant |= {name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)}
+    meant |= {name: int(value) for name, value in given.items() if _is_whole(value, fields.get(name))}
     flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
     return {**given, **meant, **{name: flag for name, flag in flags.items() if flag is not None}}
 

@@ -98,6 +98,8 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
                 result = await client.call_tool(name, arguments)
                 (text,) = result.content
                 assert result.is_error and text.type == "text" and told in text.text, (name, text)
+            with pytest.raises(MCPError, match="Unknown tool: Memory_Write. Did you mean memory_write"):
+                await client.call_tool("Memory_Write", {})
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool("memory_erase", {})
             await answer(client, "memory_list")
@@ -214,6 +216,17 @@ def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_pa
     read, refused = read_lines(given, tmp_path / "lines")
     assert read == [(one % b"one").decode(), "", "", longest.decode(), (one % "☃".encode()).decode()]
     assert refused == []
+
+
+@pytest.mark.parametrize("inside", ["9" * 5_000, "[" * 100_000 + "]" * 100_000, "[1, 2", "nothing"])
+def test_a_request_that_no_reader_can_parse_is_answered_under_its_id(inside: str, tmp_path: Path) -> None:
+    """A number of 5,000 digits, or half a message, had no answer, so that the client waited for ever."""
+    line = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_list","arguments":{"limit":%s}}}'
+    read, refused = read_lines(
+        [(line % ('"a b"', inside)).encode(), (line % (7, inside)).encode(), b""], tmp_path / "x"
+    )
+    assert read == ["", ""] and [told["id"] for told in refused] == ["a b", 7]
+    assert all("it is no message of JSON-RPC 2.0" in told["error"]["message"] for told in refused)
 
 
 @pytest.mark.parametrize(

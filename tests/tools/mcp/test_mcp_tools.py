@@ -823,6 +823,9 @@ def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Dat
     assert world.expires_at is not None and world.expires_at - worlddb.parse_time(made["written_at"]) in range(
         3_599_000_000, 3_601_000_000
     )
+    assert tool_arguments.Listing.parse({"limit": 5.0}).limit == 5, "a whole number with a point"
+    with pytest.raises(msgspec.ValidationError, match="limit"):
+        tool_arguments.Listing.parse({"limit": 5.5})
     naps = call(desk, "memory_write", text="Ana naps.", user_id="ana")
     again = call(desk, "memory_write", text="Ana naps.", user_id="ana", ttl=60)
     assert again["id"] == naps["id"] and "will be hidden from" in str(again["notes"])
