@@ -98,7 +98,7 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
                 result = await client.call_tool(name, arguments)
                 (text,) = result.content
                 assert result.is_error and text.type == "text" and told in text.text, (name, text)
-            with pytest.raises(MCPError, match="Unknown tool: Memory_Write. Did you mean memory_write"):
+            with pytest.raises(MCPError, match="Did you mean memory_write"):
                 await client.call_tool("Memory_Write", {})
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool("memory_erase", {})
