@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
 from worlddb.log.model.errors import InvalidInterval, InvalidTime
+from worlddb.log.model.errors import shown as beginning_of
 
 TimeLike = datetime | date | str | int
 
@@ -230,7 +231,7 @@ def _explain_fault(text: str) -> str:
 
 def _require_range(micros: int, shown: object, what: str) -> int:
     if not MIN_TIME <= micros <= MAX_TIME:
-        raise InvalidTime(f"{what} {shown!r} lies outside the years 1 to 9999", _REMEDY)
+        raise InvalidTime(f"{what} {beginning_of(shown)} lies outside the years 1 to 9999", _REMEDY)
     return micros
 
 

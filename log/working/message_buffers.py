@@ -198,9 +198,10 @@ class MessageBuffers:
             except lmdb.Error as error:
                 if self._highest() != number:
                     continue
-                raise errors.UnavailableError(
-                    f"{self._path(number)} cannot be opened: {error}", "Check permissions and how many files are open"
-                ) from None
+                remedy = "Check permissions and how many files are open"
+                if durable.is_mounted_read_only(self._folder):
+                    remedy = "Copy the directory to a place that you may write to: messages go once their time has come"
+                raise errors.UnavailableError(f"{self._path(number)} cannot be opened: {error}", remedy) from None
             if self._highest() == number:
                 self._env, self._number, self._file_bytes = env, number, self._size_bytes(number)
                 self._start_sweeper()

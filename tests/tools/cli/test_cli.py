@@ -211,6 +211,7 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
         (["recall", "x", "--seq", "3"], "Did you mean --ingested?"),
         (["revise", "Sarah", "--valid_from", "2026-01-01"], "Did you mean --valid-from?"),
         (["revise", "Sarah", "--contnt", "x"], "Did you mean --content?"),
+        (["retire", "Sarah", "--at", "9999-99-99"], "at '9999-99-99' is not a time"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -375,3 +376,12 @@ def test_a_command_is_found_where_the_table_of_commands_says():
         == len(COMMANDS)
         == len(main_module._needed_commands(()))
     )
+
+
+def test_an_option_that_resembles_none_has_no_suggestion_and_an_empty_file_no_false_success(run, tmp_path):
+    """The dashes alone made --rest resemble --store, and of no messages "everything was there already"."""
+    assert "Did you mean" not in run("recall", "x", "--rest").err
+    file = tmp_path / "chat.json"
+    file.write_text("[]")
+    told = run("ingest", str(file), "--format", "messages").out
+    assert "nothing to import was found" in told and "already" not in told

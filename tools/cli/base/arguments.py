@@ -117,7 +117,9 @@ def _suggest_option(given: str, known: list[str]) -> list[str]:
     """Return an option of the command with the same meaning as an unknown one, else one with a similar name."""
     normalized = given.replace("_", "-")
     synonyms = next((names for names in _SYNONYMS if normalized in names), ())
-    return [each for each in (normalized, *synonyms) if each in known][:1] or _closest(given, known)
+    named = {each.lstrip("-"): each for each in known}
+    near = [named[each] for each in _closest(given.lstrip("-"), [*named])]
+    return [each for each in (normalized, *synonyms) if each in known][:1] or near
 
 
 class Parser(argparse.ArgumentParser):

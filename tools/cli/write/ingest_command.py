@@ -248,6 +248,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         page.line(f"{read}: {wire.counted(done.events, 'event')} in {wire.counted(done.commits, 'commit')}")
     elif left_out:
         page.line(f"{read}: nothing was written")
+    elif not done.turns:
+        page.line("nothing to import was found, so nothing was written")
     else:
         page.line(f"{read}: everything was there already, so nothing was written")
     if done.revised and restored:

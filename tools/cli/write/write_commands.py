@@ -162,7 +162,7 @@ def _retire(args: Namespace, out: Output) -> int:
         ref = stores.resolve_world_or_edge(db.view(), args.ref, writes=True)
         receipt = db.retire(
             ref,
-            valid_from=args.at,
+            at=args.at,
             valid_to=args.until,
             members=args.members,
             why=args.why,
