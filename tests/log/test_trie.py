@@ -108,6 +108,21 @@ def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
     assert len(set(roots)) == len(roots)
 
 
+def test_a_value_is_replaced_under_its_key_and_not_where_other_bytes_are_the_same() -> None:
+    entries = {bytes([number, 7, 7, number]): bytes([number + 1, 7]) for number in range(0, 60, 2)}
+    entries |= {bytes([number, 7, number, 7]): bytes([7, number + 2]) for number in range(1, 60, 2)}
+    written: dict[bytes, bytes] = {}
+    nodes = Nodes()
+    trie = Trie(nodes, KEY_BYTES, VALUE_BYTES, written)
+    root = trie.update(dict(entries), EMPTY_ROOT)
+    bucket = b"".join(sorted(map(b"".join, entries.items())))
+    alike = {bucket[at : at + KEY_BYTES] for at in range(90)}
+    for changes in ({b"\x07\x07\x01\x02": None}, *({key: b"on"} for key in sorted(alike | entries.keys()))):
+        entries |= {key: value for key, value in changes.items() if value is not None}
+        root = trie.update(changes, root)
+        assert root == build_trie(entries)[0] and root in written
+
+
 def test_what_was_written_last_is_neither_read_nor_checked_again_and_all_else_is() -> None:
     draw = random.Random(5)
     entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(1_000)}

@@ -4,7 +4,7 @@ Paper §2.1, equation 2 and the edit propagation invariant (law 6). Worlds are v
 recursion, so depth costs no stack; a world is visited when all of its changed members are done.
 """
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from worlddb.log.model import events, hashing, ids, trie
@@ -63,10 +63,10 @@ class PendingHashes:
         # They are at hand then: one pass in order is quicker.
         self._tables.nodes_of(sorted(node for node in containers if node not in bodies))
         settled: dict[int, bytes] = {}
-        ready = deque(sorted(node for node in containers if not waiting[node]))
-        while ready:
-            node = ready.popleft()
-            lineage, stored = self._rehash(node, members.pop(node, {}))
+        tries = self._tables.members(schema.ROOT_NODE), self._tables.interior_edges(schema.ROOT_NODE)
+        # Those from the end on are found to be ready meanwhile.
+        for node in (ready := sorted([node for node in containers if not waiting[node]])):
+            lineage, stored = self._rehash(node, members.pop(node, None), *tries)
             settled[node], new_hash = stored, stored[: ids.HASH_BYTES]
             for container in containers[node]:
                 members[container][lineage] = new_hash
@@ -130,34 +130,39 @@ class PendingHashes:
             elif member not in containers:
                 changes[self._tables.node(member).lineage] = self._current(member)
 
-    def _rehash(self, node: int, members: dict[bytes, bytes | None]) -> tuple[bytes, bytes]:
+    def _rehash(
+        self,
+        node: int,
+        members: dict[bytes, bytes | None] | None,
+        members_trie: transaction.TableTrie,
+        edges_trie: transaction.TableTrie,
+    ) -> tuple[bytes, bytes]:
         """The lineage of a node and its new hash as it is stored."""
-        tables = self._tables
-        hashed = tables.known_worlds.bodies.get(node)
+        tables, known = self._tables, self._tables.known_worlds
+        hashed = known.bodies.get(node)
         if hashed is None:
             row = tables.node(node)
             lineage, body, t_create = row.lineage, row.body, row.t_create
-            tables.known_worlds.bodies[node] = transaction.HASHED.pack(lineage, body, t_create)
+            known.bodies[node] = transaction.HASHED.pack(lineage, body, t_create)
         else:
             lineage, body, t_create = transaction.HASHED.unpack(hashed)
         members_root = edges_root = trie.EMPTY_ROOT
         if node < tables.first_new_node:
-            members_root, edges_root = self._roots(node)
+            stored = known.hashes.get(node) or tables.current_hash(node)
+            if stored is not None:
+                members_root, edges_root = roots_of(stored)
         if members:
-            members_root = tables.members(node).update(members, members_root, self._new_members[node])
-        edges = self._new_edges.get(node, {})
-        new = len(edges)
+            new = self._new_members.get(node, 0)
+            members_root = members_trie.turned_to(node).update(members, members_root, new)
+        edges = self._new_edges.get(node)
+        new = 0 if edges is None else len(edges)
         if node in self._edges:
-            edges = edges | self._edges[node]
+            edges = (edges or {}) | self._edges[node]
         if edges:
-            edges_root = tables.interior_edges(node).update(edges, edges_root, new)
+            edges_root = edges_trie.turned_to(node).update(edges, edges_root, new)
         new_hash = hashing.world_hash(body, members_root, edges_root, t_create)
         composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
         return lineage, new_hash + members_root + edges_root if composite else new_hash
-
-    def _roots(self, node: int) -> tuple[bytes, bytes]:
-        found = self._tables.current_hash(node)
-        return (trie.EMPTY_ROOT, trie.EMPTY_ROOT) if found is None else roots_of(found)
 
     def _current(self, node: int) -> bytes:
         found = self._tables.current_hash(node)

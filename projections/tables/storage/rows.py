@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product, repeat, starmap
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, hashing, ids, times, trie
+from worlddb.log.model import errors, hashing, ids, times
 from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
 
 Values = tuple[Any, ...]
@@ -778,18 +778,17 @@ class Tables(transaction.WholeTables):
 
     # -- world hashes
 
-    def members(self, node: int) -> trie.Trie:
+    def members(self, node: int) -> transaction.TableTrie:
         """The trie of a world's members: lineage to world hash."""
         return self._trie(node, schema.TRIE_MEMBERS)
 
-    def interior_edges(self, node: int) -> trie.Trie:
+    def interior_edges(self, node: int) -> transaction.TableTrie:
         """The trie of a world's interior edges: edge ids."""
         return self._trie(node, schema.TRIE_EDGES)
 
-    def _trie(self, node: int, kind: bytes) -> trie.Trie:
+    def _trie(self, node: int, kind: bytes) -> transaction.TableTrie:
         table: transaction.TrieTable = self.tries  # type: ignore[assignment]
-        nodes = transaction.TrieNodes(table, schema.U64.pack(node) + kind)
-        return transaction.TableTrie(nodes, *transaction.ENTRY_BYTES[kind], self.known_worlds.trie_nodes)
+        return transaction.TableTrie(table, node, kind, self.known_worlds.trie_nodes)
 
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
         """Put the world hashes of nodes after a commit, as they are stored."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, starmap, takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 from zlib import crc32
 
 import lmdb
@@ -823,6 +823,15 @@ class TableTrie(trie.Trie):
     """A trie in the ``tries`` table."""
 
     nodes: TrieNodes
+
+    def __init__(self, table: TrieTable, node: int, kind: bytes, written: dict[bytes, bytes]) -> None:
+        super().__init__(TrieNodes(table, schema.U64.pack(node) + kind), *ENTRY_BYTES[kind], written)
+        self._kind = kind
+
+    def turned_to(self, node: int) -> Self:
+        """This one as the trie of another world: a commit changes ten thousand."""
+        self.nodes.prefix = schema.U64.pack(node) + self._kind
+        return self
 
     def _read(self, path: bytes, *, to_check: bool) -> trie.Read:
         nodes = self.nodes
