@@ -152,7 +152,7 @@ class Contains(PlainHandler):
     """
 
     name = "contains"
-    looks_at = (EdgeLookup(of_target=True, incoming=False),)
+    looks_at = (EdgeLookup(of_target=True, incoming=False), EdgeLookup(of_target=True, incoming=True))
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         first = supersession.earliest_start(ctx, target)

@@ -93,6 +93,9 @@ class Tables(transaction.WholeTables):
         """The number of a lineage."""
         number = self._cache.numbers.get(lineage)
         if number is None:
+            end = self.known_worlds.endpoints.get(lineage)
+            if end is not None:
+                return end.node
             # Those that are new in this transaction are in the cache.
             stored = self._lineages.get(lineage)
             if stored is None:
