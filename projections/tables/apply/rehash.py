@@ -6,10 +6,14 @@ recursion, so depth costs no stack; a world is visited when all of its changed m
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from worlddb.log.model import events, hashing, ids, trie
 from worlddb.projections.tables.storage import schema, transaction
 from worlddb.projections.tables.storage.rows import Tables
+
+
+_HASH_AT: Final = transaction.HASHED.size
 
 
 class PendingHashes:
@@ -59,21 +63,21 @@ class PendingHashes:
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
             self._collect_touched(world, touched, containers, leaves, members[world])
-        bodies = self._tables.known_worlds.bodies
+        hashed = self._tables.known_worlds.hashed
         # They are at hand then: one pass in order is quicker.
-        self._tables.nodes_of(sorted(node for node in containers if node not in bodies))
+        self._tables.nodes_of(sorted(node for node in containers if node not in hashed))
         settled: dict[int, bytes] = {}
         tries = self._tables.members(schema.ROOT_NODE), self._tables.interior_edges(schema.ROOT_NODE)
         # Those from the end on are found to be ready meanwhile.
         for node in (ready := sorted([node for node in containers if not waiting[node]])):
-            lineage, stored = self._rehash(node, members.pop(node, None), *tries)
-            settled[node], new_hash = stored, stored[: ids.HASH_BYTES]
+            found = settled[node] = self._rehash(node, members.pop(node, None), *tries)
+            lineage, new_hash = found[: ids.LINEAGE_BYTES], found[_HASH_AT : _HASH_AT + ids.HASH_BYTES]
             for container in containers[node]:
                 members[container][lineage] = new_hash
                 waiting[container] -= 1
                 if not waiting[container]:
                     ready.append(container)
-        self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
+        self._tables.put_hashes(list(settled), self._seq, [found[_HASH_AT:] for found in settled.values()])
         self._tables.known_worlds.rehashed(settled, containers)
         self._changed, self._edges, self._new_edges = set(), defaultdict(dict), defaultdict(dict)
         self._touched_members, self._new_members = defaultdict(set), Counter()
@@ -136,21 +140,16 @@ class PendingHashes:
         members: dict[bytes, bytes | None] | None,
         members_trie: transaction.TableTrie,
         edges_trie: transaction.TableTrie,
-    ) -> tuple[bytes, bytes]:
-        """The lineage of a node and its new hash as it is stored."""
-        tables, known = self._tables, self._tables.known_worlds
-        hashed = known.bodies.get(node)
+    ) -> bytes:
+        """The new hash of a node as it is stored, behind its lineage and what else it is made of."""
+        tables = self._tables
+        hashed = tables.known_worlds.hashed.get(node)
         if hashed is None:
             row = tables.node(node)
-            lineage, body, t_create = row.lineage, row.body, row.t_create
-            known.bodies[node] = transaction.HASHED.pack(lineage, body, t_create)
-        else:
-            lineage, body, t_create = transaction.HASHED.unpack(hashed)
-        members_root = edges_root = trie.EMPTY_ROOT
-        if node < tables.first_new_node:
-            stored = known.hashes.get(node) or tables.current_hash(node)
-            if stored is not None:
-                members_root, edges_root = roots_of(stored)
+            hashed = transaction.HASHED.pack(row.lineage, row.body, row.t_create)
+            hashed += (tables.current_hash(node) if node < tables.first_new_node else None) or b""
+        _, body, t_create = transaction.HASHED.unpack_from(hashed)
+        members_root, edges_root = roots_of(hashed[_HASH_AT:])
         if members:
             new = self._new_members.get(node, 0)
             members_root = members_trie.turned_to(node).update(members, members_root, new)
@@ -162,7 +161,8 @@ class PendingHashes:
             edges_root = edges_trie.turned_to(node).update(edges, edges_root, new)
         new_hash = hashing.world_hash(body, members_root, edges_root, t_create)
         composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
-        return lineage, new_hash + members_root + edges_root if composite else new_hash
+        hashed = hashed[:_HASH_AT] + new_hash
+        return hashed + members_root + edges_root if composite else hashed
 
     def _current(self, node: int) -> bytes:
         found = self._tables.current_hash(node)
@@ -172,7 +172,7 @@ class PendingHashes:
 
 
 def roots_of(stored: bytes) -> tuple[bytes, bytes]:
-    """(members root, edges root) of a stored world hash."""
-    if len(stored) == ids.HASH_BYTES:
+    """(members root, edges root) of a stored world hash; of nothing, too."""
+    if len(stored) <= ids.HASH_BYTES:
         return trie.EMPTY_ROOT, trie.EMPTY_ROOT
     return stored[ids.HASH_BYTES : 2 * ids.HASH_BYTES], stored[2 * ids.HASH_BYTES :]

@@ -800,8 +800,8 @@ class Tables(transaction.WholeTables):
 
     def current_hash(self, node: int) -> bytes | None:
         """The stored value of the world hash in force now."""
-        found = self._cache.hashes.get(node) or self.known_worlds.hashes.get(node)
-        if found is None:
+        found = self._cache.hashes.get(node) or self.known_worlds.hashed.get(node, b"")[transaction.HASHED.size :]
+        if not found:
             row = self.hash_row(node, schema.LIVE)
             if row is None:
                 return None

@@ -66,12 +66,11 @@ class KnownWorlds:
     """
 
     __slots__ = (
-        "bodies",
         "chain",
         "columns",
         "containers",
         "endpoints",
-        "hashes",
+        "hashed",
         "joined",
         "joins",
         "most_rows",
@@ -85,12 +84,14 @@ class KnownWorlds:
         self.endpoints: dict[bytes, EdgeEndpoint] = {}
         self.columns: WorldColumns | None = None
         """What was once among these and is still true."""
-        self.hashes: dict[int, bytes] = {}
-        """The stored hashes of worlds that a commit changed and that hold others, as those that change again do."""
+        self.hashed: dict[int, bytes] = {}
+        """The stored hashes of worlds that a commit changed and that hold others, as those that change again do.
+
+        Before each stand the lineage and what else the hash is made of, see :data:`HASHED`: a commit asks for all of it,
+        of worlds in no order.
+        """
         self.containers: dict[int, list[int]] = {}
         """Which worlds contain these same ones."""
-        self.bodies: dict[int, bytes] = {}
-        """What else the hash of each of these is made of, and its lineage, see :data:`HASHED`."""
         self.joined: dict[int, JoinedWorlds] = {}
         """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
         self.joins: list[tuple[int, int, Interval]] = []
@@ -105,7 +106,7 @@ class KnownWorlds:
     def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world that changed, or that gets its first container."""
         self.endpoints.pop(lineage, None)
-        self.bodies.pop(node, None)
+        self.hashed.pop(node, None)
         if self.columns is not None:
             self.columns.forget(node)
 
@@ -124,11 +125,11 @@ class KnownWorlds:
         if source in self.joined or target in self.joined:
             self.joins.append((source, target, when))
 
-    def rehashed(self, stored: Mapping[int, bytes], containers: Mapping[int, list[int]]) -> None:
+    def rehashed(self, hashed: Mapping[int, bytes], containers: Mapping[int, list[int]]) -> None:
         """Note the new hashes of worlds that were there before or hold something, and which worlds contain those."""
-        self.hashes.update(stored)
+        self.hashed.update(hashed)
         self.containers.update(containers)
-        for held in (self.hashes, self.containers, self.bodies):
+        for held in (self.hashed, self.containers):
             if len(held) > 2 * MAX_KNOWN:
                 self._trim(held, MAX_KNOWN)
 
@@ -147,7 +148,7 @@ class KnownWorlds:
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
-        for held in (self.hashes, self.containers, self.bodies):
+        for held in (self.hashed, self.containers):
             self._trim(held, MAX_KNOWN)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
