@@ -161,11 +161,14 @@ def likely(
     return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
 
 
-_NOT_BARE: Final = ("home", "governs", scoring.TALK, scoring.AROUND, scoring.EXCHANGE, scoring.PLACE, scoring.KEPT)
+_NOT_BARE: Final = (
+    *("home", "governs", scoring.TALK, scoring.AROUND, scoring.EXCHANGE, scoring.PLACE, scoring.KEPT),
+    scoring.OPENING,
+)
 
 
 def bare(found: ranking.Ranked) -> float:
-    """A score without the parts for home, instructions, exchanges and talks."""
+    """A score without the parts for home, instructions, exchanges, talks and openings."""
     parts = found.parts
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 

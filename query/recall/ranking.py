@@ -14,7 +14,13 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.indexes.analysis import governed_stems, instruction_stems, query_stems, standing_instruction
+from worlddb.projections.indexes.analysis import (
+    governed_stems,
+    instruction_stems,
+    query_stems,
+    standing_instruction,
+    without_speaker,
+)
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion
@@ -151,14 +157,23 @@ Places = tuple[tuple[int, int], ...]
 class Ranking:
     """Candidates by score, best first; the parts of a score are computed on demand.
 
-    ``k``: for how many hits there are enough of them. ``kept``: the lowest places of some of them.
+    ``k``: for how many hits there are enough of them. ``kept``: the lowest places of some of them. ``asked``: the words
+    by which the openings of turns are compared, if they are.
     """
 
-    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked], k: int, kept: Places = ()) -> None:
+    def __init__(
+        self,
+        nodes: list[int],
+        look_up: Callable[[int], Ranked],
+        k: int,
+        kept: Places = (),
+        asked: text_lane.AskedWords | None = None,
+    ) -> None:
         self.k = k
         self._nodes = nodes
         self._look_up = look_up
         self.kept = kept
+        self.asked = asked
 
     def __iter__(self) -> Iterator[Ranked]:
         return map(self._look_up, self._nodes)
@@ -227,16 +242,26 @@ def fuse_lanes(
     talks = candidates.find_leaders_in_talks(gate, pool, leaders, named.user) if lends else {}
     links = _Links(candidates.lend_to_answers(snapshot, pool, following, talks), joined, talks)
     evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
-    if talks and lanes.text is not None:
-        asked = text_lane.AskedWords(lanes.text, request.compared_text, about.names)
+    asked = _asked_words(lanes, request, about, leaders.values()) if lends else None
+    if talks and asked is not None:
         evidence |= _find_words_around(snapshot, asked, pool, evidence, links, max(STEADY, k))
+        asked = None  # What people say to one another is short, and all of it is looked at.
     evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding, is_compared=vector is not None)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     ranks |= _rank_marked(joined, dated, evidence) if joined or dated else {}
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity > 0]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _rank_pool(pool, evidence, ranks, fusion, latest, k, kept)
+    return _rank_pool(pool, evidence, ranks, fusion, latest, k, kept, asked)
+
+
+def _asked_words(
+    lanes: Lanes, request: Request, about: candidates.Named, leaders: Iterable[candidates.Passed]
+) -> text_lane.AskedWords | None:
+    """The words of a question, where words are searched and a turn of a talk is among the best."""
+    if lanes.text is None or all(passed.seen.row.type != _TURN for passed in leaders):
+        return None
+    return text_lane.AskedWords(lanes.text, request.compared_text, about.names)
 
 
 def _find_words_around(
@@ -468,6 +493,7 @@ def _rank_pool(
     latest: set[int],
     k: int,
     kept: Places,
+    asked: text_lane.AskedWords | None,
 ) -> Ranking:
     parts = scoring.strongest_part if fusion == COMBMAX else scoring.weighted_parts
     if fusion == RRF:
@@ -484,7 +510,7 @@ def _rank_pool(
 
     placed = [(-round(score, 6), -node if node in latest else node, node) for node, score in scores.items()]
     placed.sort()
-    return Ranking([node for _, _, node in placed], look_up, k, kept)
+    return Ranking([node for _, _, node in placed], look_up, k, kept, asked)
 
 
 def search_words(
@@ -735,21 +761,23 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
     left, wanted = iter(ranked), k
     # Where an instruction comes among the first does not depend on how many of them are wanted.
     k = max(k, PLACES_OF_RULES[-1] + 1) if ranked.kept else k
+    # Nor does which turn has which place by its opening.
+    first = list(islice(left, k if ranked.asked is None else max(k, OPENINGS)))
     most = scoring.max_form_score(question.answer_form)
-    placed = [
-        (hit.order, hit) for hit in _rescore_hits(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)
-    ]
+    placed = [(hit.order, hit) for hit in _rescore_hits(snapshot, question, first, scoring.LATER_WEIGHT)]
     placed.sort(key=_placed_order)
     while following := list(islice(left, max(RESCORED_AT_ONCE, k // RESCORED_AT_ONCE))):
-        least = -placed[-1][0][0]
+        least = -placed[:k][-1][0][0]
         reaching = [each for each in following if round(each.score + most, 6) >= least]
         if not reaching:
             break
         more = _rescore_hits(snapshot, question, reaching, scoring.LATER_WEIGHT, least)
         placed += [(hit.order, hit) for hit in more]
         placed.sort(key=_placed_order)
-        del placed[k:]
     best = [hit for _, hit in placed]
+    if ranked.asked is not None:
+        best = _order_by_openings(snapshot, ranked.asked, best, {hit.passed.node for hit in first[:OPENINGS]})
+    best = best[:k]
     for place, node in reversed(ranked.kept):
         best = _move_behind_better_words(best, place, node)
     for place, node in ranked.kept:
@@ -758,6 +786,54 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
 
 
 _placed_order: Final = itemgetter(0)
+
+OPENINGS: Final = 16
+"""Among so many candidates turns are put in order with what their openings say."""
+UNMOVED: Final = 5
+"""So many of the best hits stay as they are whatever openings say."""
+OPENING: Final = 100
+"""The characters of a turn's opening."""
+OPENING_WEIGHT: Final = 0.3
+"""What a turn gains there if its opening has all words of the question. Chosen on one half of the development questions
+and judged on the other; see docs/retrieval.md."""
+
+
+def _order_by_openings(
+    snapshot: VisibleSnapshot, asked: text_lane.AskedWords, best: list[Ranked], compared: Collection[int]
+) -> list[Ranked]:
+    """The hits, with those turns ``compared`` that are behind the first ones in another order: by their scores and by
+    what their openings have of the question.
+
+    A long message tells at its beginning what it is about, and may have the question's words anywhere. The first hits
+    stay, since what is told in passing is found among them, and so do the places of all that is no turn. A turn has the
+    score of the hit whose place it takes.
+    """
+    turns = (at for at, hit in enumerate(best) if hit.passed.node in compared and hit.passed.seen.row.type == _TURN)
+    places = [at for at in turns if at >= UNMOVED]
+
+    def gain(hit: Ranked) -> float:
+        body = snapshot.body(hit.passed.seen.row)
+        openings = () if body is None else _openings(without_speaker(body.content))
+        return OPENING_WEIGHT * max((asked.share(asked.places_in(each)) for each in openings), default=0.0)
+
+    gains = {at: gain(best[at]) for at in places}
+    ordered = list(best)
+    for place, at in zip(places, sorted(places, key=lambda at: -round(best[at].score + gains[at], 6)), strict=True):
+        hit, more = best[at], best[place].score - best[at].score
+        ordered[place] = (
+            hit if place == at else hit._replace(score=hit.score + more, parts=hit.parts | {scoring.OPENING: more})
+        )
+    return ordered
+
+
+def _openings(text: str) -> list[str]:
+    """The beginning of a text, and that of each aside, since a text goes on to something else there."""
+    lowered = text[: scoring.MAX_CHARACTERS].lower()
+    begins = [0, *(at for at in map(lowered.find, _ASIDES) if at > 0)]
+    return [text[at : at + OPENING] for at in begins]
+
+
+_ASIDES: Final = ("by the way", "btw", "speaking of")
 
 
 def _move_to_place(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:

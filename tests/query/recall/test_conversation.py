@@ -280,6 +280,52 @@ def test_a_statement_is_a_part_of_its_text_and_no_question(text: str) -> None:
         assert not told.endswith("?")
 
 
+REPAIRS = (
+    "Today was long: first the bus was late, then the phone rang all morning, and nobody knew where the keys were. "
+)
+GLAZE = "The glaze in the kiln cracked"
+
+
+def put_crack(db: Database, *, longer: str, speaker: str = "user") -> None:
+    """Turns that end with a crack, each in a session of its own, and a longer one."""
+    for number in range(9):
+        text = f"{REPAIRS}{GLAZE}, on shelf {number}."
+        db.ingest([Turn(speaker=speaker, text=text)], session=f"s{number}")
+    db.ingest([Turn(speaker=speaker, text=longer)], session="long")
+    db.embed()
+
+
+@pytest.mark.parametrize("longer", [f"{GLAZE}. {REPAIRS * 2}", f"{REPAIRS}By the way, {GLAZE}. {REPAIRS}"])
+def test_a_turn_whose_opening_is_about_the_question_comes_next_behind_the_first_hits(
+    db: Database, monkeypatch: pytest.MonkeyPatch, longer: str
+) -> None:
+    put_crack(db, longer=longer)
+    asked = "how did the glaze in the kiln crack?"
+    moved = db.view().recall(asked, k=10)
+    assert [hit.score for hit in moved.hits] == sorted((hit.score for hit in moved.hits), reverse=True)
+    fewer = db.view().recall(asked, k=6).hits
+    assert fewer == moved.hits[:6], "for any number of hits"
+    monkeypatch.setattr(ranking, "OPENING_WEIGHT", 0.0)
+    plain = db.view().recall(asked, k=10)
+    contents, before = [[hit.content for hit in found.hits] for found in (moved, plain)]
+    assert contents[:5] == before[:5]
+    assert words_of(moved.hits[5]) == longer != words_of(plain.hits[5])
+    own = {hit.ref: (hit.confidence, hit.score) for hit in plain.hits}
+    lifted = moved.hits[5]
+    assert lifted.scores["opening"] == pytest.approx(lifted.score - own[lifted.ref][1], abs=1e-5)
+    assert lifted.confidence == own[lifted.ref][0] is not None
+
+
+def test_openings_count_neither_between_people_nor_for_notes(db: Database) -> None:
+    put_crack(db, longer=f"{GLAZE}. {REPAIRS * 2}", speaker="Ana")
+    for number in range(9):
+        db.create("Note", "", content=f"{REPAIRS}The lock of the door is loose, on floor {number}.")
+    db.create("Note", "", content=f"The lock of the door is loose. {REPAIRS * 9}")
+    db.embed()
+    for asked in ("how did the glaze in the kiln crack?", "is the lock of the door loose?"):
+        assert all("opening" not in hit.scores for hit in db.view().recall(asked, k=20).hits)
+
+
 def test_a_statement_is_found_whatever_stands_around_it(db: Database) -> None:
     request = "Can you suggest recipes with lentils, rice, tomatoes, onions and garlic for a dinner of eight people? "
     db.ingest([Turn(speaker="user", text=request + "I adopted a kitten named Miso yesterday.")], session="a")
