@@ -21,6 +21,7 @@ from worlddb.projections.tables.reads.asof import (
     SeenVersion,
     WorldStarts,
     edge_seen,
+    newest_version,
     version_known,
     versions_at,
     versions_held,
@@ -379,7 +380,9 @@ class Named(NamedTuple):
 
     ``sides`` are participants of a conversation, whom it calls "I" or "you". ``partly`` are those that it calls by a
     part of a longer name alone, as Tom where Tom Baker is asked about. ``user`` is the user in whose world it is asked,
-    of the name ``user_name``, whether it names them or not.
+    of the name ``user_name``, whether it names them or not. ``speakers`` are those names that somebody has who speaks
+    in a talk, so that all they say has the name; ``mentioned`` are the others, which a text has only if it tells of
+    whoever has them.
     """
 
     entities: frozenset[int]
@@ -388,6 +391,8 @@ class Named(NamedTuple):
     partly: frozenset[int] = frozenset()
     user: frozenset[int] = frozenset()
     user_name: str = ""
+    speakers: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
 
     @property
     def is_about_one_of_several(self) -> bool:
@@ -430,7 +435,10 @@ def find_named_entities(
     entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
     own = frozenset(_with_identities(snapshot, spec, find_referenced_nodes(snapshot, user))) if user else frozenset()
     sides = own.union(asked) if question.sides == ASKERS else frozenset(asked)
-    return Named(entities, sides, tuple(names), entities - whole, own, user if own else "")
+    told = [name for name in names if not every[name].isdisjoint(whole)]
+    speakers = tuple(name for name in told if any(_speaks(snapshot, node) for node in every[name]))
+    mentioned = tuple(name for name in told if name not in speakers)
+    return Named(entities, sides, tuple(names), entities - whole, own, user if own else "", speakers, mentioned)
 
 
 def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
@@ -501,6 +509,19 @@ def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
     """True if anything had referred to a world by the view's commit, still in force or not."""
     seq = snapshot.place.moment.seq
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
+
+
+_FEW_REFERRERS: Final = 4
+"""Of so many of what referred to a name first, and last, it is looked at whether it is a turn."""
+
+
+def _speaks(snapshot: visible.VisibleSnapshot, node: int) -> bool:
+    """True if turns of a talk refer to a world: they refer to who speaks."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    ways = tables.incoming, tables.latest_incoming
+    some = {place.source for way in ways for place, _ in islice(way(node, _REFERS_TO, known_by=seq), _FEW_REFERRERS)}
+    said = (newest_version(tables, source, seq) for source in some)
+    return any(seen is not None and seen.row.type == _TURN for seen in said)
 
 
 def find_references(

@@ -553,6 +553,9 @@ def _collect_evidence(
     known = {passed.node for passed in worded}
     texts = _text_scores(snapshot, lanes, compared, worded, [node for node in pool if node not in known], pool, gate)
     alone = {node: similarity_score(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
+    if named.mentioned and named.entities:
+        worded_nodes = texts if lanes.text is not None else pool
+        entities = _mention_evidence(snapshot, pool, named.mentioned, alone, worded_nodes) | entities
     entities |= _entity_corrections(snapshot, pool, named, alone, entities)
     before, edge = (
         candidates.gains_from_earlier_turns(alone, links.following),
@@ -689,6 +692,27 @@ def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: cand
     for node, entity in candidates.find_references(snapshot, pool, anybody):
         found[node] = max(found.get(node, 0.5), 1.0 if entity in named.sides else 0.5)
     return found
+
+
+MAX_MENTIONING: Final = 64
+"""Of so many candidates that have a word of the question it is looked at whether they have a name in it."""
+
+
+def _mention_evidence(
+    snapshot: VisibleSnapshot,
+    pool: Mapping[int, candidates.Passed],
+    names: Sequence[str],
+    alone: Mapping[int, float],
+    worded: Iterable[int],
+) -> dict[int, float]:
+    """Half for what has one of some names in its text, as if it referred to whoever has it; for turns, and for
+    statements that refer to nobody."""
+    stated = (node for node in worded if node in pool and pool[node].seen.row.type not in _MERE_NAMES)
+    best = sorted(stated, key=lambda node: (-alone[node], node))[:MAX_MENTIONING]
+    said = [node for node in best if pool[node].seen.row.type != _TURN]
+    about = {node for node, _ in candidates.find_references(snapshot, said, None)}
+    naming = candidates.find_naming_nodes(snapshot, names, [pool[node] for node in best if node not in about])
+    return dict.fromkeys(naming, 0.5)
 
 
 def _text_scores(

@@ -419,13 +419,13 @@ def _read_question_facts(
 def _embed_question(window: Window, request: Request, looked_up: _QuestionFacts) -> _Subject:
     """Embed the question, unless nothing is compared by meaning.
 
-    The names of those it is about are left out, because a vector cannot represent a name's meaning, and names would
-    bring near every text that contains them; entities are a lane of their own.
+    The names of those who speak in a talk are left out, because they would bring near all that they say; entities are
+    a lane of their own. Any other name stays: what has it tells of whoever has it.
     """
     about, spaces = looked_up.about, looked_up.spaces
     if VECTOR not in request.lanes:
         return _Subject(about)
-    made = window.reader.vector_query(without_names(request.compared_text, about.names), spaces)
+    made = window.reader.vector_query(without_names(request.compared_text, about.speakers), spaces)
     return _Subject(about, None, made, spaces) if isinstance(made, str) else _Subject(about, made, "", spaces)
 
 

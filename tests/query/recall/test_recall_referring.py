@@ -151,7 +151,7 @@ def test_what_has_the_name_is_no_stranger_wherever_it_lies(talks: Database) -> N
 
 
 def test_what_is_said_about_somebody_else_alone_comes_after_what_is_about_whom_a_question_names(tmp_path: Path) -> None:
-    """Names are left out of what is compared by meaning, so that Tom's car came before Ana's bike."""
+    """By meaning alone Tom's car would come before Ana's bike."""
     with worlddb.memory(tmp_path / "store", user="u") as mem:
         for text, who in (("Tom bought a car", "Tom"), ("She bought a bike", "Ana"), ("Tom sold his house", "Tom")):
             mem.add(text, about=who)
@@ -163,6 +163,22 @@ def test_what_is_said_about_somebody_else_alone_comes_after_what_is_about_whom_a
         named = next(hit for hit in mem.recall("What has Ana bought?").hits if "blue" in hit.content)
         assert "entity" not in named.lanes, "what has the name is about her too"
         assert mem.recall("What has Tom bought?").hits[0].content == "Tom bought a car"
+
+
+@pytest.mark.parametrize("name", ["Nordhaus", "Studio Kern"])
+@pytest.mark.parametrize("question", ["what should I know about {}?", "tell me about {}", "anything new about {}?"])
+def test_what_has_a_name_is_found_by_it_when_a_statement_is_about_it(tmp_path: Path, name: str, question: str) -> None:
+    """As an entity the name was left out of what is compared by meaning, and little of the question was left."""
+    with worlddb.memory(tmp_path / "store", user="greta", session="today") as mem:
+        mem.add([{"role": "user", "content": text} for text in (f"{name} is slow to pay", f"had lunch with {name}")])
+        for text in ("bought a rug", "lost my umbrella", "I prefer tea", "need new batteries", "watched a film"):
+            mem.add(text)
+        mem.add(f"{name} wants it on recycled paper")
+        mem.add(f"The {name} invoice is due on 3 December.", about=name)
+        found = mem.recall(question.format(name), k=4)
+        assert sum(name in hit.content for hit in found.hits) == 4
+        assert all(hit.scores["entity"] > 0 for hit in found.hits)
+        assert "perhaps nothing" not in found.note
 
 
 def told_to_an_assistant(mem: worlddb.Memory) -> None:
