@@ -48,6 +48,9 @@ class VectorLane(Protocol):
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
         """The same lane, its query without a share of what some (world, version) pairs have in common."""
 
+    def asking(self, query: VectorQuery) -> VectorLane:
+        """The same lane with another query of its space."""
+
     def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
         """The same lane with the text of a (world, version) pair as its query; ``None`` if that has no vector."""
 
@@ -105,7 +108,10 @@ class PresentVectorLane:
 
     def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
         query = _query_like(self._query, pair, stored)
-        return None if query is None else PresentVectorLane(self._follower, self._head, query, self._before)
+        return None if query is None else self.asking(query)
+
+    def asking(self, query: VectorQuery) -> VectorLane:
+        return PresentVectorLane(self._follower, self._head, query, self._before)
 
 
 class SeenVectors:
@@ -164,4 +170,7 @@ class ExactVectorLane:
 
     def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
         query = _query_like(self._query, pair, stored)
-        return None if query is None else ExactVectorLane(self._seen, query)
+        return None if query is None else self.asking(query)
+
+    def asking(self, query: VectorQuery) -> VectorLane:
+        return ExactVectorLane(self._seen, query)

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
+from types import MappingProxyType
 from typing import Any, Final, TypedDict
 
 import msgspec
@@ -55,10 +56,19 @@ LOOKED_AT: Final = 10
 class Judge:
     """Computes the confidence of each hit, and then of the answer; see :class:`scoring.Fitted`.
 
-    There is none where no coefficients were fitted: for other models, single lanes and other fusions.
+    There is none where no coefficients were fitted: for other models, single lanes and other fusions. ``apart`` are the
+    cosines of hits with the question without its names, by which they are judged where a name brought them near.
     """
 
-    def __init__(self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named) -> None:
+    def __init__(
+        self,
+        request: Request,
+        lanes: Sequence[str],
+        model: str,
+        about: candidates.Named,
+        apart: Mapping[int, float] = MappingProxyType({}),
+    ) -> None:
+        self._apart = apart
         self._fitted: scoring.Fitted | None = None
         if (
             request.fusion == CONVEX
@@ -69,6 +79,7 @@ class Judge:
         ):
             self._fitted = scoring.FITTED.get(model if VECTOR in lanes else scoring.WORDS_ALONE)
         self._lane = VECTOR if VECTOR in lanes else TEXT
+        self._scatter = SCATTER.get(model, 0.0)
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
         self._person = ENTITY in lanes and about.is_about_one_of_several
         # All that a user says has the name, so that it tells nothing.
@@ -78,7 +89,7 @@ class Judge:
         self._untold = frozenset(word.casefold() for name in told for word in name.split())
         # All in a user's world is said by or to them, so that a name in a text is whom or what it is about.
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
-        self._best, self._is_complete = 0.0, False
+        self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._shown: list[scoring.HitFeatures] = []
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
@@ -95,9 +106,11 @@ class Judge:
         covered = text_lane.coverage(self._text, words)
         said = {word.casefold() for word in words} if self._calls else frozenset[str]()
         is_of = parts.get(ENTITY, 0.0) > 0 or any(call <= said for call in self._calls)
-        seen = scoring.HitFeatures(bare(found), parts.get(self._lane, 0.0), covered, is_of)
-        is_best = seen.score >= self._best
-        self._best = max(self._best, seen.score)
+        compared = parts.get(self._lane, 0.0)
+        less = compared - self._apart[found.passed.node] if found.passed.node in self._apart else 0.0
+        seen = scoring.HitFeatures(bare(found) - less, compared - less, covered, is_of)
+        is_best = bare(found) >= self._top
+        self._top, self._best = max(self._top, bare(found)), max(self._best, seen.score)
         is_complete = is_best and (covered >= 1 or self._has_all_telling(words))
         if is_best and content:
             self._is_complete = is_complete
@@ -126,6 +139,20 @@ class Judge:
             likely = max(likely, scoring.WEAK_BELOW)
         return round(min(likely, scoring.BY_CHANCE) if by_chance else likely, 4)
 
+    def is_unlikely(self, confidence: float | None, searched: Callable[[], int]) -> bool:
+        """True if an answer by meaning is weak for its confidence alone.
+
+        Of fewer worlds than in a conversation of the fit that takes less of it, as by chance they come less near.
+        ``searched`` counts them, and is only called if it matters.
+        """
+        if self._fitted is None or confidence is None or confidence >= scoring.WEAK_BELOW or self._lane != VECTOR:
+            return False
+        count = searched()
+        if count < scoring.FEWEST:
+            return False
+        nearer = chance_level(self._scatter, _FITTED_ON) - chance_level(self._scatter, count)
+        return confidence < scoring.shifted(scoring.WEAK_BELOW, -self._fitted.answer[1] * max(0.0, nearer))
+
     def note_of_weak(self, *, by_chance: bool) -> str:
         """The note of a weak answer: what speaks against its hits, as far as that can be said in words."""
         if by_chance:
@@ -138,6 +165,21 @@ class Judge:
         return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
 
 
+_ANYTHING: Final = lazy(
+    r"\b(?:tell|show|summar\w+|overview|updates?|news|anything|something|everything|whatever|info(?:rmation)?|facts?"
+    r"|details?|not(?:es?|ed)|remember|recall|mind|mentioned|heard|about)\b",
+    re.I,
+)
+"""Words of a question for whatever is known of somebody or something."""
+
+
+def asks_in_particular(rest: str) -> bool:
+    """True if a question without the names in it asks something of them, and not for whatever is known."""
+    return not claim_frame.has_only_light_words(_ANYTHING.sub(" ", rest))
+
+
+_FITTED_ON: Final = 500
+"""About the number of messages in a conversation of the fit."""
 _HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
 """The share of a question's words that is called few."""

@@ -5,7 +5,7 @@ before the indexes catch up and the model runs; and one snapshot for all else. A
 Where words alone are compared and the index is not behind, one is enough.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -58,6 +58,8 @@ class _Subject(NamedTuple):
 
     about: candidates.Named = candidates.NOBODY
     query: vector_lane.VectorQuery | None = None
+    judging: vector_lane.VectorQuery | None = None
+    """The question without any name, if it asks something in particular of whom it mentions."""
     unavailable: str = ""
     """Why nothing is compared by meaning, where that is asked for."""
     spaces: Sequence[OpenSpace] = ()
@@ -295,13 +297,13 @@ def _answer(
         indexes = present or _exact_indexes(window, snapshot, request, subject)
         found, in_short = _retrieve_hits(window, snapshot, request, subject, indexes)
         model = "" if query is None else query.model
-        judge = answer.Judge(request, found.lanes, model, subject.about)
+        apart = _cosines_without_names(indexes.lanes.vector, subject, found)
+        judge = answer.Judge(request, found.lanes, model, subject.about, apart)
         every, groups = _shown_hits(window, snapshot, request, found, judge)
         searched = partial(_count_searched, window, snapshot, request)
         rests_on_nothing = answer.is_by_chance(every, found.lanes, request, model, searched, subject.about)
         confidence = judge.answer(by_chance=rests_on_nothing)
-        unlikely = confidence is not None and confidence < scoring.WEAK_BELOW and VECTOR in found.lanes
-        weak = bool(every) and (rests_on_nothing or (unlikely and searched() >= scoring.FEWEST))
+        weak = bool(every) and (rests_on_nothing or judge.is_unlikely(confidence, searched))
         hits, groups, left = answer.likely(every, groups, request.min_confidence)
         rivals = answer.competing(snapshot, found.rivals)
         then = _held_then(window, snapshot, request, found)
@@ -426,7 +428,21 @@ def _embed_question(window: Window, request: Request, looked_up: _QuestionFacts)
     if VECTOR not in request.lanes:
         return _Subject(about)
     made = window.reader.vector_query(without_names(request.compared_text, about.speakers), spaces)
-    return _Subject(about, None, made, spaces) if isinstance(made, str) else _Subject(about, made, "", spaces)
+    if isinstance(made, str):
+        return _Subject(about, None, None, made, spaces)
+    rest = without_names(request.compared_text, about.names) if about.mentioned else ""
+    judging = window.reader.vector_query(rest, spaces) if rest and answer.asks_in_particular(rest) else ""
+    return _Subject(about, made, None if isinstance(judging, str) else judging, "", spaces)
+
+
+def _cosines_without_names(
+    vector: vector_lane.VectorLane | None, subject: _Subject, found: Found
+) -> Mapping[int, float]:
+    """By hit the cosine with what a question asks of whom it mentions: a name alone brings what has it near."""
+    if vector is None or subject.judging is None:
+        return {}
+    pairs = [(hit.passed.node, hit.passed.seen.number) for hit in found.shown()]
+    return {node: cosine for (node, _), cosine in vector.asking(subject.judging).scores(pairs).items()}
 
 
 def _lanes(

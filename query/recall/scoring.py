@@ -392,9 +392,9 @@ FITTED: Final[Mapping[str, Fitted]] = {
 WEAK_BELOW: Final = 0.12
 """An answer of less confidence is weak: in no benchmark more than one of twenty that can be answered, on the half that
 was fitted."""
-FEWEST: Final = 100
-"""Where fewer worlds are searched than in any conversation of the fit, confidence alone makes no answer weak: of a few
-notes the right one is found though no word of the question is in it."""
+FEWEST: Final = 20
+"""Where fewer worlds are searched, confidence alone makes no answer weak: of a few notes the right one is found though
+no word of the question is in it."""
 BY_CHANCE: Final = 0.02
 """The most confidence in an answer whose hits are no nearer than unrelated texts come by chance."""
 LEAD: Final = 0.2
@@ -449,6 +449,11 @@ def likelihood(weights: Sequence[float], evidence: Sequence[float]) -> float:
     """The logistic function of weighed evidence, from 0 to 1."""
     weighed = weights[0] + sum(map(mul, weights[1:], evidence))
     return 1 / (1 + exp(-min(max(weighed, -_STEEPEST), _STEEPEST)))
+
+
+def shifted(likely: float, by: float) -> float:
+    """A probability with its log-odds changed by a number."""
+    return 1 / (1 + exp(-by) * (1 - likely) / likely)
 
 
 _STEEPEST: Final = 30.0

@@ -213,6 +213,33 @@ def test_what_has_all_that_is_asked_or_names_whom_is_not_weak(tmp_path: Path) ->
         assert mem.recall("Which car did Max sell to the rye baker?").weak
 
 
+def test_in_a_small_world_of_a_user_what_was_never_said_is_weak_too(tmp_path: Path) -> None:
+    """Of fewer than a hundred memories none were, and what has a name was near any question with it."""
+    things = (
+        "rug",
+        "lamp",
+        "kettle",
+        "tent",
+        "mirror",
+        "drill",
+        "sofa",
+        "clock",
+        "piano",
+        "ladder",
+        "mattress",
+        "bell",
+    )
+    with worlddb.memory(tmp_path / "memory", user="greta") as mem:
+        for text in (f"{verb} the {thing}" for thing in things for verb in ("cleaned", "sold")):
+            mem.add(text)
+        mem.add("Kofi moved in next door")
+        mem.add("Kofi's van is at the garage until Monday.", about="Kofi")
+        for question in ("what is Kofi's phone number?", "what colour is Kofi's cat?", "which school did Kofi attend?"):
+            assert mem.recall(question).weak
+        for question in ("where is Kofi's van?", "what should I know about Kofi?", "anything new about Kofi?"):
+            assert not mem.recall(question).weak
+
+
 def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_path: Path) -> None:
     with worlddb.memory(tmp_path / "memory", user="nora") as mem:
         mem.add([{"role": "user", "content": text} for text in ("I like tea.", "My cat is old.")])
