@@ -1619,6 +1619,8 @@ def leading_subject(text: str) -> frozenset[str]:
             if small in _AUX or small in _COPULA or word[0] == "'" or small in _PREPOSITIONS:
                 break
             is_verb = small.endswith(("s", "ed")) and not small.endswith("ss")
+            # "The bike cost 799 euros", and "the drill set".
+            is_verb = is_verb or (small in _OF_ONE_FORM and "".join(titled[place + 2 : place + 3])[:1].isdecimal())
             if place and (is_verb or small in _attribute_words() or small in _PAST):
                 break
             found.append(small)

@@ -132,7 +132,13 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    for find in (_relate_cancellation, _relate_departure, _relate_denied_plan, _relate_moved_appointment):
+    for find in (
+        _relate_correction,
+        _relate_cancellation,
+        _relate_departure,
+        _relate_denied_plan,
+        _relate_moved_appointment,
+    ):
         if (ended := find(earlier, later)) is not None:
             return ended
     found = _find_relation(earlier, later)
@@ -195,6 +201,38 @@ _GUESSING: Final = re.compile(
     r"[\w'’-]+ (?:think|guess|suppose|believe|reckon|imagine)s? (?:that )?"
 )
 _PERHAPS: Final = re.compile(r"\b(?:probably|maybe|perhaps|likely) ")
+
+
+def _relate_correction(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of a statement that names what it takes the place of: "749 euros, not 799", "tea instead of coffee".
+
+    The earlier one says what is denied, and a number that is denied has another one in its place.
+    """
+    told = _NOT_THAT.search(later.key) or _INSTEAD_OF.search(later.key)
+    if told is None or earlier.negated or later.mood in ("unsure", "may"):
+        return None
+    given, old = told["given"], told["old"].rstrip(".,")
+    is_said = re.search(rf"(?<![\w.:]){re.escape(old)}(?![\w:]|\.\d)", earlier.key) is not None
+    if not is_said or (old[0].isdecimal() and _DIGIT_IN.search(given) is None):
+        return None
+    words = frames.stems(frames.words_of(old)) | earlier.subject | later.subject
+    own, other = (one.content | one.light | one.head | {one.verb} for one in (earlier, later))
+    rest = (own & other) - words - {""}
+    if not rest and (not old[0].isdecimal() or len(old) < _TELLING_DIGITS):
+        return None
+    reason = "the later one names it as what is not so" if told.re is _NOT_THAT else "something else in its place"
+    if told.re is _NOT_THAT:
+        return _comparison(0.8, later, reason, "contradiction")
+    return _doubted(0.7, later, reason, "it may be so at times")
+
+
+_NOT_THAT: Final = re.compile(r"(?P<given>.*\S),? (?:and )?not (?:the |an? |at |on |in )?(?P<old>[\w.:'’-]+)$")
+_INSTEAD_OF: Final = re.compile(
+    r"(?P<given>.*\S) (?:instead of|rather than) (?:the |an? |at |on |in )?(?P<old>[\w.:'’-]+)"
+)
+_DIGIT_IN: Final = re.compile(r"\d")
+_TELLING_DIGITS: Final = 3
+"""From so many digits on, two statements of one subject have a number in common that tells of one thing."""
 
 
 def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:

@@ -310,6 +310,30 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     assert ([hit.ref for hit in after], after.competing) == ([porto], ())
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ("The fridge cost 799 euros.", "The fridge cost 749 euros, not 799.", "contradiction"),
+        ("Ana booked room 214.", "Ana has room 241, not 214.", "contradiction"),
+        ("Ana drinks coffee at breakfast.", "Ana drinks tea instead of coffee.", "replacement"),
+        ("Ana has 6 hens.", "Ana comes at 5, not 6.", ""),
+        ("Ana drinks coffee at breakfast.", "Ana wants a bike, not coffee.", ""),
+    ],
+)
+def test_what_a_statement_names_as_not_so_is_put_behind_it(
+    db: Database, earlier: str, later: str, expected: str
+) -> None:
+    about = db.create("Thing", "the one", resolve=False).ref
+    old = say(db, earlier, since="2024-01-01", about=about)
+    near = db.view().near(later, about="the one", since=worlddb.parse_time("2024-06-01"))
+    assert [one.relation for one in near if one.relation in claim_relation.COMPETING] == [expected] * bool(expected)
+    new = say(db, later, since="2024-06-01", about=about)
+    # What a write calls a contradiction is put in order, too, of a question in whatever tense.
+    found = db.view().recall(earlier.replace("cost", "did cost"))
+    assert [(pair.ref, pair.earlier) for pair in found.competing] == [(new, old)] * bool(expected)
+    assert not expected or found.hits[0].ref == new
+
+
 def test_of_three_statements_that_compete_the_latest_comes_first(db: Database) -> None:
     written = [
         say(db, f"Ana lives in {place}.", since=f"{2020 + n}-01-01") for n, place in enumerate(("Rome", "Faro", "Bern"))
