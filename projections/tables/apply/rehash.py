@@ -12,7 +12,6 @@ from worlddb.log.model import events, hashing, ids, trie
 from worlddb.projections.tables.storage import schema, transaction
 from worlddb.projections.tables.storage.rows import Tables
 
-
 _HASH_AT: Final = transaction.HASHED.size
 
 

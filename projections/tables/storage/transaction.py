@@ -87,8 +87,8 @@ class KnownWorlds:
         self.hashed: dict[int, bytes] = {}
         """The stored hashes of worlds that a commit changed and that hold others, as those that change again do.
 
-        Before each stand the lineage and what else the hash is made of, see :data:`HASHED`: a commit asks for all of it,
-        of worlds in no order.
+        Before each stand the lineage and what else the hash is made of, see :data:`HASHED`: a commit asks for all of
+        it, of worlds in no order.
         """
         self.containers: dict[int, list[int]] = {}
         """Which worlds contain these same ones."""
