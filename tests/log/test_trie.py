@@ -118,7 +118,8 @@ def test_a_value_is_replaced_under_its_key_and_not_where_other_bytes_are_the_sam
     bucket = b"".join(sorted(map(b"".join, entries.items())))
     alike = {bucket[at : at + KEY_BYTES] for at in range(90)}
     each_one: list[dict[bytes, bytes | None]] = [{key: b"on"} for key in sorted(alike | entries.keys())]
-    for changes in [{b"\x07\x07\x01\x02": None}, *each_one]:
+    gone: dict[bytes, bytes | None] = {b"\x07\x07\x01\x02": None}
+    for changes in [gone, *each_one]:
         entries |= {key: value for key, value in changes.items() if value is not None}
         root = trie.update(changes, root)
         assert root == build_trie(entries)[0] and root in written
