@@ -1081,13 +1081,11 @@ def change_told(
     before = _asked_part(earlier[:MAX_CHARACTERS], asked)
     if not before:
         return ""
-    # What is told at length is of several things, so that a sentence stands for itself.
-    is_short = len(later) <= _SHORT
-    told = (later,) if is_short else tuple(analysis.sentences(later))
-    found = {_change_in(question, asked, before, each) for each in told}
-    if "sure" in found or "perhaps" in found:
-        return "sure" if "sure" in found else "perhaps"
-    return _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon) if is_short else ""
+    if len(later) > _SHORT:
+        # What is told at length is of several things, so that a sentence stands for itself, and is not sure.
+        return "perhaps" if any(_change_in(question, asked, before, each) for each in analysis.sentences(later)) else ""
+    change = _change_in(question, asked, before, later)
+    return change or _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon)
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
@@ -1105,30 +1103,58 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     """The same for what shares words with the question, or names the old value."""
     telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
     old = _old_in(earlier, telling) - named
-    shared, has_old = telling & new, not old.isdisjoint(new)
-    if _kind_of(question) == "place":
-        has_old = not (_values_of(earlier).places - telling).isdisjoint(new)
-    is_measured = _kind_of(question) in ("time", "number")
-    is_dated = not _values_of(question).dates.isdisjoint(_values_of(later).dates)
-    if not (shared or has_old or is_dated) or not (told := _told_in(later)):
+    kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
+    shared, has_old = telling & new, not (old - _of_any_thing()).isdisjoint(new)
+    if kind == "place":
+        has_old = not (before.places - telling).isdisjoint(new)
+    elif not kind and before.names - telling - named:
+        # Of "Dune, the slow one" Dune is the value.
+        has_old = not (before.names - telling - named).isdisjoint(new | behind.names | _stems_in(later))
+    is_measured = kind in ("time", "number")
+    is_dated = not _values_of(question).dates.isdisjoint(behind.dates)
+    # "New number" may be of a phone, or of a locker.
+    is_loose = not asked.telling.isdisjoint(new)
+    if not (is_loose or has_old or is_dated) or not (told := _told_in(later)):
         return ""
-    if name_other_things(earlier, told, asked) or not (has_old or _may_be_of(_people_in(question), told)):
+    if any(name_other_things(earlier, clause, asked) for clause in _CLAIM_ENDS.split(told) if clause):
+        return ""
+    if _asks_for_contrary(telling, _stems_in(told)) or not (has_old or _may_be_of(_people_in(question), told)):
         return ""
     sign = _sign_of(told)
     fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
-    if not fits or _is_of_another(told, _content_of(earlier) | named | telling, telling):
+    known = _content_of(earlier) | named | telling
+    if not fits or _is_of_another(told, known, telling, is_called=kind == "name"):
         return ""
-    topic = _topic_of(question, earlier, told, shared, telling) + is_dated
+    topic = (_topic_of(question, earlier, told, shared, telling) or is_loose) + is_dated
     if fits == _FITS:
-        is_moved = sign >= _CHANGED and _MOVING.search(told) is not None
-        is_instead = sign == _REPLACED and topic > 0 and _kind_of(question) != "name"
-        is_close = topic > 1 or is_moved or is_instead or (has_old and not is_measured)
-        return "sure" if sign and is_close else "perhaps" if sign or (topic > 1 and is_measured) else ""
+        is_moved = sign >= _CHANGED and _MOVING.search(told) is not None and _says_exactly(question, told, shared)
+        is_instead = sign == _REPLACED and topic > 0 and kind != "name"
+        # Who "has a new assistant" still does what was asked.
+        is_gone = has_old and not is_measured and (topic > 0 or kind != "name" or _ONLY_NEW.search(told) is None)
+        is_close = topic > 1 or is_moved or is_instead or is_gone
+        if sign and is_close:
+            return "sure"
+        return "perhaps" if sign or (topic > 1 and is_measured) or (topic > 0 and has_old) else ""
     is_close = topic > 1 or has_old
     if sign == _REPLACED and is_close:
         return "sure"
     is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
     return "perhaps" if is_told and is_close else ""
+
+
+def _asks_for_contrary(telling: frozenset[str], told: frozenset[str]) -> bool:
+    """True if what is told is the contrary of what is asked for: when something opens, instead of when it closes."""
+    return any(
+        one in telling and other in told and one not in told
+        for pair in _contraries()
+        for one, other in (pair, pair[::-1])
+    )
+
+
+@cache
+def _contraries() -> tuple[tuple[str, str], ...]:
+    pairs = "open close, start end, start finish, begin end, arrive leave, arrive depart, buy sell, win lose"
+    return tuple((stem(one), stem(other)) for one, other in (pair.split() for pair in pairs.split(", ")))
 
 
 def _change_of_unnamed(
@@ -1140,8 +1166,9 @@ def _change_of_unnamed(
     sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
     if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
         return ""
-    people = _content_of(question) - telling
-    if _is_of_another(told, _content_of(earlier) | people | telling, telling):
+    people = _content_of(question) - asked.telling
+    is_called = _kind_of(question) == "name"
+    if _is_of_another(told, _content_of(earlier) | people | telling, telling, is_called=is_called):
         return ""
     if is_anew and not people.isdisjoint(_content_of(told)):
         return "perhaps"
@@ -1210,8 +1237,7 @@ def _sign_of(told: str) -> int:
 @lru_cache(maxsize=_MAX_FRAMES)
 def _content_of(text: str) -> frozenset[str]:
     """The stems of the words that tell what a message is about."""
-    words = (word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold()))
-    return stems(_SAME_WORD.get(word, word) for word in words if _may_tell(word))
+    return stems(_SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word))
 
 
 def _may_tell(word: str) -> bool:
@@ -1225,7 +1251,7 @@ def _telling_nothing() -> frozenset[str]:
 
 @cache
 def _of_any_thing() -> frozenset[str]:
-    words = "name called date day time get have going take use new currently pay cost price charge off"
+    words = "name called date day time get have going take use new currently pay cost price charge off number code"
     return stems(words.split())
 
 
@@ -1234,11 +1260,22 @@ def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], te
     kind, new = _kind_of(question), _values_of(told)
     # "My guitar lesson" is "guitar" when a time or a price is told of it.
     is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts))
-    is_most = 2 * len(shared) + is_measured > len(telling)
-    topic = 2 if shared and (is_most or _head_of(question, telling) in shared) else int(bool(shared))
+    is_exact = _says_exactly(question, told, shared)
+    is_most = 2 * len(shared) > len(telling) or (is_measured and is_exact and 2 * len(shared) == len(telling))
+    is_head = is_exact and _head_of(question, telling) in shared
+    topic = 2 if shared and (is_most or is_head) else int(bool(shared))
     if shared and kind == "time" and not _values_of(earlier).dates.isdisjoint(new.dates):
         return 2
     return topic
+
+
+def _says_exactly(question: str, told: str, shared: frozenset[str]) -> bool:
+    """True if one of the shared words is the same in both: "rates" are not "my rate"."""
+    return not shared.isdisjoint(stems(_words_of(question) & _words_of(told)))
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold()))
 
 
 def _clause_of(message: str, telling: frozenset[str]) -> str:
@@ -1329,9 +1366,12 @@ def _head_of(question: str, telling: frozenset[str]) -> str:
     return next((word for word in reversed(words) if word in telling), "")
 
 
-def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str]) -> bool:
-    """True if a sentence is about somebody or something of which nothing was said."""
-    return any(_begins_with_another(one, known, telling) for one in analysis.sentences(told))
+def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
+    """True if a sentence is about somebody or something of which nothing was said.
+
+    ``is_called``: a name is asked for, so that "Stig's captain" says who it is.
+    """
+    return any(_begins_with_another(one, known, telling, is_called=is_called) for one in analysis.sentences(told))
 
 
 @lru_cache(maxsize=_MAX_QUESTIONS)
@@ -1346,7 +1386,7 @@ def _may_be_of(people: frozenset[str], told: str) -> bool:
     return not people or _OF_SOMEBODY.search(told) is not None or not people.isdisjoint(_stems_in(told))
 
 
-def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
     begin = _GREETING.sub("", sentence, 1)
     words = _WORD.findall(begin)
     other = _OF_ANOTHER.match(begin)
@@ -1360,8 +1400,12 @@ def _begins_with_another(sentence: str, known: frozenset[str], telling: frozense
             continue
         if before.casefold() in ("other", "another"):
             return True
-        whose = before.endswith(("'s", "’s")) and before.casefold()[:-2] not in _PRONOUNS | {"that", "there", "what"}
-        is_name = before[0].isupper() and before != words[0]
+        whose = (
+            not is_called
+            and before.endswith(("'s", "’s"))
+            and before.casefold()[:-2] not in _PRONOUNS | {"that", "there", "what"}
+        )
+        is_name = not is_called and before[0].isupper() and before != words[0]
         if (whose or is_name) and (called := _content_of(before)) and called.isdisjoint(known):
             return True
     return False
@@ -1383,6 +1427,8 @@ _IN_CHATS: Final = _words(
     " okay yeah week weeks month months year years day days time times today yesterday next last half past quarter"
     " until till i'm i've i'll we're we've we'll it's that's they're they've he's she's can't don't isn't aren't won't"
     " didn't doesn't there's street road lane avenue bought booked joined signed ends move moves moving"
+    " over onto through after before during without within along around about against between under up down percent"
+    " euros pounds dollars kilos metres meters minutes hours square"
 )
 """Words of a chat that do not tell what it is about."""
 _DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
@@ -1399,10 +1445,11 @@ _CHANGING: Final = lazy(
     r"(?i)\b(?:from (?:now on|(?:this|next) (?:week|month|year)|today|tomorrow)|as of|after all|turn(?:s|ed) out"
     r"|(?:moved|moving|push|shift|bump|chang|cancel|postpon|reschedul|rebook|delay|upgrad|downgrad|rais|lower|increas"
     r"|reduc|dropp|ditch|binn|retir|bail|upped|slipp|renew|correct|convert|reassign|assign)\w*"
-    r"|put (?:\w+ ){0,3}(?:back|up|down|off|forward)|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)"
-    r"|(?:up|down|gone|over) to|over (?:at|on|with)|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack)\w*"
-    r" (?:\w+ ){0,2}(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?"
-    r"|another (?:week|day|month|hour)|leaving|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out)\b"
+    r"|(?:day|week|month|hour)s? (?:later|earlier)|put (?:\w+ ){0,3}(?:back|up|down|off|forward)"
+    r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
+    r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
+    r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
+    r"|another (?:week|day|month|hour)|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out)\b"
 )
 """What says that something happened to what was so."""
 _OF_LATE: Final = lazy(
@@ -1437,7 +1484,8 @@ _PUT_OFF: Final = lazy(
     r"|called off|is off|['’]s off|fell through)\b"
 )
 """What moves something without a new time, or calls it off."""
-_NOW: Final = lazy(r"(?i)\b(?:now|new|these days|for now)\b")
+_NOW: Final = lazy(r"(?i)\b(?:now|new|since|these days|for now)\b")
+_ONLY_NEW: Final = lazy(r"(?i)\b(?:has|have|had|got|['’]s got|there['’]s|there is) (?:a|an|another|the) new\b")
 _ANEW: Final = lazy(r"(?i)\b(?:new|instead|chang|switch|moved?|moving)")
 _SOMEBODY: Final = lazy(r"(?i)\b(?:somebody|someone|new (?:one|guy|girl|woman|man|person|boss|teacher))\b")
 _SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")

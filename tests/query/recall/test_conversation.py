@@ -534,6 +534,13 @@ TOLD_IN_PASSING = (
         "the kids renamed the hamster, it's Pretzel now",
         "sure",
     ),
+    (
+        "who's captain of our team?",
+        "Odd was voted captain of our team",
+        "Odd's knee is done for, so Stig's captain",
+        "sure",
+    ),
+    ("what's my credit limit?", "my credit limit is 2,000", "they've upped it, limit's 3,000", "sure"),
     # a place
     ("where is the market?", "the market is on the main square", "they've shifted the market to the harbour", "sure"),
     (
@@ -558,6 +565,10 @@ TOLD_IN_PASSING = (
     ("how much is the nursery?", "the nursery costs 590", "the other nursery takes 700 now", ""),
     ("what's the alarm code?", "the alarm code is 7734", "changed the door code to 4711", ""),
     ("where does Ana live?", "Ana lives in Ghent", "I live in a new flat in Antwerp now", ""),
+    ("what's my mortgage rate?", "my mortgage rate is 2.9 percent", "rates on the market went up to 4.1", "perhaps"),
+    ("what's my badge number?", "badge number's 558", "new locker, number 41", "perhaps"),
+    ("who is our coach?", "Berit is our coach", "Berit has a new assistant called Jonas", "perhaps"),
+    ("when does it close?", "the pool closes at 6, the big one", "the big pool opens at 10 now instead of 9", ""),
     # another attribute of it
     ("when is the offsite?", "the offsite is on June 12", "they changed the hotel for the offsite", ""),
     ("who is my dentist?", "my dentist is Dr Okafor", "there's a new receptionist at the dentist", ""),
