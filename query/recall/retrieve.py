@@ -503,10 +503,10 @@ def _changes_told(
     said = [each for each in told if not each.is_machine]
     if not said or all(not each.speaker for each in said):
         return [], []
-    first = said[0]
+    known = {hit.passed.node for hit in ranked}
+    added = dict[int, ranking.Ranked]()
 
-    def later(first: _Message, messages: Iterable[_Message]) -> list[tuple[Rivals, ranking.Ranked]]:
-        found = []
+    def later(first: _Message, messages: Iterable[_Message]) -> Iterator[tuple[Rivals, _Message]]:
         for each in messages:
             node, seen, *_ = each.hit.passed
             if not each.speaker or not _is_newer(seen, first.hit.passed.seen) or not each.may_change(first, gate):
@@ -515,19 +515,29 @@ def _changes_told(
             around = partial(_said_around, gate, node)
             change = claim_frame.change_told(question, asked, first.text, each.text, around, is_soon=is_soon)
             if change and (not first.is_machine or each.speaker == _asker(gate, first.hit.passed.node)):
-                pair = Rivals(node, first.hit.passed.node, "replacement", _TOLD, is_unsure=change == "perhaps")
-                found.append((pair, each.hit))
-        return found
+                if node not in known:
+                    added[node] = each.hit
+                yield Rivals(node, first.hit.passed.node, "replacement", _TOLD, is_unsure=change == "perhaps"), each
 
-    found, added = later(first, said[1:]), list[tuple[Rivals, ranking.Ranked]]()
-    if all(pair.is_unsure for pair, _ in found):
-        shown = {hit.passed.node for hit in ranked}
-        named = _naming(search, claim_frame.old_value(question, asked, first.text))
-        added = later(first, (_Message.of(gate, hit) for hit in named if hit.passed.node not in shown))
     # A reply that says the old value again may be nearer to the question than what it replies to.
-    replies = (each for each in told[: told.index(first)] if len(each.text) <= MAX_CHARACTERS)
-    found += [pair for reply in replies for pair in later(reply, said)]
-    return [pair for pair, _ in (*found, *added)], [hit for _, hit in added]
+    replies = (each for each in told[: told.index(said[0])] if len(each.text) <= MAX_CHARACTERS)
+    pairs = [pair for reply in replies for pair, _ in later(reply, said)]
+    latest = said[0]
+    for _ in range(_MOST_CHANGES):
+        found = [*later(latest, said)]
+        if all(pair.is_unsure for pair, _ in found):
+            named = _naming(search, claim_frame.old_value(question, asked, latest.text))
+            found += later(latest, (_Message.of(gate, hit) for hit in named if hit.passed.node not in known))
+        pairs += (pair for pair, _ in found)
+        sure = [each for pair, each in found if not pair.is_unsure]
+        if not sure:
+            break
+        latest = max(sure, key=lambda each: _start_order(each.hit.passed.seen))
+    return pairs, [*added.values()]
+
+
+_MOST_CHANGES: Final = 3
+"""How often what changed is followed: "back to the old one" changes what took its place."""
 
 
 class _Message(NamedTuple):
@@ -1311,6 +1321,8 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
         question=request.question.text,
         changes=changes,
     )
+    # What was looked up to be put beside a hit, and was not (it is trusted less), is none.
+    kept = [hit for hit in kept if hit.parts] if added else kept
     kept = _lift_update(search, kept, said | claims, until) if kept else kept
     kept = _lift_derived_statements(snapshot, kept, request.question.text)
     if request.fusion == CONVEX:

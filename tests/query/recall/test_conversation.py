@@ -634,6 +634,19 @@ def test_what_changed_comes_before_the_reply_that_says_the_old_value_again(db: D
     assert {pair.ref for pair in found.competing} == {found.hits[0].ref} and len(found.competing) == 2
 
 
+def test_what_changed_twice_is_told_by_the_last_message(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(
+        mem,
+        "our database is Mongo",
+        "we switched from Mongo to Postgres",
+        "the tram was late",
+        "Postgres fell through, back to Mongo",
+    )
+    found = mem.recall("which database do we use?")
+    assert words_of(found.hits[0]) == "Postgres fell through, back to Mongo"
+
+
 def test_a_message_that_may_change_the_first_stands_behind_it_with_a_note(db: Database) -> None:
     mem = worlddb.memory(db, user="kim", agent="bot")
     days(mem, "the sitter takes 12 an hour", "the tram was late", "ours asked for 15, the sitter, and I said yes")
