@@ -941,11 +941,23 @@ class Database(WriteCalls):
         if limits.checked_flag(embed, "embed") and not self._models.any:
             raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
         if getattr(extractor, "asks_a_model", False):
-            receipt = execute(self._writer, request._replace(extractor=None), idempotency_key)
+            receipt = self._noted(request, execute(self._writer, request._replace(extractor=None), idempotency_key))
             receipt = self._extracted(request, receipt) if receipt else receipt
         else:
-            receipt = execute(self._writer, request, idempotency_key)
+            receipt = self._noted(request, execute(self._writer, request, idempotency_key))
         return self._run_due_work(receipt) if embed and receipt else self._wake_background(receipt)
+
+    def _noted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
+        """Add a note if a new conversation or document has the name of one that came in a bundle, which has no keys."""
+        if not receipt.events:
+            return receipt
+        view = self.view(seq=receipt.seq, valid=receipt.ingest_time, world=request.into)
+        called = view.find(name=request.conversation)
+        begun = [world for world in called if world.seq == receipt.seq and world.ref in receipt.refs]
+        came = [world.ref for world in called if begun and "imported" in world.source and world.type == begun[0].type]
+        if not came:
+            return receipt
+        return replace(receipt, notes=(*receipt.notes, outcome.Note("beside_imported", (begun[0].ref, *came[:20]))))
 
     def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
         """Write what a model finds in turns that are committed; they stay whatever becomes of it."""

@@ -112,6 +112,10 @@ NOTES = {
     "stays_corrected": (
         "{} was corrected after it was taken in, and keeps the correction; revise it if the earlier text was right"
     ),
+    "beside_imported": (
+        "{first} is new, and {others} of the same name came in a bundle, which brings no keys: texts of both were "
+        "written twice. Retire one of them"
+    ),
     "known_by_reference": "{} lie outside the bundle: only their ids are known until their own bundle is imported",
     "texts_arrived": "the bundle brought the texts of {}, of which the store had only identifiers",
     "reference_ended": "an earlier import ended {}, of which the store had only identifiers; they stay ended",

@@ -40,3 +40,19 @@ def test_a_small_bundle_of_large_texts_takes_at_most_twice_what_it_unpacks_to(tm
     checked, imported = json.loads(told.read_text())
     assert checked <= ALLOWED, f"{checked / MIB:.0f} MiB"
     assert imported <= 2 * made.size + ALLOWED, f"{imported / MIB:.0f} MiB for {made.size / MIB:.0f}"
+
+
+def test_a_conversation_that_came_in_a_bundle_and_is_taken_in_again_is_told_of(tmp_path: Path) -> None:
+    """Its texts were written a second time without a word, since bundles bring no keys."""
+    said = [worlddb.Turn(speaker="Ana", text="I work at Initech.", key="1")]
+    with worlddb.open(tmp_path / "source", author="a", embedder=None) as source:
+        first = source.ingest(said, conversation="talk", session="s")
+        source.export(first.refs[0], tmp_path / "talk.bundle")
+    with worlddb.open(tmp_path / "copy", author="b", embedder=None) as copy:
+        copy.import_bundle(tmp_path / "talk.bundle")
+        again = copy.ingest(said, conversation="talk", session="s")
+        (note,) = again.notes
+        assert note.code == "beside_imported" and note.refs == (again.refs[0], first.refs[0])
+        for other in ("talk", "another talk"):
+            more = [*said, worlddb.Turn(speaker="Bo", text="Since when?", key="2")]
+            assert copy.ingest(more, conversation=other, session="s").notes == ()

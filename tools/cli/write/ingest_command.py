@@ -259,6 +259,9 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         told = f"revised {wire.counted(done.revised, 'text')} that {verb} there with other words or another beginning"
         page.line((told, "warn"))
         out.hint("If it is a different conversation, give it another name: --conversation NAME")
+    if twins := done.notes.get("beside_imported", 0):
+        which = f"{wire.counted(twins, 'conversation')} came in a bundle before, which brings no keys"
+        page.line((f"{which}: the same texts may be there twice now; retire one of the two", "warn"))
     if done.gone:
         verb, stays = ("is", "stays") if len(done.gone) == 1 else ("are", "stay")
         passages = wire.counted(len(done.gone), "passage")
