@@ -21,7 +21,9 @@ from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
+from worlddb.query.recall.answer import SELDOM
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
+from worlddb.query.recall.scoring import BY_CHANCE
 from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
@@ -159,6 +161,18 @@ def view_for_write(db: Database, idempotency_key: str | None) -> View:
 def has_statement(hit: Hit | World) -> bool:
     """Return whether a world has a text; entries of persons and things and mere containers have only a name."""
     return bool(hit.content) or hit.type.casefold() not in _NAME_ONLY
+
+
+def answer_of_some(answer: Recall, hits: tuple[Hit, ...]) -> Recall:
+    """Return an answer with some of its hits alone, which tells nothing of the others.
+
+    Its notes and its confidence may be of those. It is weak if none of these may answer.
+    """
+    sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=None)
+    weak = sure is not None and sure < BY_CHANCE
+    return msgspec.structs.replace(
+        answer, hits=hits, competing=(), note=SELDOM if weak else "", confidence=sure, weak=weak
+    )
 
 
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:

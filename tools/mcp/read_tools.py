@@ -25,7 +25,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import recall_statements, replacement_chain, with_conflicts
+from worlddb.memory_scopes import answer_of_some, recall_statements, replacement_chain, with_conflicts
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import (
     PAIR_BYTES,
@@ -456,9 +456,7 @@ class _ScopedRecall:
             if len(own) == len(answer) and not any(map(self._is_others, compared)):
                 return answer
             if len(own) >= self._least or len(answer) < wanted or wanted >= tool_arguments.MAX_OFFSET:
-                # A note and the confidence may be about what somebody else said.
-                sure = max((hit.confidence for hit in own if hit.confidence is not None), default=None)
-                return replace(answer, hits=own, competing=(), note="", confidence=sure)
+                return answer_of_some(answer, own)
             wanted = min(2 * wanted, tool_arguments.MAX_OFFSET)
 
     def _is_others(self, ref: str) -> bool:

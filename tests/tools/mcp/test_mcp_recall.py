@@ -40,6 +40,19 @@ def named(found: Any) -> list[str]:
     return [group["name"] for group in found["groups"]]
 
 
+def test_what_is_found_beside_what_somebody_else_said_is_judged_by_itself(db: worlddb.Database) -> None:
+    """The answer of the scope was another user's, was left out, and made what was left no weak answer."""
+    desk = Session(db)
+    call(desk, "memory_write", text="My shoe size is 44.", user_id="pavel", agent_id="home")
+    for text in ("The kettle is broken", "I bought a lamp", "Tea is in the cupboard", "My bike has a flat tyre"):
+        call(desk, "memory_write", text=text, user_id="nora", agent_id="home")
+    db.embed()
+    own = call(desk, "memory_recall", query="what is my shoe size?", user_id="nora", agent_id="home")
+    assert own["memories"] and not any("44" in text for text in texts(own)) and "perhaps nothing" in str(own["notes"])
+    known = call(desk, "memory_recall", query="what is broken?", user_id="nora", agent_id="home")
+    assert texts(known)[0] == "The kettle is broken" and "perhaps nothing" not in str(known["notes"])
+
+
 # -- by session
 
 
