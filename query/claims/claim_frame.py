@@ -10,13 +10,13 @@ Pure: the same text gives the same frame (laws 11 and 12).
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from worlddb.log.model import times
-from worlddb.log.model.times import lazy
+from worlddb.log.model.times import DAYS, lazy
 from worlddb.projections.indexes import analysis
 
 
@@ -134,7 +134,7 @@ _CHANGE: Final = _words(
     " ditched outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
     " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
     " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
-    " renamed"
+    " renamed after-all"
 )
 ADDING: Final = _words("also too as-well besides additionally in-addition likewise")
 """Words that say that something is so beside what was before."""
@@ -375,6 +375,14 @@ _PHRASES: Final = {
     "has a new job": "works now",
     "have a new job": "work now",
     "got a new job": "works now",
+    "got a job at": "works now at",
+    "found a job at": "works now at",
+    "has a job at": "works now at",
+    "came back fine": "was fine",
+    "came back clear": "was fine",
+    "came back normal": "was fine",
+    "came back negative": "was negative",
+    "came back positive": "was positive",
     "started a new job": "works now",
     "took over": "took-over",
     "gave up": "gave-up",
@@ -446,6 +454,12 @@ _IN_FRONT: Final = lazy(
     r"(?P<rest>(?:I|we|my|our)\b.*[^.!?]|[A-Z].*[^.!?])(?P<stop>[.!?]*)$"
 )
 """What stands before the subject: when something is so, or in the place of what."""
+_MOVES_TO: Final = lazy(
+    r"(?i)^(?P<thing>(?:[Tt]he|[Mm]y|[Oo]ur) (?:[\w'’-]+ ){0,3}?[\w'’-]+) (?:has |have )?(?:now )?"
+    r"(?:moves|moved|is moving|switches|switched|shifts|shifted|changes|changed) to "
+    rf"(?=(?:the |next |every )?(?:(?:first|second|third|fourth|last) )?(?:\d|{'|'.join(sorted(_TIMES))}))"
+)
+"""What is at another time from now on."""
 _MY_NAMED: Final = lazy(
     r"^(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|best|late) )?[a-z]+ (?=[A-Z][a-z])"
 )
@@ -497,6 +511,7 @@ _SUPPLIERS: Final = _words("landlord landlady bank insurer insurance employer pr
 _CALLED_OFF: Final = frozenset({"cancelled", "canceled", "called off", "postponed", "put off"})
 """Those that say all by themselves; the others say to what."""
 _NOT: Final = re.compile(r"n't\b")
+_AFTER_ALL: Final = lazy(r"\bafter all\b(?! (?:the|this|that|these|those|my|our|his|her|their|of)\b)")
 _CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
 _I_AM: Final = lazy(r"\bi(?: am|'m)\b")
 """Which is no time of the day."""
@@ -821,6 +836,10 @@ def _normalise_text(text: str) -> str:
     if "degrees " in plain:
         plain = plain.replace("degrees celsius", "celsius").replace("degrees fahrenheit", "fahrenheit")
     plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
+    if "wi-fi" in plain:
+        plain = plain.replace("wi-fi", "wifi")
+    if "after all" in plain:
+        plain = _AFTER_ALL.sub("after-all", plain)
     return _HALTED.sub("paused ", plain) if "stop" in plain else plain
 
 
@@ -1619,7 +1638,11 @@ def _rephrase_change(text: str) -> str:
     somebody changed it tells in the passive voice: "Dr. Braun lowered my dose to 10 mg" says that my dose was lowered
     to 10 mg.
     """
-    plain = _IN_FRONT.sub(_put_behind, _PREFACE.sub("", fold_blanks(text)))
+    plain = fold_blanks(text)
+    if (dated := _BEGINNING.match(plain)) is not None and _DIGIT.search(dated[0]) is not None:
+        plain = f"{plain[dated.end() :].rstrip('.!')} {dated[0][:1].lower()}{dated[0][1:].rstrip(', ')}"
+    plain = _complete(_IN_FRONT.sub(_put_behind, _PREFACE.sub("", plain)))
+    plain = _MOVES_TO.sub(r"\g<thing> was moved to ", plain)
     plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", plain)
     plain = _HAD_TO.sub(lambda had: _PAST_OF.get(had[1], f"{had[1].rstrip('e')}ed"), plain)
     if (holds := _HOLDER.match(plain)) is not None:
@@ -1635,6 +1658,86 @@ def _rephrase_change(text: str) -> str:
             # What my landlord does to the rent he does to mine.
             thing = f"my {thing.removeprefix('the ')}"
     return f"{thing[:1].upper()}{thing[1:]} was {told['verb']}{told['rest']}"
+
+
+def _complete(plain: str) -> str:
+    """A note in few words as a sentence: "movie night on Fridays" says that the movie night is on Fridays.
+
+    "paid 640 for it" is said of who says so. What begins with no noun, or ends with it, stays as it is.
+    """
+    if (none := _NONE_FOR_ME.match(plain)) is not None:
+        return f"I want no {none['what']}{plain[none.end() :]}"
+    if _TAKEN_BACK.match(plain) is not None:
+        return f"I {plain[:1].lower()}{plain[1:]}"
+    if (now := _FROM_NOW_ON.match(plain)) is not None:
+        plain = f"{plain[now.end() :].rstrip('.!')} from now on"
+    words = plain.split(" ", _MOST_OF_NOUN + _BEHIND_NOUN)
+    first = words[0].rstrip(":")
+    if not first.replace("-", "").isalpha() or first.casefold() in _NO_NOUN or len(words) == 1:
+        return plain
+    if first.islower() and is_past(first) and _OBJECT_BEHIND.match(words[1]) is not None:
+        return f"I {plain}"
+    phrase = _noun_phrase(words)
+    noun, rest = " ".join(phrase), plain[len(" ".join(phrase)) + 1 :]
+    if not phrase or len(phrase) > _MOST_OF_NOUN or not rest:
+        return plain
+    is_listed, is_new = noun[-1] == ":", noun[:4].casefold() == "new "
+    noun = noun.rstrip(":")[4 * is_new :]
+    return _as_sentence(noun, rest, is_listed=is_listed, is_new=is_new) or plain
+
+
+def _noun_phrase(words: Sequence[str]) -> list[str]:
+    """The words of the noun phrase that a note begins with, with a colon behind it."""
+    phrase = list[str]()
+    for place, word in enumerate(words):
+        bare, after = word.rstrip(":").casefold(), (words[place + 1].casefold() if place + 1 < len(words) else "")
+        is_verb = bare in _THIRD_PERSON or (bare[-1:] == "s" and bare[-2:] != "ss" and not _is_bare_value(after))
+        is_over = not bare.replace("-", "").isalpha() or bare in _NO_NOUN or (phrase and is_verb and word[-1] != ":")
+        if is_over or bare in _COPULA or is_past(bare) or bare in _DATED_WORDS or (phrase and word[0].isupper()):
+            break
+        if phrase and (bare in _NO_NOUN_BEHIND or bare.endswith("ly")):
+            return []
+        phrase.append(word)
+        if word[-1] == ":":
+            break
+    return phrase
+
+
+def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
+    """What is told of a noun as a sentence; empty if it is none, or begins with what may be a name."""
+    begin = [word.casefold().rstrip(",.") for word in rest.split(" ", 2)[:2]]
+    behind = rest.casefold().split(" ", _BEHIND_NOUN)[:_BEHIND_NOUN]
+    has_verb = any(word in _COPULA or word in _THIRD_PERSON or is_past(word) for word in behind)
+    if is_listed:
+        # "Shelf list: drawer D3 holds key 21".
+        around = zip(behind, behind[1:], behind[2:], strict=False)
+        has_verb |= any(
+            word[-1:] == "s" and word.isalpha() and not before[:1].isdecimal() for before, word, _ in around
+        )
+    is_bare = (is_listed or _is_bare_value(begin[0])) and not has_verb
+    is_dated = begin[0] in _PREPOSITIONS and (begin[-1][:1].isdecimal() or begin[-1] in _TIMES)
+    subject = f"The {noun[:1].lower() if noun[1:2].islower() else noun[:1]}{noun[1:]}"
+    if noun[:1].isupper() and not (is_listed or is_new or is_dated or begin[0] in _DATED_WORDS):
+        if " " not in noun:
+            return f"{noun} is {rest}" if is_bare else ""
+        # "Ana wohnt in Berlin" is a sentence of another language.
+        is_bare = is_bare and begin[0] not in _PREPOSITIONS
+    if is_bare:
+        copula = "is on" if begin[0] in _DATED_WORDS and begin[0] not in _NO_DAYS else "is"
+        return f"{subject} {copula} {rest.rstrip('.!')}{' now' if is_new else ''}"
+    is_verb = begin[0] in _AUX or begin[0] in _THIRD_PERSON or is_past(begin[0])
+    is_verb = is_verb or (noun[:1].islower() and begin[0][-1:] == "s")
+    return f"{subject} {rest}" if is_verb and rest[:1].islower() else ""
+
+
+def _is_bare_value(head: str) -> bool:
+    """True if a word begins what a thing is without a verb: on Fridays, at nine, 12 euros."""
+    return (
+        head[:1].isdecimal()
+        or head[:1] in "€$£"
+        or head in _TIMES
+        or head in _PREPOSITIONS | {"with", "every", "each", "now"}
+    )
 
 
 def _put_behind(match: re.Match[str]) -> str:
@@ -1741,7 +1844,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in content_words if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive, owned) | _predicate_attributes(rest, plain, thing, owned, sort),
+        _attributes(tokens, rest, verb, passive, owned)
+        | _predicate_attributes(rest, plain, thing, owned, sort)
+        | ({"job"} if _LIVELIHOOD.search(plain) is not None else set()),
         verb,
         _numbers_with_units(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -1960,6 +2065,45 @@ _FORMER: Final = _words("old former previous")
 _LONGEST: Final = 5
 _BEHIND: Final = _words("with for to of from in on at about by near")
 """Prepositions behind a thing that say which one it is."""
+_MOST_OF_NOUN: Final = 3
+"""The most words of a noun phrase with which a note begins."""
+_BEHIND_NOUN: Final = 6
+"""Among so many words behind it a verb tells that a note is a sentence."""
+_NO_DAYS: Final = _words("today tomorrow yesterday tonight daily weekly monthly yearly")
+_DATED_WORDS: Final = _NO_DAYS | frozenset(DAYS) | frozenset(f"{day}s" for day in DAYS)
+_NO_NOUN_BEHIND: Final = (
+    frozenset(_SINGLE_VERBS.split())
+    | _LIGHT_WORDS - _words("time place")
+    | _words("sometimes often seldom once twice both all alone herself himself themselves away there here")
+)
+_THIRD_PERSON: Final = frozenset(f"{verb}s" for verb in _SINGLE_VERBS.split()) | _words(
+    "has goes gets wants takes makes gives needs comes moves works happens meets switches shifts changes eats plays"
+    " keeps stays costs asks pays charges looks becomes"
+)
+_NO_NOUN: Final = (
+    analysis.STOP_WORDS
+    | _AUX
+    | _DETERMINERS
+    | _PRONOUNS
+    | _FIRST
+    | _NEGATIVE
+    | _PREPOSITIONS
+    | _BEHIND
+    | _CHANGE
+    | _UNSURE
+    | _words(
+        "please remember buy call ask tell get go let make take try see look don do there here yes ok okay what"
+        " living working using driving buying paying eating drinking learning reading seeing going staying sleeping"
+        " taking getting thinking looking planning trying hoping considering wondering feeling"
+    )
+)
+"""Words with which no note begins that tells of a thing."""
+_OBJECT_BEHIND: Final = lazy(r"(?i)(?:\d|the\b|an?\b|my\b|our\b|to\b|for\b|[a-z]{3,})")
+_TAKEN_BACK: Final = lazy(
+    r"(?i)^(?:scrap|forget|ignore|disregard|strike|never mind) (?:what|everything|all) (?:that )?I (?:said|told you)\b"
+)
+_NONE_FOR_ME: Final = lazy(r"(?i)^no (?P<what>[\w-]+(?: [\w-]+)?) for me\b")
+_FROM_NOW_ON: Final = lazy(r"(?i)^from (?:now|today|then) on,? (?=\S)")
 _COUNTED: Final = _words(
     "floor floors storey street avenue row grade line place class version edition draft quarter gear"
 )
@@ -2462,6 +2606,17 @@ def _predicate_attributes(rest: list[str], plain: str, thing: Thing, owned: Set[
         is_spatial = _is_spatial(thing, owned)
         found |= {"schedule"} if is_hour else _whereabouts(where[0], behind, _possible_places(plain), is_spatial)
     return found
+
+
+_LIVELIHOOD: Final = lazy(
+    r"\bfor a living\b|\bdrives? an? (?:[\w-]+ )?(?:taxi|cab|truck|lorry|tram|ambulance|bus|forklift|digger|crane)"
+    r"(?! (?:to|home)\b)|\b(?:is|am|['’]m) an? (?:[\w-]+ ){0,2}?"
+    r"(?!(?:member|guest|patient|customer|client|fan|volunteer|speaker|visitor|regular|pupil|donor|friend)\b)"
+    r"[a-z-]+ (?:at|for) (?:the )?[A-Z]"
+    r"|\b(?:runs?|has|owns?) (?:an?|the|her|his|their) (?:own )?(?:[\w-]+ )?"
+    r"(?:bookshop|bakery|shop|café|cafe|restaurant|salon|garage|kiosk|practice|agency|workshop|bar|pub|farm)\b"
+)
+"""What somebody lives by, told by what they do."""
 
 
 def _possible_places(plain: str) -> frozenset[str]:

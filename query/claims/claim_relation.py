@@ -142,8 +142,14 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         if (ended := find(earlier, later)) is not None:
             return ended
     found = _find_relation(earlier, later)
+    if found is None or found.relation == "compatible":
+        for find in (_relate_return, _relate_asked_rate, _relate_taken_back, _relate_main_clause):
+            if (told := find(earlier, later)) is not None:
+                return told
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
         return _doubted(0.7, later, "another personal best", "both stay true as records")
+    if found is not None and found.relation in COMPETING and _tell_only_because(earlier, later):
+        return _comparison(0.3, later, "they share only a reason, or what both deny", "compatible")
     if found is not None and found.relation in COMPETING and _denies_something_else(earlier, later):
         return _relate_by_number(earlier, later) or _comparison(
             found.likeness, later, "the later one denies something other than the earlier one says", "compatible"
@@ -170,6 +176,26 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return found
     doubt = _find_doubt(earlier, later)
     return found._replace(is_single_valued=not doubt, doubt=doubt)
+
+
+def _tell_only_because(earlier: Frame, later: Frame) -> bool:
+    """True if what a later denial ends is only why the earlier one is so, or is denied there, too.
+
+    "Switched to tea because of the cough" and "the cough is gone"; "tea, no sugar" and "quit sugar".
+    """
+    if not later.denied:
+        return False
+    if later.denied & earlier.denied and earlier.negated == later.negated:
+        return True
+    why = _BECAUSE.search(earlier.key)
+    if why is None:
+        return False
+    reason = frames.stems(frames.words_of(why["why"]))
+    rest = frames.stems(frames.words_of(earlier.key[: why.start()]))
+    return bool(later.content & reason) and not (later.content - later.subject) & rest
+
+
+_BECAUSE: Final = re.compile(r"\b(?:because of|due to|on account of|owing to|since|because|as) (?P<why>.+)$")
 
 
 def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
@@ -265,6 +291,127 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
     return told._replace(is_single_valued=is_one, doubt="" if is_one else _OTHER_PLAN)
 
 
+def _relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "is back" or "works again" to what was gone or broken, and of "went back to Porto" to a home."""
+    if later.negated or later.mood or earlier.mood:
+        return None
+    back = _WENT_BACK.search(later.key)
+    if back is not None and "residence" in earlier.attributes and not (earlier.negated or earlier.former):
+        is_elsewhere = _is_named(back["place"], later) and not _is_at(earlier, back["place"], _HOUSES)
+        return _doubted(0.6, later, "went back to another place", "who went may come back") if is_elsewhere else None
+    if _IS_BACK.search(later.key) is None or _IS_GONE.search(earlier.key) is None or _IS_GONE.search(later.key):
+        return None
+    is_one = later.head <= earlier.head | earlier.content and earlier.head <= later.head | later.content
+    if not is_one or not _name_one(earlier, later):
+        return None
+    return _doubted(0.6, later, "it is back, or works again", "it may be another one, or another time")
+
+
+_WENT_BACK: Final = re.compile(
+    r"\b(?:went|has gone|have gone|goes|go|is|are) back to (?P<place>[^\W\d][\w'’-]+(?: [\w'’-]+)?)$"
+)
+_IS_GONE: Final = re.compile(
+    r"\b(?:ran (?:away|off)|escaped|missing|disappeared|lost|gone|down|broken|broke down"
+    r"|out of (?:order|service|action)"
+    r"|off (?:sick|work)|ill|sick|on (?:[a-z]+ )?leave|away|in (?:the |an? )?hospital|cancell?ed|called off|closed"
+    r"|(?:not|n['’]t|stopped) work(?:ing)?|stolen|offline)\b"
+)
+_IS_BACK: Final = re.compile(
+    r"\b(?:(?:is|are|am|was|were|came|comes|come|got|['’]s) (?:back(?! (?:from|then|to)\b)|home)"
+    r"|(?:works?|working|runs?|running|on|open|opens|up|online|well|fine|healthy|there) again|found\b.*\bagain"
+    r"|(?:takes? place|is on|happens|goes ahead) (?:after all|again)|turned up|reappeared|(?:was|been) found"
+    r"|(?:is|are) (?:repaired|fixed))\b"
+)
+
+
+def _name_one(earlier: Frame, later: Frame) -> bool:
+    """True if both name their subject, or a thing in common."""
+    both = earlier.subject & frames.words_of(earlier.key) & frames.words_of(later.key)
+    return bool(both or earlier.content & later.content)
+
+
+def _relate_asked_rate(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of what somebody gets or asks for by the hour from now on to what that was; it ends nothing."""
+    told = [_RATE.search(one.key) for one in (earlier, later)]
+    rise = _GOES_TO.search(later.key)
+    if rise is not None and told[0] is not None and told[0]["count"] != rise["count"]:
+        is_one = earlier.head == later.head and _name_one(earlier, later) and _counted(earlier) == 1
+        return _doubted(0.6, later, "another amount", "the amount may be another one's") if is_one else None
+    if told[0] is None or told[1] is None or told[0]["per"] != told[1]["per"] or told[0]["count"] == told[1]["count"]:
+        return None
+    if _FROM_NOW.search(later.key) is None or later.negated or later.former or not _name_one(earlier, later):
+        return None
+    paid = [one.verb in _paying_stems() or bool(one.owned & _PAID) for one in (earlier, later)]
+    is_one = earlier.head == later.head or bool(earlier.owned & _PAID and not later.head)
+    return _doubted(0.6, later, "another rate", "it may only be asked for") if all(paid) and is_one else None
+
+
+def _counted(one: Frame) -> int:
+    return len(one.numbers)
+
+
+_RATE: Final = re.compile(
+    r"(?P<count>\d[\d.,]*)(?: ?[€$£]| [a-z]+)? (?:an?|per|each|every) "
+    r"(?P<per>hour|day|week|fortnight|month|year|walk|lesson|night|session|visit|person|kilo|km)\b"
+)
+_GOES_TO: Final = re.compile(r"\b(?:went|goes|has gone|is going) (?:up|down) to (?:[€$£])?(?P<count>\d[\d.,]*)")
+_FROM_NOW: Final = re.compile(r"\b(?:now|nowadays|these days|instead|after all|from [\w ]{2,20} on(?:wards)?)\b")
+_PAID: Final = frozenset({"money", "pay", "wage", "salary", "fee", "rate", "allowance"})
+
+
+@cache
+def _paying_stems() -> frozenset[str]:
+    verbs = ("gets", "asks", "wants", "charges", "takes", "earns", "costs", "pays", "demands", "receives")
+    return frozenset({"", *map(frames.stem, verbs)})
+
+
+def _relate_taken_back(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "forget what I said about lilies" to what was said of them, and of a cancellation to a fee."""
+    told = _TAKEN_BACK.search(later.key)
+    if told is not None:
+        of = frames.stems(frames.words_of(told["of"]) - STOP_WORDS)
+        is_said = bool(of) and of <= earlier.content | earlier.light | earlier.head
+        return _doubted(0.6, later, "it takes back what was said", "it may mean something else") if is_said else None
+    if (
+        _ENDED_FEE.search(later.key) is None
+        or later.negated != earlier.negated ^ True
+        or _RATE.search(earlier.key) is None
+    ):
+        return None
+    is_one = later.head == earlier.head and _name_one(earlier, later) and earlier.content.isdisjoint(later.content)
+    return _doubted(0.6, later, "it was cancelled", _OTHER_PLAN) if is_one else None
+
+
+_TAKEN_BACK: Final = re.compile(
+    r"^i (?:scrap|forget|ignore|disregard|strike|never mind) (?:what|everything|all) (?:that )?i (?:said|told you)"
+    r" (?:about|on|of) (?P<of>[\w'’ -]+)"
+)
+_ENDED_FEE: Final = re.compile(r"^[\w'’ +-]{2,40}?(?: (?:is|was|got|has been))? (?:cancell?ed|terminated)$")
+
+
+def _relate_main_clause(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """How the first clause of a statement competes with that of another one that denies or tells a change.
+
+    "Allergic to nuts, so no cake" and "not allergic to nuts after all, only to cashews": it ends no whole.
+    """
+    if not (later.negated or later.change) or ", " not in f"{earlier.key}{later.key}":
+        return None
+    told = [_main_clause(one) for one in (earlier, later)]
+    if told[0] is None or told[1] is None or not (told[0].negated ^ told[1].negated):
+        return None
+    found = _find_relation(*told)
+    if found is None or found.relation not in COMPETING or _denies_something_else(*told):
+        return None
+    return found._replace(is_single_valued=False, doubt="only a clause of one replaces a clause of the other")
+
+
+def _main_clause(one: Frame) -> Frame | None:
+    first, comma, _ = one.key.partition(", ")
+    return frames.frame(first, one.subject) if comma and first.count(" ") >= _LEAST_OF_CLAUSE else one
+
+
+_LEAST_OF_CLAUSE: Final = 2
+"""The fewest blanks of a clause that states something."""
 _OTHER_PLAN: Final = "another one than that may be cancelled"
 
 
@@ -660,6 +807,8 @@ def _way_of_work(one: Frame) -> str:
         return "as" if is_trade and _IS_A.search(one.key) is not None else ""
     if said["how"]:
         return "how"
+    if said["way"] == "as" and _AT_NAMED_FIRM.match(one.key, said.end()) is not None:
+        return ""
     if said["way"] in ("as", "on", "with"):
         return "as" if said["way"] == "as" else "on"
     if _PART_OF_FIRM.match(one.key, said.end()):
@@ -686,6 +835,7 @@ _WORKS: Final = re.compile(
     r"|satur|sun)days?|weekdays)\b)|(?P<how>\d|from|on|part[- ]time|full[- ]time|nights|late"
     r"|overtime|shifts|hard|well|alone|very|really|too|quite|(?:two|three|several) jobs|[a-z]+ly\b))"
 )
+_AT_NAMED_FIRM: Final = re.compile(r"[^,;]* (?:at|for) (?!nights?\b|weekends?\b|times\b|home\b|the moment\b)")
 _IS_A: Final = re.compile(r"\b(?:is|are|am|['’]m) an? (?:[\w-]+ ){0,2}?[\w-]+$")
 _PART_OF_FIRM: Final = re.compile(
     r" (?:(?:the|an?|our|my|her|his|their) )?(?:(?!post\b|tax\b|patent\b|box\b)[\w'’-]+ ){0,3}?"

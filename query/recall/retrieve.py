@@ -779,7 +779,8 @@ def rivalry_of(
     They hold from ``starts`` on. Of ``asked``, a question of now, also where only one of them tells what is so
     now. A plain tuple, since ten hits have 45 pairs.
     """
-    known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
+    told = [claim_frame.without_beginning(text) for text in (earlier, later)]
+    known, given = (claim_frame.frame(text, subject) for text in told)
     if known is None or given is None:
         return None
     alike = claim_relation.relate(known, given)

@@ -1094,3 +1094,74 @@ def test_in_the_same_words_it_may_be_the_reverse_or_of_more_people(
 ) -> None:
     """The reverse was the same in other words, and a cat by its name a phone."""
     assert claim_relation.relation_of(earlier, later) == relation
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"),
+    [
+        ("choir practice on Tuesdays", "The choir practice is on Tuesdays"),
+        ("Choir practice Tuesdays at 7", "The choir practice is on Tuesdays at 7"),
+        ("choir practice moves to Thursdays", "The choir practice was moved to Thursdays"),
+        ("new alarm code: 8034", "The alarm code is 8034 now"),
+        ("from now on the rubbish goes out on Mondays", "the rubbish goes out on Mondays from now on"),
+        ("From 1 June 2026 Nils works at Lumen.", "Nils works at Lumen from 1 June 2026"),
+        ("paid 640 for the sofa", "I paid 640 for the sofa"),
+        ("no olives for me please", "I want no olives please"),
+        *(
+            (text, text)
+            for text in ("Ana wohnt in Berlin.", "Ana likes tea with milk.", "Flat 1 is broken.", "living in Faro")
+        ),
+    ],
+)
+def test_a_note_in_few_words_is_read_as_a_sentence(note: str, sentence: str) -> None:
+    assert claim_frame._rephrase_change(note) == sentence
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Choir practice on Tuesdays", "choir practice moves to Thursdays"),
+        ("gym 29.90 a month", "the gym went up to 34.90"),
+        ("internet is down", "internet is back"),
+        ("Hamster Pip escaped", "Pip is back in his cage!"),
+        ("Eva gets 10 euros an hour", "Eva asks for 13 an hour from now on"),
+        ("Ana drives a taxi", "Ana works in a garden centre now"),
+        ("Ana is a roofer at Dach Meier.", "Ana is a site manager at Bau Koch."),
+        ("Ana works as a cook at Lumen.", "From 1 June 2026 Ana works at Norda."),
+        ("Ana is allergic to cats, so no visits", "Ana isn't allergic to cats after all, the test was wrong"),
+        ("Ana lives in Ghent", "Ana went back to Porto"),
+        ("no lilies for me", "scrap what I said about lilies"),
+        ("Streamo 10.99 a month", "Streamo cancelled"),
+    ],
+)
+def test_a_change_told_in_passing_is_noticed(db: Database, earlier: str, later: str) -> None:
+    old = say(db, earlier, since="2024-01-01")
+    (one,) = db.view().near(later, since=worlddb.parse_time("2026-06-01"))
+    assert (one.ref, one.relation in claim_relation.COMPETING) == (old, True)
+    new = say(db, later, since="2026-06-01")
+    found = db.view(valid="2026-07-01").recall(earlier)
+    assert ([hit.ref for hit in found], len(found.competing)) == ([new, old], 1)
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Ana", "Losartan 5 mg every evening, the doctor raised it", "From 1 March Ana works at Norda."),
+        ("Ana", "switched to Losartan because of the headaches", "headaches are gone"),
+        ("Ana", "eye test booked for 12 March at Dr. Holm", "eye test came back fine"),
+        ("Ana", "tea with milk, no honey", "quit honey completely"),
+        ("Ana", "Ana is off sick", "Ana is back from the hairdresser"),
+        ("Ana", "Ana drives a taxi", "Ana plays in a band now"),
+        ("Ana", "Ana gets 10 euros an hour", "Ana gets up at 7 now"),
+        ("Ana", "Ana is a waitress at Lumen.", "Ana is a member at Norda."),
+        ("", "Choir practice on Tuesdays", "yoga moves to Thursdays"),
+        ("", "internet is down", "Ben is back"),
+    ],
+)
+def test_words_of_a_change_of_something_else_replace_nothing(
+    db: Database, about: str, earlier: str, later: str
+) -> None:
+    whom = db.create("Person", about, resolve=False).ref if about else None
+    say(db, earlier, since="2024-01-01", about=whom)
+    near = db.view().near(later, about=about or None, since=worlddb.parse_time("2026-06-01"))
+    assert [one for one in near if one.relation in claim_relation.COMPETING] == []
