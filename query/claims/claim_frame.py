@@ -437,7 +437,7 @@ _OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|h
 _PREFACE: Final = lazy(
     r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)"
     r"|^(?:(?:no|wait|no wait|sorry|oops|actually|correction|scratch that|my mistake|ok|oh)[,:.!] )+"
-    r"|^(?:it )?turns out(?: that)?,? |^(?:i've |i |we've |we )?changed (?:my|our) minds?[,:;] "
+    r"|^actually |^(?:it )?turns out(?: that)?,? |^(?:i've |i |we've |we )?changed (?:my|our) minds?[,:;] "
 )
 _BEGINNING: Final = lazy(
     r"(?i)^(?:from|as (?:of|from)|starting|effective|beginning)(?: on| from| in)? "
@@ -1682,6 +1682,8 @@ def _complete(plain: str) -> str:
     if not phrase or len(phrase) > _MOST_OF_NOUN or not rest:
         return plain
     is_listed, is_new = noun[-1] == ":", noun[:4].casefold() == "new "
+    if is_listed and noun[0].isupper() and rest[0].isupper() and not is_new:
+        return plain  # "Electricity: Nordstrom, 94 euros" is of both.
     noun = noun.rstrip(":")[4 * is_new :]
     return _as_sentence(noun, rest, is_listed=is_listed, is_new=is_new) or plain
 
@@ -1694,6 +1696,8 @@ def _noun_phrase(words: Sequence[str]) -> list[str]:
         is_verb = bare in _THIRD_PERSON or (bare[-1:] == "s" and bare[-2:] != "ss" and not _is_bare_value(after))
         is_over = not bare.replace("-", "").isalpha() or bare in _NO_NOUN or (phrase and is_verb and word[-1] != ":")
         if is_over or bare in _COPULA or is_past(bare) or bare in _DATED_WORDS or (phrase and word[0].isupper()):
+            break
+        if phrase and bare in COLOURS and after in ("", "and", "with", "please"):
             break
         if phrase and (bare in _NO_NOUN_BEHIND or bare.endswith("ly")):
             return []
@@ -1734,6 +1738,7 @@ def _is_bare_value(head: str) -> bool:
     """True if a word begins what a thing is without a verb: on Fridays, at nine, 12 euros."""
     return (
         head[:1].isdecimal()
+        or head.rstrip(",") in COLOURS
         or head[:1] in "€$£"
         or head in _TIMES
         or head in _PREPOSITIONS | {"with", "every", "each", "now"}

@@ -143,7 +143,14 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
             return ended
     found = _find_relation(earlier, later)
     if found is None or found.relation == "compatible":
-        for find in (_relate_return, _relate_asked_rate, _relate_taken_back, _relate_main_clause):
+        for find in (
+            _relate_return,
+            _relate_asked_rate,
+            _relate_label,
+            _relate_thing,
+            _relate_taken_back,
+            _relate_main_clause,
+        ):
             if (told := find(earlier, later)) is not None:
                 return told
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
@@ -365,6 +372,37 @@ def _paying_stems() -> frozenset[str]:
     return frozenset({"", *map(frames.stem, verbs)})
 
 
+def _relate_label(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "changed to class 3a" to what tells of class 3b, whatever else that says; it ends nothing."""
+    if later.change in _PRESENT - {"now"} or later.negated or later.mood or later.head != earlier.head:
+        return None
+    told = [dict(_LABEL.findall(one.key)) for one in (earlier, later)]
+    is_other = any(told[0].get(kind, code) != code for kind, code in told[1].items())
+    return _doubted(0.6, later, "another one of a kind", _SAYS_MORE) if is_other and _name_one(earlier, later) else None
+
+
+_LABEL: Final = re.compile(
+    r"\b(class|group|team|room|gate|platform|seat|locker|desk|track|lane|level|grade|ward|shift)"
+    r" ([a-z]?\d+[a-z]?|[a-z])\b"
+)
+
+
+def _relate_thing(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "coffee: decaf from now on" to "coffee black": the same thing is otherwise; it ends nothing."""
+    one, other = earlier.thing, later.thing
+    if not one.noun or one != other or one.behind or _FROM_NOW.search(later.key) is None:
+        return None
+    if earlier.verb or later.verb or earlier.head or later.head or later.mood or later.adds:
+        return None
+    # "With oat milk" is no place.
+    sorts = {"" if " is with " in one.key else one.sort for one in (earlier, later)}
+    is_of_one_sort = len(sorts) == 1 or "" in sorts
+    if not is_of_one_sort or earlier.recurs or later.recurs or bool(earlier.numbers) != bool(later.numbers):
+        return None
+    own, new = earlier.content - later.content, later.content - earlier.content
+    return _doubted(0.5, later, "the same thing is otherwise", "it may be another side of it") if own and new else None
+
+
 def _relate_taken_back(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of "forget what I said about lilies" to what was said of them, and of a cancellation to a fee."""
     told = _TAKEN_BACK.search(later.key)
@@ -396,11 +434,11 @@ def _relate_main_clause(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """
     if not (later.negated or later.change) or ", " not in f"{earlier.key}{later.key}":
         return None
-    told = [_main_clause(one) for one in (earlier, later)]
-    if told[0] is None or told[1] is None or not (told[0].negated ^ told[1].negated):
+    known, given = _main_clause(earlier), _main_clause(later)
+    if known is None or given is None or known.negated == given.negated:
         return None
-    found = _find_relation(*told)
-    if found is None or found.relation not in COMPETING or _denies_something_else(*told):
+    found = _find_relation(known, given)
+    if found is None or found.relation not in COMPETING or _denies_something_else(known, given):
         return None
     return found._replace(is_single_valued=False, doubt="only a clause of one replaces a clause of the other")
 

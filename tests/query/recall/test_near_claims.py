@@ -1132,6 +1132,9 @@ def test_a_note_in_few_words_is_read_as_a_sentence(note: str, sentence: str) -> 
         ("Ana lives in Ghent", "Ana went back to Porto"),
         ("no lilies for me", "scrap what I said about lilies"),
         ("Streamo 10.99 a month", "Streamo cancelled"),
+        ("Ana goes to the Park school, class 3b.", "Ana changed to class 3a, the teacher is new"),
+        ("tea black, no sugar", "tea: decaf only from now on"),
+        ("Electricity: Nordstrom, 94 euros a month", "Nordstrom is 101 euros from now on"),
     ],
 )
 def test_a_change_told_in_passing_is_noticed(db: Database, earlier: str, later: str) -> None:
