@@ -1101,8 +1101,9 @@ def change_told(
     if not before:
         return ""
     if len(later) > _SHORT:
-        # What is told at length is of several things, so that a sentence stands for itself, and is not sure.
-        return "perhaps" if any(_change_in(question, asked, before, each) for each in analysis.sentences(later)) else ""
+        # What is told at length is of several things, so that a sentence stands for itself, and is less sure.
+        changes = (_change_in(question, asked, before, each) for each in analysis.sentences(later))
+        return "perhaps" if "sure" in changes else ""
     change = _change_in(question, asked, before, later)
     return change or _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon)
 
@@ -1125,7 +1126,9 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
     shared, has_old = telling & new, not (old - _of_any_thing()).isdisjoint(new)
     if kind == "place":
-        has_old = not (before.places - telling).isdisjoint(new)
+        # A name may be who was there, unless it is said to be off.
+        is_off = _sign_of(_told_in(later)) == _REPLACED
+        has_old = not ((before.places | (before.names if is_off else frozenset())) - telling - named).isdisjoint(new)
     elif not kind and before.names - telling - named:
         # Of "Dune, the slow one" Dune is the value.
         has_old = not (before.names - telling - named).isdisjoint(new | behind.names | _stems_in(later))
