@@ -1125,11 +1125,11 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     old = _old_in(earlier, telling) - named
     kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
     shared, has_old = telling & new, not (old - _of_any_thing()).isdisjoint(new)
+    is_off = _sign_of(_told_in(later)) == _REPLACED if has_old or kind == "place" else False
     if kind == "place":
         # A name may be who was there, unless it is said to be off.
-        is_off = _sign_of(_told_in(later)) == _REPLACED
         has_old = not ((before.places | (before.names if is_off else frozenset())) - telling - named).isdisjoint(new)
-    elif not kind and before.names - telling - named:
+    elif not kind and not is_off and before.names - telling - named:
         # Of "Dune, the slow one" Dune is the value.
         has_old = not (before.names - telling - named).isdisjoint(new | behind.names | _stems_in(later))
     is_measured = kind in ("time", "number")
@@ -1138,7 +1138,8 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     is_loose = not asked.telling.isdisjoint(new)
     if not (is_loose or has_old or is_dated) or not (told := _told_in(later)):
         return ""
-    if any(name_other_things(earlier, clause, asked) for clause in _CLAIM_ENDS.split(told) if clause):
+    # "Ravi walks" names no walks.
+    if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
         return ""
     if _asks_for_contrary(telling, _stems_in(told)) or not (has_old or _may_be_of(_people_in(question), told)):
         return ""
@@ -1333,7 +1334,9 @@ def _values_of(text: str) -> _Values:
                 amounts.add(found["clock"])
         else:
             number = found["number"].casefold().rstrip(".,").replace(",", "")
-            number = _format_number(_NUMBER_WORDS[number]) if number in _NUMBER_WORDS else number
+            number = (
+                _format_number(_NUMBER_WORDS[number]) if number in _NUMBER_WORDS else _TIMES_OVER.get(number, number)
+            )
             may_be_hour = not found["of"] and number.isdecimal() and int(number) <= _HOURS
             if found["at"] is None or not (may_be_hour and _AT.match(found["at"])):
                 amounts.add(number)
@@ -1456,7 +1459,7 @@ _IN_CHATS: Final = _words(
 _DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
 _REPLACING: Final = lazy(
     r"(?i)\b(?:instead|(?:switch|swap|replac|renam)\w*|chang(?:ed|ing) (?:it |that |them |him |her )?(?:to|for)"
-    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)|meant|scrap"
+    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)(?! \d)|meant|scrap"
     rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(_UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
     r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
@@ -1513,6 +1516,7 @@ _SOMEBODY: Final = lazy(r"(?i)\b(?:somebody|someone|new (?:one|guy|girl|woman|ma
 _SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")
 """From when on something is so, which is not when it takes place."""
 _WORD: Final = lazy(r"\d[\d.,:]*\w*|[^\W\d_][\w'’-]*")
+_TIMES_OVER: Final = {"once": "1", "twice": "2"}
 _MONTH: Final = "|".join((*(each for each in times.MONTHS if each != "may"), "(?-i:May)"))
 _DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_DAY}|tomorrow|tonight|next \w+")
 _VALUE: Final = lazy(
@@ -1522,7 +1526,7 @@ _VALUE: Final = lazy(
     rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(_UNITS.split()[1:13])})\b"
     r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
     r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
-    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z])|(?:{'|'.join(_NUMBER_WORDS)})\b(?!-))"
+    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z])|(?:{'|'.join((*_NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )
 """A date, a time of day, or another number, with what it counts."""
@@ -1556,7 +1560,7 @@ _NO_VERB: Final = r"(?!(?:\w+ing|now|the|an?|been|got|on|in|at|back|moved|left|g
 _OF_ANOTHER: Final = lazy(
     r"(?i:(?:(?:my|our|his|her|their|a|an|the|some|another)\b ?)?(?:[\w'’-]+ )??"
     rf"(?P<who>(?:{_RELATED})s?)\b(?:['’]s?(?: [\w-]+)?)?)|(?-i:(?P<whose>[A-Z][\w-]+)['’]s {_NO_VERB}[a-z][\w-]+)"
-    r"|(?i:next door|someone|somebody|everyone|some of)"
+    r"|(?i:next door|someone|somebody|everyone|some of|the \w+ (?:across|opposite|next to|down) )"
 )
 """Somebody, or something of theirs, at the beginning of a sentence."""
 _PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")

@@ -541,6 +541,15 @@ TOLD_IN_PASSING = (
         "sure",
     ),
     ("what's my credit limit?", "my credit limit is 2,000", "they've upped it, limit's 3,000", "sure"),
+    (
+        "who walks the dog?",
+        "Ravi walks the dog at lunch",
+        "Ravi has exams, Femke does the dog's lunch walks from now on",
+        "sure",
+    ),
+    ("how often do I swim?", "I swim twice a week", "up to three swims a week now", "sure"),
+    ("which club am I in?", "I'm in the swim club Delphin", "they've put the club ride back to 8", "perhaps"),
+    ("how many seats do we have?", "we have 24 seats", "the place across the road now has 40 seats", ""),
     # a place
     ("where is the market?", "the market is on the main square", "they've shifted the market to the harbour", "sure"),
     (
