@@ -261,6 +261,40 @@ def other_forms() -> dict[str, tuple[str, ...]]:
     return found
 
 
+_OTHERWISE: Final = """
+    job employer occupation profession > work; employer > job; car drive; boss manager supervisor; salary earn wage;
+    birthday birthdate born; birthplace > born grew; email mail; mobile cellphone phone; movie film;
+    holiday vacation trip; husband wife spouse married; mother mum mom; father dad; child kid; sibling brother sister;
+    flat apartment; bicycle bike; medicine medication tablet; surgery operation; doctor gp; university college uni;
+    allergy allergic; price cost; height tall; weight weigh; hometown > grew raised; diet > vegetarian vegan eat;
+    sleep bed; gym workout; colour color; favourite favorite; nationality > citizen passport;
+    address > live street road avenue lane; town city > live moved;
+    sport > play tennis football soccer basketball volleyball squash badminton rugby cricket hockey golf swim run cycle
+    climb ski surf row yoga;
+    pet > dog cat puppy kitten hamster rabbit parrot tortoise goldfish greyhound guinea horse;
+    instrument > play piano guitar violin cello drum flute trumpet clarinet saxophone harp organ;
+    language > speak english german french spanish italian portuguese dutch polish welsh arabic turkish russian japanese
+    chinese korean hindi swedish greek;
+    commute > train bus bike tram cycle drive tube metro ferry; hobby > enjoy like weekend
+"""
+"""Everyday words for one thing in questions and in what answers: each for the others, or the first by the rest."""
+OTHERWISE_BOOST: Final = 0.8
+"""What finding such a word is worth, beside the word itself."""
+
+
+@cache
+def told_by() -> dict[str, tuple[str, ...]]:
+    """The stem of each word that questions use with those by which answers tell it: a sport, and tennis."""
+    found: dict[str, dict[str, None]] = {}
+    for entry in _OTHERWISE.split(";"):
+        asked, _, told = entry.partition(">")
+        stems = [stem_analyzer(every=False).analyze(part) for part in (asked, told)]
+        for stem in stems[0]:
+            others = (other for other in (stems[1] or stems[0]) if other != stem)
+            found.setdefault(stem, {}).update(dict.fromkeys(others))
+    return {stem: tuple(others) for stem, others in found.items()}
+
+
 def prepare(text: str) -> Prepared:
     """The text normalised (NFKC), folded, and taken apart by script."""
     if text.isascii():
@@ -349,6 +383,9 @@ def query_terms(text: str) -> tuple[Term, ...]:
     if dropped is STOP_WORDS:
         others = (other for stem in {*stems.values()} for other in other_forms().get(stem, ()))
         terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))
+        known = {term.text for term in terms if term.field == STEM}
+        told = {other for stem in {*stems.values()} for other in told_by().get(stem, ())}
+        terms += (Term(STEM, other, OTHERWISE_BOOST, instead=True) for other in sorted(told - known))
     return (*terms, *_gram_terms(found.runs))
 
 

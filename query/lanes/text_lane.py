@@ -6,6 +6,7 @@ It searches the present index, or a scratch index of precisely what a view sees.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import lru_cache, partial
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
@@ -33,6 +34,7 @@ def forget() -> None:
     _terms.cache_clear()
     _sought.cache_clear()
     _query_size.cache_clear()
+    _places.cache_clear()
 
 
 @lru_cache(maxsize=64)
@@ -43,13 +45,40 @@ def _query_size(text: str) -> tuple[int, int]:
     return sum(term.field == analysis.STEM and not term.instead for term in terms), sum(1 for _ in single)
 
 
-def coverage(text: str, words: Iterable[str]) -> float:
+def coverage(text: str, words: Sequence[str]) -> float:
     """The share of a query's words that :func:`matched` found; of unspaced script the share of characters."""
     stems, characters = _query_size(text)
     if not stems + characters:
         return 0.0
-    found = sum(len(word) if characters and not word.isascii() else 1 for word in words)
-    return min(1.0, found / (stems + characters))
+    spaced = [word for word in words if not characters or word.isascii()]
+    found = sum(len(word) for word in words if characters and not word.isascii())
+    return min(1.0, (found + _count_asked(text, spaced)) / (stems + characters))
+
+
+def _count_asked(text: str, words: Sequence[str]) -> int:
+    """How many words of a query some words of a text stand for; one that is no form of any counts as one."""
+    if not words:
+        return 0
+    own = [analysis.analyze(word).stems for word in words]
+    return len(stood_for(text, words)) + sum(_places(text).keys().isdisjoint(stems) for stems in own)
+
+
+def stood_for(text: str, words: Sequence[str]) -> frozenset[str]:
+    """The stems of those words of a query that some words of a text stand for."""
+    places = _places(text)
+    return frozenset(place for word in words for stem in analysis.analyze(word).stems for place in places.get(stem, ()))
+
+
+@lru_cache(maxsize=64)
+def _places(text: str) -> dict[str, frozenset[str]]:
+    """By a stem those of a query's words that it is, is another form of, or tells: "car" is what somebody drives."""
+    found: dict[str, frozenset[str]] = {}
+    for term in _terms(text):
+        if term.field == analysis.STEM and not term.instead:
+            forms = (form.get(term.text, ()) for form in (analysis.other_forms(), analysis.told_by()))
+            for stem in (term.text, *chain.from_iterable(forms)):
+                found[stem] = found.get(stem, frozenset()) | {term.text}
+    return found
 
 
 class AskedWords:

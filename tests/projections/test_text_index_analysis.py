@@ -10,6 +10,7 @@ from worlddb.projections.indexes.analysis import (
     GRAMS,
     MAX_QUERY_GRAMS,
     MAX_QUERY_WORDS,
+    OTHERWISE_BOOST,
     PLAIN,
     STEM,
     analyze,
@@ -283,8 +284,17 @@ def test_the_parts_of_a_number_count_less_and_the_first_digit_of_a_year_is_none(
     assert not any(term.instead for term in query_terms("room 110 at 10:30, version 1.2.3, 0049 30 5"))
 
 
+def test_a_word_by_which_answers_tell_what_is_asked_stands_for_it() -> None:
+    told = {term.text: term.weight for term in query_terms("Which sport, and what is the address?") if term.instead}
+    assert told["tenni"] == told["live"] == OTHERWISE_BOOST < 1 and "sport" not in told
+    assert not any(term.text == "sport" for term in query_terms("I play tennis")), "what is said asks for no kind"
+    assert not any(term.instead for term in query_terms("la moto et le vélo sont dans la rue")), (
+        "not of another language"
+    )
+
+
 def test_another_form_stands_for_a_word_and_asks_for_no_more() -> None:
-    plain, irregular = query_terms("bikes ridden"), query_terms("bikes repaired")
+    plain, irregular = query_terms("boats ridden"), query_terms("boats repaired")
     assert [term.text for term in plain if term.instead] == ["ride", "rode"]
     assert not any(term.instead for term in irregular)
     assert len([term for term in plain if not term.instead]) == len(irregular)
