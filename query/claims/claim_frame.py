@@ -1570,6 +1570,12 @@ _OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’
 
 
 @cache
+def little_stems() -> frozenset[str]:
+    """The stems of words that tell little of what a question asks for: to have, to use, now."""
+    return stems(_LIGHT_WORDS | _AUX | _CHANGE | _MODALS)
+
+
+@cache
 def _how_many() -> frozenset[str]:
     return stems(("many", "much"))
 

@@ -70,6 +70,12 @@ def names_beside(question: str, names: Sequence[str]) -> frozenset[str]:
     return frozenset(possible_names(_blank_names(question, names)))
 
 
+def in_first_person(question: str, name: str) -> str:
+    """A question about somebody by their name as they would ask it of themselves, but for the form of its verbs."""
+    mine = re.sub(rf"(?<!\w){re.escape(name)}['’]s(?!\w)", "my", question, flags=re.I)
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "I", mine, flags=re.I)
+
+
 def _blank_names(question: str, names: Sequence[str]) -> str:
     longest_first = sorted(names, key=len, reverse=True)
     pattern = "|".join(re.escape(name) for name in longest_first)

@@ -7,6 +7,7 @@ figures are in ``docs/confidence.md``. Nothing here changes what is found, or in
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from math import log, sqrt
 from types import MappingProxyType
 from typing import Any, Final, TypedDict
@@ -89,6 +90,9 @@ class Judge:
         self._untold = frozenset(word.casefold() for name in told for word in name.split())
         # All in a user's world is said by or to them, so that a name in a text is whom or what it is about.
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
+        # Among what one user says and is told, a bank that they use is any that is theirs.
+        asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
+        self._required = asked - claim_frame.little_stems()
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._shown: list[scoring.HitFeatures] = []
 
@@ -111,7 +115,8 @@ class Judge:
         seen = scoring.HitFeatures(bare(found) - less, compared - less, covered, is_of)
         is_best = bare(found) >= self._top
         self._top, self._best = max(self._top, bare(found)), max(self._best, seen.score)
-        is_complete = is_best and (covered >= 1 or self._has_all_telling(words))
+        is_told = parts.get(scoring.TOLD, 0.0) > 0
+        is_complete = is_best and (covered >= 1 or self._has_all_telling(words, content, is_told=is_told))
         if is_best and content:
             self._is_complete = is_complete
         if content and len(self._shown) < LOOKED_AT:
@@ -119,9 +124,18 @@ class Judge:
         likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
         return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)
 
-    def _has_all_telling(self, words: Sequence[str]) -> bool:
+    def _has_all_telling(self, words: Sequence[str], content: str, *, is_told: bool) -> bool:
+        """True if a hit has all telling words of the question.
+
+        In a user's world those that tell little need not be there, of what states something; what has the number that
+        is asked for tells what is paid.
+        """
         found = text_lane.matched(self._telling, "", " ".join(words))
-        return text_lane.coverage(self._telling, found) >= 1
+        if text_lane.coverage(self._telling, found) >= 1:
+            return True
+        required = self._required - _paying_stems() if is_told else self._required
+        is_there = bool(required) and required <= text_lane.stood_for(self._telling, found)
+        return is_there and not analysis.is_asking(content)
 
     def answer(self, *, by_chance: bool) -> float | None:
         """The probability that one of the hits answers, computed from those that state something.
@@ -180,6 +194,13 @@ def asks_in_particular(rest: str) -> bool:
 
 _FITTED_ON: Final = 500
 """About the number of messages in a conversation of the fit."""
+
+
+@cache
+def _paying_stems() -> frozenset[str]:
+    return claim_frame.stems(("pay", "paying", "cost", "price", "spend", "charge", "earn", "make"))
+
+
 _HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
 """The share of a question's words that is called few."""

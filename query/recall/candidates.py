@@ -427,6 +427,8 @@ def find_named_entities(
             is_part = bool(longer) and name not in names_beside(question.text, longer)
             (parts if is_part else whole).update(called)
             names.append(name)
+        elif user and name.casefold() == user.casefold():
+            names.append(name)  # All in their world is theirs, though nothing refers to them.
         if len(whole) + len(parts) > MAX_ENTITIES:
             break
     whole = _with_identities(snapshot, spec, whole)
@@ -435,10 +437,10 @@ def find_named_entities(
     entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
     own = frozenset(_with_identities(snapshot, spec, find_referenced_nodes(snapshot, user))) if user else frozenset()
     sides = own.union(asked) if question.sides == ASKERS else frozenset(asked)
-    told = [name for name in names if not every[name].isdisjoint(whole)]
+    told = [name for name in names if name in every and not every[name].isdisjoint(whole)]
     speakers = tuple(name for name in told if any(_speaks(snapshot, node) for node in every[name]))
     mentioned = tuple(name for name in told if name not in speakers)
-    return Named(entities, sides, tuple(names), entities - whole, own, user if own else "", speakers, mentioned)
+    return Named(entities, sides, tuple(names), entities - whole, own, user, speakers, mentioned)
 
 
 def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:

@@ -13,11 +13,21 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from worlddb.log.model import times
+from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane, vector_lane
-from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Question, Request, without_names
+from worlddb.query.question.question import (
+    ENTITY,
+    MAX_K,
+    TEXT,
+    VECTOR,
+    Question,
+    Request,
+    in_first_person,
+    without_names,
+)
 from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
@@ -295,6 +305,7 @@ def _answer(
     with opened as snapshot:
         present = None if text is None else _present_indexes(window, snapshot, request, text, query)
         indexes = present or _exact_indexes(window, snapshot, request, subject)
+        request = _of_oneself(request, subject.about, indexes.lanes.text)
         found, in_short = _retrieve_hits(window, snapshot, request, subject, indexes)
         model = "" if query is None else query.model
         apart = _cosines_without_names(indexes.lanes.vector, subject, found)
@@ -348,6 +359,21 @@ def _answer(
     told = tuple(filter(None, (in_short, answer.IN_FORKS if found.passed_forks else "")))
     recalled = msgspec.structs.replace(recalled, note=answer.joined((*told, recalled.note))) if told else recalled
     return recalled, found.left_out
+
+
+def _of_oneself(request: Request, about: candidates.Named, text: text_lane.TextLane | None) -> Request:
+    """A request in a user's world that names them, as they would ask it, if no text there has their name.
+
+    Their own statements say "I" and "my", and a name that is nowhere would make all words that are there count less.
+    """
+    user, question = about.user_name, request.question
+    called = user.casefold() in (name.casefold() for name in about.names)
+    if not called or about.user or text is None:
+        return request
+    terms = analysis.query_terms(user)
+    if any(text.counts(terms).having.get(term) for term in terms):
+        return request
+    return request._replace(question=Question(in_first_person(question.text, user), question.asked))
 
 
 def _retrieve_hits(

@@ -566,7 +566,7 @@ def test_what_is_pinned_and_the_best_memory_are_shown_without_their_source_or_as
     told, question = "Ana is allergic to peanuts and must never be given nuts of any kind at all.", "is Ana allergic?"
     mem.add(told)
     assert mem.context(question, max_tokens=30) == f"- {told}"
-    mem.add("Ana likes tea.")
+    mem.add("Ana has an allergic cat.")
     mem.add(told, pinned=True)
     for budget in (26, 28, 31):
         text = mem.context(question, max_tokens=budget)

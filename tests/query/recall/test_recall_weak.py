@@ -248,6 +248,34 @@ def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_p
             assert found.weak and "none of them has a telling word" in found.note and "share" not in found.note
 
 
+OF_KIT = {
+    "I live at 14 Pine Court.": "What's my address?",
+    "I play badminton on Tuesdays.": "Which sport do I play?",
+    "My boss is Nadia.": "Who's my manager?",
+    "I drive a Renault Clio.": "What car do I have?",
+    "I had surgery on my knee in 2021.": "What operation did I have?",
+    "I bank with Monzo.": "Which bank do I use?",
+    "My rent is 940 euros.": "How much rent do I pay?",
+}
+
+
+def test_everyday_words_for_what_is_asked_are_found_and_not_weak_by_whatever_name(tmp_path: Path) -> None:
+    """Of the asker's own statements, which say "I", their name found none, and "address" no "live"."""
+    with worlddb.memory(tmp_path / "mem", user="kit") as mem:
+        for place in ("library", "museum", "bakery", "bridge", "cinema", "school", "ferry", "market", "pool", "tower"):
+            for said in ("opens at nine", "has a new roof", "closes early", "was flooded", "sells postcards"):
+                mem.add(f"The {place} {said} on Sundays.")
+                mem.add(f"The old {place} near the harbour {said}.")
+        for text in OF_KIT:
+            mem.add(text)
+        for text, mine in OF_KIT.items():
+            for question in (mine, mine.replace("my", "Kit's").replace("do I", "does Kit").replace("did I", "did Kit")):
+                found = mem.recall(question)
+                assert found.hits[0].content == text and not found.weak, question
+        for question in ("What's Kit's blood group?", "Which newspaper does Kit read?", "Who cuts my hair?"):
+            assert mem.recall(question).weak, question
+
+
 def test_of_what_perhaps_answers_nothing_none_is_said_to_be_still_to_begin(tmp_path: Path) -> None:
     """A weak answer named a plan about something else as what is to come, and gave both reasons."""
     clock = worlddb.ManualClock(worlddb.parse_time("2025-03-01T12:00:00Z"))
