@@ -1206,9 +1206,11 @@ def _change_of_unnamed(
 def old_value(question: str, asked: Asked, earlier: str) -> str:
     """The words of a short message by which a later one would name what the earlier one answers a question with.
 
-    Of "Birte conducts us, arms like windmills", that is Birte. Empty for a long one.
+    Of "Birte conducts us, arms like windmills", that is Birte. Empty for a long one, for what asks or was only
+    considered, and if a time, an amount, or yes or no is asked for.
     """
-    if not 0 < len(earlier) <= _SHORT:
+    is_named = _kind_of(question) in ("name", "place", "")
+    if not (is_named and 0 < len(earlier) <= _SHORT and _told_in(earlier)):
         return ""
     old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
     names = old & _values_of(earlier).names
