@@ -265,17 +265,17 @@ _OTHERWISE: Final = """
     job employer occupation profession > work; employer > job; car drive; boss manager supervisor; salary earn wage;
     birthday birthdate born; birthplace > born grew; email mail; mobile cellphone phone; movie film;
     holiday vacation trip; husband wife spouse married; mother mum mom; father dad; child kid; sibling brother sister;
-    flat apartment; bicycle bike; medicine medication tablet; surgery operation; doctor gp; university college uni;
-    allergy allergic; price cost; height tall; weight weigh; hometown > grew raised; diet > vegetarian vegan eat;
-    sleep bed; gym workout; colour color; favourite favorite; nationality > citizen passport;
-    address > live street road avenue lane; town city > live moved;
-    sport > play tennis football soccer basketball volleyball squash badminton rugby cricket hockey golf swim run cycle
-    climb ski surf row yoga;
+    child kid > son daughter; flat apartment; bicycle bike cycle; medicine medication tablet; surgery operation;
+    doctor gp; university college uni; allergy allergic; price cost; height tall; weight weigh; hometown > grew raised;
+    diet > vegetarian vegan eat; sleep bed; gym workout; colour color; favourite favorite;
+    nationality > citizen passport; address > live street road avenue lane; town city > live moved;
+    sport > tennis football soccer basketball volleyball squash badminton rugby cricket hockey golf swim run cycle
+    climb ski surf row yoga padel karate judo;
     pet > dog cat puppy kitten hamster rabbit parrot tortoise goldfish greyhound guinea horse;
-    instrument > play piano guitar violin cello drum flute trumpet clarinet saxophone harp organ;
+    instrument > piano guitar violin cello drum flute trumpet clarinet saxophone harp organ oboe viola ukulele;
     language > speak english german french spanish italian portuguese dutch polish welsh arabic turkish russian japanese
     chinese korean hindi swedish greek;
-    commute > train bus bike tram cycle drive tube metro ferry; hobby > enjoy like weekend
+    commute > train bus bike tram cycle drive tube metro ferry; hobby > enjoy weekend
 """
 """Everyday words for one thing in questions and in what answers: each for the others, or the first by the rest."""
 OTHERWISE_BOOST: Final = 0.8

@@ -1871,8 +1871,10 @@ def tells_less_of_now(present: Frame, other: Frame, question: str) -> bool:
     if not is_told or present.head != other.head or not _is_not_of_now(other):
         return False
     common = (each for each in present.attributes & other.attributes if frames.KIND_OF.get(each) == frames.CURRENT)
+    # Who plays tennis on Tuesdays may play the oboe: of what is several none takes the place of another.
     is_one_verb = present.verb == other.verb and bool(
-        {present.verb} & frames.single_verbs() or frames.attributes_of({present.verb})
+        {present.verb} & frames.single_verbs()
+        or any(frames.KIND_OF.get(each) != frames.MANY for each in frames.attributes_of({present.verb}))
     )
     return (is_one_verb or any(common)) and not _asks_for(question, present, other)
 

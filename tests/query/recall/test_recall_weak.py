@@ -251,6 +251,7 @@ def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_p
 OF_KIT = {
     "I live at 14 Pine Court.": "What's my address?",
     "I play badminton on Tuesdays.": "Which sport do I play?",
+    "I play the oboe and the flute.": "Which instrument do I play?",
     "My boss is Nadia.": "Who's my manager?",
     "I drive a Renault Clio.": "What car do I have?",
     "I had surgery on my knee in 2021.": "What operation did I have?",
