@@ -486,9 +486,12 @@ class Session(Scopes):
             return []
         return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
-    def is_others(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped, *, writes: bool = False) -> bool:
-        """Return whether a memory is another user's than the one named with other scopes, which hold many users'."""
-        labels = self.labels(given, writes=writes)
+    def is_others(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> bool:
+        """Return whether a memory is another user's than the one of a call that names other scopes: they hold many's.
+
+        That is the user whom the call names, else the default one.
+        """
+        labels = self.labels(given, writes=True)
         return len(labels) > 1 and self._is_of_others(view, ref, labels)
 
     @staticmethod

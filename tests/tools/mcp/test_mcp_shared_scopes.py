@@ -137,3 +137,15 @@ def test_no_byte_of_another_user_comes_back_from_any_tool_that_is_called_for_one
     assert any(shared in answer for answer in answers), "what is nobody's is everybody's"
     assert SECRET in json.dumps(call(desk, "memory_list", detail="full", **DEV)), "Dev still has his own"
     assert SECRET in json.dumps(call(desk, "memory_list", detail="full", **SHARED)), "the agent alone has all"
+
+
+def test_a_server_s_default_user_meets_nothing_of_others_in_an_agent_that_a_call_names(db: worlddb.Database) -> None:
+    """Without user_id, an agent's memories of all users were found, though the server is for one."""
+    theirs, desk = write(Session(db), "My bank is ING.", **DEV), Session(db, user="nora")
+    mine = write(desk, "My bank is GLS.", agent_id="helper")
+    shared = write(Session(db), "The bank opens at nine.", agent_id="helper")
+    for tool, given in (("memory_list", {}), ("memory_recall", {"query": "bank"}), ("memory_conflicts", {})):
+        answer = str(call(desk, tool, agent_id="helper", **given))
+        assert theirs not in answer and "ING" not in answer
+        assert tool == "memory_conflicts" or (mine in answer and shared in answer)
+    assert theirs in str(call(desk, "memory_list", user_id="dev")), "another user may still be named"
