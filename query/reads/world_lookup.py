@@ -516,33 +516,46 @@ def user_world_around(
     return None
 
 
-def users_around(snapshot: VisibleSnapshot, node: int) -> set[str]:
-    """The names of all users in whose worlds a node lies, at any depth."""
-    seen, pending, users = {snapshot.place.top, node}, [node], set[str]()
-    while pending:
-        here = pending.pop()
+def users_around(snapshot: VisibleSnapshot, node: int, known: dict[int, set[str]] | None = None) -> set[str]:
+    """The names of all users in whose worlds a node lies, at any depth; ``known`` keeps those of its containers."""
+    known, users = {} if known is None else known, set[str]()
+    for container in set(snapshot.containers(node)) or _known_containers(snapshot, node):
+        if container not in known:
+            known[container] = _users_up_from(snapshot, container)
+        users |= known[container]
+    return users
+
+
+def _users_up_from(snapshot: VisibleSnapshot, container: int) -> set[str]:
+    """The names of the users of a world and of all around it."""
+    seen, pending, users = {snapshot.place.top, container}, [container], set[str]()
+    for here in pending:
+        user = user_of(snapshot, here)
+        users |= {compose_name(user)} if user else set()
         around = (set(snapshot.containers(here)) or set(_known_containers(snapshot, here))) - seen
-        users.update(compose_name(user) for each in around if (user := user_of(snapshot, each)))
         seen |= around
         pending += around
     return users
 
 
-def is_of_others(snapshot: VisibleSnapshot, node: int, users: set[str]) -> bool:
-    """Whether a node belongs to users, and to none of some.
+def of_others(snapshot: VisibleSnapshot, nodes: Iterable[int], users: set[str]) -> set[int]:
+    """Those of some nodes that belong to users, and to none of the given.
 
     What belongs to nobody, such as the summary of an agent's world, is of those from whose memories it was derived.
     """
-    seq, pending, seen = snapshot.place.moment.seq, [node], {node}
-    for each in pending:
-        owners = users_around(snapshot, each)
-        if owners and owners.isdisjoint(users):
-            return True
-        edges = () if owners else snapshot.tables.outgoing(each, _DERIVED_FROM, known_by=seq)
-        bases = {row.target for _, row in edges} - seen
-        seen |= bases
-        pending += sorted(bases)
-    return False
+    seq, known, found = snapshot.place.moment.seq, dict[int, set[str]](), set[int]()
+    for node in nodes:
+        pending, seen = [node], {node}
+        for each in pending:
+            owners = users_around(snapshot, each, known)
+            if owners and owners.isdisjoint(users):
+                found.add(node)
+                break
+            edges = () if owners else snapshot.tables.outgoing(each, _DERIVED_FROM, known_by=seq)
+            bases = {row.target for _, row in edges} - seen
+            seen |= bases
+            pending += sorted(bases)
+    return found
 
 
 def top_level_namesakes(

@@ -1384,12 +1384,12 @@ class View:
     def _of_others(self, refs: Iterable[str], *, users: set[str] | None = None, of: str = "") -> set[str]:
         """Those of some worlds that belong to other users than the named, or than those ``of`` a world.
 
-        See :func:`world_lookup.is_of_others`.
+        See :func:`world_lookup.of_others`.
         """
         with self._snapshot() as snapshot:
             named = world_lookup.users_around(snapshot, self._named_node(snapshot, of)) if users is None else users
-            nodes = {ref: self._named_node(snapshot, ref) for ref in refs}
-            return {ref for ref, node in nodes.items() if world_lookup.is_of_others(snapshot, node, named)}
+            nodes = {self._named_node(snapshot, ref): ref for ref in refs}
+            return {nodes[node] for node in world_lookup.of_others(snapshot, nodes, named)}
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

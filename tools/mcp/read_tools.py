@@ -3,7 +3,7 @@
 Each takes the session, its checked arguments and the call, and returns one record.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -32,6 +32,7 @@ from worlddb.tools.mcp.session import (
     PLACE_BYTES,
     WORLD_BYTES,
     Call,
+    Item,
     ListRequest,
     PagedView,
     Session,
@@ -50,7 +51,7 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_after(view, scopes, paged.behind, include_retired=given.include_retired)
     retired = given.include_retired
-    own = (each for each in behind if not session.is_others(view, each[1].ref, given))
+    own = session.without_others(view, behind, given, lambda each: (each[1].ref,))
     said = (each for each in own if retired or each[1].name or each[1].content)
     page, cursor = paged.page_after(list(islice(said, given.limit + 1)), given.limit, lambda each: each[0])
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
@@ -132,7 +133,7 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
         found = session.conflicts_after(view, session.scope_refs(view, given), paged.behind)
     else:
         found = _conflict_pairs(view, session.memory(view, given.id, given), paged.behind)
-    own = (each for each in found if not any(session.is_others(view, one.ref, given) for one in each[1:]))
+    own = session.without_others(view, found, given, lambda each: (each[1].ref, each[2].ref))
     page, cursor = paged.page_after(list(islice(own, given.limit + 1)), given.limit, lambda each: each[0])
 
     def shown(world: World) -> tool_results.Memory:
@@ -451,16 +452,15 @@ class _ScopedRecall:
             answer = recall_statements(
                 lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
             )[0]
-            own = tuple(hit for hit in answer if not self._is_others(hit.ref))
-            compared = {ref for pair in answer.competing for ref in (pair.ref, pair.earlier)}
-            if len(own) == len(answer) and not any(map(self._is_others, compared)):
+            own, pairs = self._own(answer, lambda hit: (hit.ref,)), answer.competing
+            if len(own) == len(answer) and self._own(pairs, lambda pair: (pair.ref, pair.earlier)) == pairs:
                 return answer
             if len(own) >= self._least or len(answer) < wanted or wanted >= tool_arguments.MAX_OFFSET:
                 return answer_of_some(answer, own)
             wanted = min(2 * wanted, tool_arguments.MAX_OFFSET)
 
-    def _is_others(self, ref: str) -> bool:
-        return self._session.is_others(self._view, ref, self._given)
+    def _own(self, items: Iterable[Item], refs: Callable[[Item], Collection[str]]) -> tuple[Item, ...]:
+        return tuple(self._session.without_others(self._view, items, self._given, refs))
 
     def found(self, hit: Hit) -> tool_results.Found:
         """Return a hit as a memory."""
@@ -470,7 +470,7 @@ class _ScopedRecall:
     def paths(self) -> list[tool_results.Way]:
         """The paths from what the question names, best first, each once."""
         found = {path.edges: path for answer in self._answers for path in answer.paths}
-        own = (path for path in found.values() if not any(map(self._is_others, path.nodes)))
+        own = self._own(found.values(), lambda path: path.nodes)
         return [tool_results.way(each) for each in sorted(own, key=lambda each: -each.score)]
 
     @property

@@ -6,7 +6,7 @@ Also here: the context of a tool call, and the cursors of paged answers.
 import base64
 import re
 import struct
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from hashlib import blake2b
@@ -421,7 +421,7 @@ class Session(Scopes):
         assert found is not None, "a known world has a newest version"
         if given is not None and given.user_id is not None:
             then = self.later(view, found.valid.start)
-            if self._is_of_others(then, found.ref, self.labels(given)):
+            if then._of_others([found.ref], users=_users_of(self.labels(given))):
                 raise worlddb.UnknownReference(
                     f"Nothing of {mcp_wording.named(f'user:{given.user_id}')} has the id {ref!r:.80}",
                     f"{mcp_wording.FIND_IDS}; memories of other users are not read while one is named",
@@ -486,18 +486,28 @@ class Session(Scopes):
             return []
         return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
-    def is_others(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> bool:
-        """Return whether a memory is another user's than the one of a call that names other scopes: they hold many's.
+    def without_others(
+        self,
+        view: worlddb.View,
+        items: Iterable[Item],
+        given: tool_arguments.Scoped,
+        refs: Callable[[Item], Collection[str]],
+    ) -> Iterator[Item]:
+        """Yield the items without those of another user than that of a call which names other scopes: they hold many's.
 
-        That is the user whom the call names, else the default one.
+        That is the user whom the call names, else the default one. ``refs`` returns the worlds of an item. Items are
+        read in parts.
         """
         labels = self.labels(given, writes=True)
-        return len(labels) > 1 and self._is_of_others(view, ref, labels)
-
-    @staticmethod
-    def _is_of_others(view: worlddb.View, ref: str, labels: Iterable[Label]) -> bool:
-        named = {composed(label.id) for label in labels if label.kind == "user"}
-        return bool(named) and bool(view._of_others([ref], users=named))
+        users, rest = _users_of(labels), iter(items)
+        if not users or len(labels) < 2:
+            yield from rest
+            return
+        size = _FIRST_PART
+        while part := list(islice(rest, size)):
+            others = view._of_others({ref for each in part for ref in refs(each)}, users=users)
+            yield from (each for each in part if others.isdisjoint(refs(each)))
+            size = min(2 * size, _MOST_AT_ONCE)
 
     def owners_to_name(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> list[str]:
         """Return the owners of a memory for a call that names no scope: it may be any user's; else none."""
@@ -768,6 +778,10 @@ class Session(Scopes):
             pass
 
 
+def _users_of(labels: Iterable[Label]) -> set[str]:
+    return {composed(label.id) for label in labels if label.kind == "user"}
+
+
 def _join_labels(labels: Iterable[Label]) -> str:
     return " and ".join(mcp_wording.named(str(label)) for label in labels)
 
@@ -810,3 +824,6 @@ def _iterate_worlds(
 
 
 _MAX_PART: Final = 10_000
+_FIRST_PART: Final = 16
+_MOST_AT_ONCE: Final = 1_024
+"""Items of which it is looked up whose they are, at first and at most."""

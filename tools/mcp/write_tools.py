@@ -209,7 +209,7 @@ def _near_memories(session: Session, view: View, given: tool_arguments.Write, sc
             found.setdefault(each.ref, each)
     for each in _near_in_past_window(session, view, given, scopes):
         found.setdefault(each.ref, each)
-    own = (each for each in found.values() if not session.is_others(then, each.ref, given))
+    own = session.without_others(then, found.values(), given, lambda each: (each.ref,))
     return sorted(own, key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
@@ -223,7 +223,7 @@ def _earlier_near(
 
     def look(then: View) -> list[Near]:
         found = {each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}
-        return [each for each in found.values() if not session.is_others(then, each.ref, given)]
+        return [*session.without_others(then, found.values(), given, lambda each: (each.ref,))]
 
     return memory_scopes.find_near_at_start(session.db, view, begins, near, look)
 
