@@ -65,10 +65,12 @@ class StandardInput:
             return await self._ignore(f"{problem}. Send it as UTF-8", _request(line), protocol.PARSE_ERROR)
         try:
             # The SDK drops what it cannot read here without a word.
-            if line.strip():
-                protocol.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            told = protocol.jsonrpc_message_adapter.validate_json(line, by_name=False) if line.strip() else None
         except ValidationError:
             return await self._ignore(_NO_MESSAGE, _request(line), protocol.INVALID_REQUEST)
+        if isinstance(told, protocol.JSONRPCNotification) and "id" in json.loads(line):
+            # The SDK takes it for a notification, to which nobody answers.
+            return await self._ignore(_NO_ID, None, protocol.INVALID_REQUEST, is_asked=True)
         return line.decode()
 
     async def _refuse_long(self, head: bytes, tail: bytearray, size: int) -> str:
@@ -76,16 +78,22 @@ class StandardInput:
         asked = _request_by_ends(head or bytes(tail[:_END_BYTES]), bytes(tail[-_END_BYTES:]))
         return await self._ignore(problem, asked, protocol.INVALID_REQUEST)
 
-    async def _ignore(self, problem: str, asked: str | int | None, code: int) -> str:
-        """Say on standard error and to who asked that a message was not read; returns what is read in its place."""
+    async def _ignore(self, problem: str, asked: str | int | None, code: int, *, is_asked: bool = False) -> str:
+        """Say on standard error and to who asked that a message was not read; returns what is read in its place.
+
+        With ``is_asked`` it is a request, though it has no id to answer to.
+        """
         sys.stderr.write(f"worlddb mcp: a message was ignored, since {problem}\n")
-        if self._refuse is not None and asked is not None:
+        if self._refuse is not None and (asked is not None or is_asked):
             error = {"code": code, "message": f"The message was not read, since {problem}"}
             await self._refuse(json.dumps({"jsonrpc": "2.0", "id": asked, "error": error}) + "\n")
         return ""
 
 
 _NO_MESSAGE: Final = "it is no message of JSON-RPC 2.0: an object with jsonrpc, id, method and, as an object, params"
+
+
+_NO_ID: Final = "its id is no text and no whole number. Give it one, or leave it out of a notification"
 
 
 def _wrong_in(line: bytes) -> str:

@@ -229,6 +229,16 @@ def test_a_request_that_no_reader_can_parse_is_answered_under_its_id(inside: str
     assert all("it is no message of JSON-RPC 2.0" in told["error"]["message"] for told in refused)
 
 
+@pytest.mark.parametrize("number", ["null", "1.5", "{}", "[7]", "true"])
+def test_a_request_with_an_id_that_is_none_is_refused_and_no_notification(number: str, tmp_path: Path) -> None:
+    """It was taken for a notification, and nothing came back."""
+    line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/list"}}'.encode()
+    plain = b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"id":null}}'
+    read, refused = read_lines([line, plain, b""], tmp_path / "lines")
+    assert read == ["", plain.decode()]
+    assert [told["id"] for told in refused] == [None] and "its id is no text" in refused[0]["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("first", "last", "asked"),
     [
