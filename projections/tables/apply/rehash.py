@@ -98,12 +98,15 @@ class PendingHashes:
         """
         containers: dict[int, list[int]] = {}
         waiting: defaultdict[int, int] = defaultdict(int)
-        pending = dirty
+        pending, known = dirty, self._tables.known_worlds.containers
         while pending:
-            self._tables.know_containers(list(pending))
+            self._tables.know_containers([node for node in pending if node not in known])
             around: set[int] = set()
             for node in pending:
-                containers[node] = found = self._tables.containers(node)
+                found = known.get(node)
+                if found is None:
+                    found = self._tables.containers(node)
+                containers[node] = found
                 for container in found:
                     waiting[container] += 1
                 around.update(found)
