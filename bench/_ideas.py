@@ -84,6 +84,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without where names are at home": partial(patch.object, candidates, "find_nodes_at_home", _no_home_boost),
     "without standing instructions": partial(patch.object, retrieve, "_standing_instructions", _no_instructions),
     "without kept places": partial(patch.object, ranking, "_move_to_place", _no_reserved_places),
+    "without openings": partial(patch.object, ranking, "OPENING_WEIGHT", 0.0),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
     "without remarks": partial(patch.object, ranking, "propose_by_meaning", _propose_always),
