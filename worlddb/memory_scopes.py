@@ -163,18 +163,6 @@ def has_statement(hit: Hit | World) -> bool:
     return bool(hit.content) or hit.type.casefold() not in _NAME_ONLY
 
 
-def answer_of_some(answer: Recall, hits: tuple[Hit, ...]) -> Recall:
-    """Return an answer with some of its hits alone, which tells nothing of the others.
-
-    Its notes and its confidence may be of those. It is weak if none of these may answer.
-    """
-    sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=None)
-    weak = sure is not None and sure < BY_CHANCE
-    return msgspec.structs.replace(
-        answer, hits=hits, competing=(), note=SELDOM if weak else "", confidence=sure, weak=weak
-    )
-
-
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
     """Recall up to ``wanted`` hits with a text; returns the answer, and the hits that only have a name.
 
@@ -532,7 +520,16 @@ def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
 
 def later_view(db: Database, view: View, valid: int | None) -> View:
     """Return a view of a later time with the same knowledge, in which plans hold; or the same view."""
-    return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
+    return view if valid is None or valid <= view.valid else view_at(db, view, valid)
+
+
+def view_at(db: Database, view: View, valid: int) -> View:
+    """Return a view with the same knowledge, world and users, at another valid time.
+
+    Raises:
+        UnknownReference: the world was not there by then.
+    """
+    return db.view(seq=view.seq, valid=valid, world=view.world)._for_users_as(view)
 
 
 MOST_IN_CHAIN: Final = 50
@@ -566,7 +563,7 @@ def find_repeats_at_start(
     if begins is None or until is None or begins >= view.valid:
         return [], view
     try:
-        then = db.view(seq=view.seq, valid=begins, world=view.world)
+        then = view_at(db, view, begins)
         found, end, whole = look(then), parse_time(until, "until"), db.view(seq=view.seq, valid=view.valid)
         return [
             each for each in found if each.is_repeated and (end <= each.valid.end or not _was_replaced(whole, each.ref))
@@ -585,10 +582,10 @@ def find_near_at_start(
     """
     if begins is None or begins >= view.valid:
         return []
-    then = db.view(seq=view.seq, valid=begins)
+    then = db.view(seq=view.seq, valid=begins)._for_users_as(view)
     known = {each.ref for each in near}
     try:
-        inside = then if view.world is None else db.view(seq=view.seq, valid=begins, world=view.world)
+        inside = then if view.world is None else view_at(db, view, begins)
         found = [each for each in look(inside) if each.ref not in known]
     except UnknownReference:  # The world was not there by then.
         return []
@@ -872,19 +869,13 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
 
 
 def same_words_notes(
-    views: Iterable[View],
-    found: World,
-    remedy: str,
-    *,
-    nobodys: bool = False,
-    instead: str = "",
-    among: View | None = None,
+    views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False, instead: str = ""
 ) -> list[str]:
     """Return notes that name the other memories which hold in some views and say what a memory said, or tell it.
 
     One note names those that say it word for word, another one replies and memories that tell it in other words, with
     the beginnings of their texts; of what ``instead`` says now, only the rest counts. With ``nobodys`` none in a user's
-    world; with ``among``, the view that shows whose they are, none of other users alone.
+    world.
     """
     text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
     if limits.is_blank(text):
@@ -893,10 +884,6 @@ def same_words_notes(
     told = [view._saying_the_same(text, **how) for view in views]
     same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
     telling = {ref: said for each in told for ref, said in each.telling if ref not in same}
-    if among is not None and (same or telling):
-        strange = among._of_others((*same, *telling), of=found.ref)
-        same = {ref: None for ref in same if ref not in strange}
-        telling = {ref: said for ref, said in telling.items() if ref not in strange}
     notes, others = list[str](), [*same][:MAX_NEAR]
     if others:
         hold = "holds" if len(others) == 1 else "hold"
@@ -923,8 +910,10 @@ def same_words_beside(db: Database, view: View, ref: str, remedy: str, *, instea
     root, around = str(next(db.log(1, 1)).data["root"]), view.containers(found.ref)
     if found.type == blocks.TURN:
         around = list(dict.fromkeys(outer for each in around for outer in view.containers(each))) or around
-    inside = [view.confined(each) for each in around if each != root]
-    notes = same_words_notes(inside, found, remedy, instead=instead, among=view)
+    own = view._for_users(view._users_of(found.ref))
+    # All that lies in a user's world is that user's, and there is an index of it.
+    inside = [(view if view._users_of(each) else own).confined(each) for each in around if each != root]
+    notes = same_words_notes(inside, found, remedy, instead=instead)
     nobodys: dict[str, Any] = {"nobodys": True, "instead": instead}
     return notes or (same_words_notes([view], found, remedy, **nobodys) if root in around else [])
 

@@ -66,7 +66,9 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
     follower = window.reader.composed(query.space, query.dimension, pool)
     with window.snapshot() as snapshot:
         whole = snapshot.whole
-        found = None if whole is None else follower.level(whole.log, whole.tables, snapshot.place.moment)
+        found = None
+        if whole is not None and snapshot.others is None:
+            found = follower.level(whole.log, whole.tables, snapshot.place.moment)
         if found is None:
             found = _visible_search(window, snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)

@@ -63,7 +63,7 @@ def journal(
     while seq <= last:
         entries: list[Entry] = []
         with reader.snapshot() as snapshot:
-            tables = None if place is None or not place.is_confined else VisibleSnapshot(snapshot, place).tables
+            tables = None if place is None or not place.is_partial else VisibleSnapshot(snapshot, place).tables
             end = min(seq + PAGE, last + 1)
             while seq < end and len(entries) < wanted:
                 count = _count(snapshot.log, seq, ref, tables) if skip else 0

@@ -153,7 +153,7 @@ def visible_evidence(
     if not isinstance(considered, list) or not all(map(_is_from_resolver, considered)):
         return evidence
     given, evidence = evidence, _redact_thresholds(snapshot, evidence, seq, is_visible)
-    if snapshot.place.is_confined or is_visible is not None:
+    if snapshot.place.is_partial or is_visible is not None:
         # The number of compared names includes invisible ones.
         evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
     shown = []
@@ -161,7 +161,7 @@ def visible_evidence(
         node = snapshot.tables.node_of(bytes.fromhex(each["ref"]))
         if node is not None and (is_visible is None or is_visible(node)):
             shown.append({"ref": each["ref"], "name": newest_name(snapshot, node, seq), **each})
-    if snapshot.place.is_confined or is_visible is not None:
+    if snapshot.place.is_partial or is_visible is not None:
         verdict = {} if len(shown) == given.get(_CONSIDERED_TOTAL) else _visible_verdict(shown, given, sides)
         return evidence | verdict | {_CONSIDERED: shown, _CONSIDERED_TOTAL: len(shown)}
     return evidence | {_CONSIDERED: shown}

@@ -142,6 +142,13 @@ class Window:
             inner.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
 
+    def for_users(self, users: frozenset[str]) -> Window:
+        """The same window without what belongs to other users than these alone; for fewer, if it was for some."""
+        before = self.place.users
+        made = self._copy(self.place._replace(users=users if before is None else users & before))
+        made._also_at = self._also_at
+        return made
+
     def at_valid(self, valid: int) -> Window:
         """The same window at another valid time."""
         place = self.place._replace(moment=self.place.moment._replace(valid=valid))

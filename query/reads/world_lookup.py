@@ -23,6 +23,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
+from worlddb.query.snapshot.confined_tables import USER_SCOPE, USER_TYPE, user_named
 from worlddb.query.snapshot.snapshot import Inhabitants, Scope, containers_at
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
 
@@ -475,27 +476,19 @@ _USER_WORLD_TYPES: Final = frozenset(("scope", "user", "world"))
 """The types (in any case) of worlds that belong to one user, agent, app, or client."""
 
 
-_USER: Final = "user"
-"""The type, whatever its case, of a world that holds what is a user's."""
-_SCOPE: Final = "user:"
-"""How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
-_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
-
-
 def _is_somebodys(body: Body) -> bool:
     return body.type.casefold() in _USER_WORLD_TYPES
 
 
 def _is_users(body: Body) -> bool:
-    """Whether a world belongs to a user, and not to a tenant, an agent or an app."""
-    return body.type.casefold() == _USER or (body.type == "Scope" and body.name.startswith(_SCOPE))
+    return bool(user_named(body))
 
 
 def user_of(snapshot: VisibleSnapshot, node: int) -> str:
     """The name of the user whose world a world is; empty if it is no user's."""
     newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if newest is None else snapshot.body(newest.row)
-    return body.name.removeprefix(_SCOPE) if body is not None and _is_users(body) else ""
+    return user_named(body)
 
 
 def user_world_around(
@@ -514,48 +507,6 @@ def user_world_around(
             seen.add(each)
             pending.append(each)
     return None
-
-
-def users_around(snapshot: VisibleSnapshot, node: int, known: dict[int, set[str]] | None = None) -> set[str]:
-    """The names of all users in whose worlds a node lies, at any depth; ``known`` keeps those of its containers."""
-    known, users = {} if known is None else known, set[str]()
-    for container in set(snapshot.containers(node)) or _known_containers(snapshot, node):
-        if container not in known:
-            known[container] = _users_up_from(snapshot, container)
-        users |= known[container]
-    return users
-
-
-def _users_up_from(snapshot: VisibleSnapshot, container: int) -> set[str]:
-    """The names of the users of a world and of all around it."""
-    seen, pending, users = {snapshot.place.top, container}, [container], set[str]()
-    for here in pending:
-        user = user_of(snapshot, here)
-        users |= {compose_name(user)} if user else set()
-        around = (set(snapshot.containers(here)) or set(_known_containers(snapshot, here))) - seen
-        seen |= around
-        pending += around
-    return users
-
-
-def of_others(snapshot: VisibleSnapshot, nodes: Iterable[int], users: set[str]) -> set[int]:
-    """Those of some nodes that belong to users, and to none of the given.
-
-    What belongs to nobody, such as the summary of an agent's world, is of those from whose memories it was derived.
-    """
-    seq, known, found = snapshot.place.moment.seq, dict[int, set[str]](), set[int]()
-    for node in nodes:
-        pending, seen = [node], {node}
-        for each in pending:
-            owners = users_around(snapshot, each, known)
-            if owners and owners.isdisjoint(users):
-                found.add(node)
-                break
-            edges = () if owners else snapshot.tables.outgoing(each, _DERIVED_FROM, known_by=seq)
-            bases = {row.target for _, row in edges} - seen
-            seen |= bases
-            pending += sorted(bases)
-    return found
 
 
 def top_level_namesakes(
@@ -791,19 +742,19 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
         return list(find(snapshot, spec, Lookup(text, None, inside), include_superseded=True, period=None))
 
     others = called(name)
-    scopes = [world for world in (*called(f"{_SCOPE}{name}"), *others) if world.type == "Scope"]
-    typed = [world for world in others if world.type.casefold() == _USER]
+    scopes = [world for world in (*called(f"{USER_SCOPE}{name}"), *others) if world.type == "Scope"]
+    typed = [world for world in others if world.type.casefold() == USER_TYPE]
     meant = compose_name(name)
     own = [
         each
         for each in scopes
-        if compose_name(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
+        if compose_name(each.name) in (f"{USER_SCOPE}{meant}", meant) and each.name.startswith(USER_SCOPE)
     ]
     own = list(_without_forks(snapshot, iter(own)))
     own = _outside_other_users(snapshot, own)
     found = own + list(_without_forks(snapshot, (world for world in typed if compose_name(world.name) == meant)))
     if not found:
-        near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
+        near = sorted({world.name.removeprefix(USER_SCOPE) for world in (*scopes, *typed)})
         users = ", ".join(map(repr, near[:_MAX_LISTED]))
         no_users = ", ".join(f"{ids.short(bytes.fromhex(world.ref))} ({world.type})" for world in others[:_MAX_LISTED])
         raise errors.UnknownReference(

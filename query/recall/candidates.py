@@ -38,7 +38,7 @@ from worlddb.projections.tables.storage.schema import (
 from worlddb.query.question.question import ASKERS, TO_MACHINES, Question, names_beside
 from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
-from worlddb.query.snapshot.snapshot import MAX_MEMBERS, Inhabitants
+from worlddb.query.snapshot.snapshot import MAX_MEMBERS
 
 if TYPE_CHECKING:
     from worlddb.query.lanes.text_lane import AskedWords
@@ -116,13 +116,14 @@ class Gate:
         self._least_trust = least_trust if snapshot.has_trust_statements else 0
         self._tables = snapshot.tables
         self._whole = snapshot.whole
-        self._moment, self._top = snapshot.place
+        self._moment, self._top = snapshot.place.moment, snapshot.place.top
         self.inside = inside
         self.choice = choice
         self._is_of_several = choice.allows_several
         self._scope = snapshot.scope(inside)
+        self._may_hold_others = snapshot.may_hold_others(inside)
         self.snapshot = snapshot
-        self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
+        self._inhabitants = snapshot.list_members(inside)
         self._members: Nodes | None = None
         self._listed_to = 0
         self._filter = asked
@@ -230,6 +231,8 @@ class Gate:
         return not apart
 
     def _is_inside(self, node: int) -> bool:
+        if self._may_hold_others and self.snapshot.is_others(node):
+            return False
         members = self._members if self._listed_to else self.members
         if members is not None:
             return node in members
@@ -277,7 +280,8 @@ class Gate:
     @property
     def _is_anywhere(self) -> bool:
         """True if every world but the root is inside."""
-        return self.inside == ROOT_NODE and (self._members if self._listed_to else self.members) is None
+        is_all = self.inside == ROOT_NODE and self.snapshot.others is None
+        return is_all and (self._members if self._listed_to else self.members) is None
 
     def stating(self, node: int, number: int) -> SeenVersion | None:
         """The version that the view shows of a world that states a literal, given by the number of its document."""
@@ -345,8 +349,9 @@ class Gate:
         return limit, hits
 
     def _count_inside(self, hits: Sequence[Proposed]) -> int:
-        self._scope.look_ahead(hit.node for hit in hits)
-        return sum(self._scope.holds(hit.node) for hit in hits)
+        own = [hit.node for hit in hits if not self.snapshot.is_others(hit.node)]
+        self._scope.look_ahead(own)
+        return sum(map(self._scope.holds, own))
 
     def _list_if_faster(self, share: float, fetched: int, wanted: int) -> bool:
         """List the members if that is probably faster than fetching enough hits; true if it did.
@@ -985,7 +990,7 @@ def _edge_ends(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int
 
 def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
     """The worlds that began in any of some spans; ``None`` if they are many, or only a part of the store is seen."""
-    kept = snapshot.shared_cache(WorldStarts)
+    kept = snapshot.shared_cache(WorldStarts, of_all=True)
     if kept is None:
         return None
     began = [(span.start, span.end) for span in spans]

@@ -571,7 +571,7 @@ def _worlds_left_out(
 
 def _count_searched(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
-    moment, top = snapshot.place
+    moment, top = snapshot.place.moment, snapshot.place.top
     inside = searched_world(window, snapshot, request)
     if inside == top:
         return snapshot.population()

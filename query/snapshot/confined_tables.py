@@ -7,28 +7,133 @@ counts and error messages) therefore cannot tell that there is more.
   containers. A lineage is inside with all of its versions.
 * An **edge** is inside if both of its ends and its home are.
 * A **proposal** is inside if the edge that it would become is.
+
+The tables of a view for some users are restricted in the same way: what belongs to other users is outside.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import Final
 from zlib import crc32
 
+from worlddb.log.model.blobs import Body
+from worlddb.projections.tables.names.canonical import compose_name, type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
 from worlddb.projections.tables.storage import proposal_rows, rows, schema, timeline_rows, transaction, write_buffer
 from worlddb.query.snapshot.snapshot import (
     Scope,
+    Snapshot,
     containers_at,
     members_below,
 )
+
+USER_SCOPE: Final = "user:"
+"""How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
+USER_TYPE: Final = "user"
+"""The type, whatever its case, of a world that holds what is a user's."""
+_TYPES: Final = frozenset(map(type_digest, ("Scope", "User", "user", "USER")))
+"""The usual types of users' worlds: of other worlds no text is read."""
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 
 MAX_CHECKED_NAMESAKES: Final = 32
 """Up to so many worlds of one name are checked one by one for being inside; for more, the interior is listed and
 searched for the name."""
 LEAST_CHECKED: Final = 4
 """At least so many worlds are checked for being inside: for a name that nobody has, arbitrary ones."""
+
+
+def user_named(body: Body | None) -> str:
+    """The name of the user whose world one with this body is; empty for the world of a tenant or an agent."""
+    if body is None:
+        return ""
+    is_scope = body.type == "Scope" and body.name.startswith(USER_SCOPE)
+    return body.name.removeprefix(USER_SCOPE) if is_scope or body.type.casefold() == USER_TYPE else ""
+
+
+class OtherUsers:
+    """Tells what belongs to users, and to none of some: a view for those users leaves it out.
+
+    A world belongs to those whose world it is, or in whose worlds it lies, at any depth: at the moment, or where no
+    world contains it then, at any time. What belongs to nobody, such as the summary of an agent's world, belongs to
+    those from whose memories it was derived. What lies around the outermost world of the view does not count.
+    """
+
+    def __init__(self, snapshot: Snapshot, users: frozenset[str], moment: asof.Moment, top: int) -> None:
+        self._snapshot = snapshot
+        self._users = users
+        self._moment = moment
+        self._top = top
+        self._named: dict[int, str] = {top: ""}
+        self._owners: dict[int, frozenset[str]] = {top: frozenset()}
+        self._others: dict[int, bool] = {}
+
+    def __call__(self, node: int) -> bool:
+        """Whether a world belongs to other users alone."""
+        found = self._others.get(node)
+        if found is None:
+            found = self._others[node] = self._belongs_to_others(node)
+        return found
+
+    def owners(self, node: int) -> frozenset[str]:
+        """The names of the users to whom a world belongs, without what it was derived from."""
+        found = self._owners.get(node)
+        if found is None:
+            around = self._around(node)
+            for each in around:
+                if each not in self._owners:
+                    self._owners[each] = self._walk_up(each)
+            own = {self._user(node)} - {""} if self._type(node) in _TYPES else set()
+            found = self._owners[node] = frozenset(own).union(*(self._owners[each] for each in around))
+        return found
+
+    def _belongs_to_others(self, node: int) -> bool:
+        pending, seen, tables = [node], {node}, self._snapshot.tables
+        for each in pending:
+            owners = self.owners(each)
+            if owners:
+                if owners.isdisjoint(self._users):
+                    return True
+            elif tables.has_outgoing(each, _DERIVED_FROM):
+                edges = tables.outgoing(each, _DERIVED_FROM, known_by=self._moment.seq)
+                bases = {row.target for _, row in edges} - seen
+                seen |= bases
+                pending += sorted(bases)
+        return False
+
+    def _walk_up(self, start: int) -> frozenset[str]:
+        seen, pending, users = {start, self._top}, [start], set[str]()
+        for here in pending:
+            known = self._owners.get(here)
+            if known is not None:
+                users |= known
+                continue
+            users.add(self._user(here))
+            new = [each for each in self._around(here) if each not in seen]
+            seen.update(new)
+            pending += new
+        return frozenset(users - {""})
+
+    def _around(self, node: int) -> list[int]:
+        tables, seq = self._snapshot.tables, self._moment.seq
+        around = containers_at(tables, node, self._moment)
+        if not around:
+            placed = tables.incoming(node, schema.CONTAINS_CODE, known_after=seq, known_by=seq)
+            around = sorted({place.source for place, row in placed if row.unlinked > seq})
+        return around
+
+    def _type(self, node: int) -> bytes:
+        newest = asof.newest_version(self._snapshot.tables, node, self._moment.seq)
+        return b"" if newest is None else newest.row.type
+
+    def _user(self, node: int) -> str:
+        found = self._named.get(node)
+        if found is None:
+            newest = asof.newest_version(self._snapshot.tables, node, self._moment.seq)
+            found = "" if newest is None else user_named(self._snapshot.body(newest.row))
+            found = self._named[node] = compose_name(found)
+        return found
 
 
 class ConfinedTables:
@@ -46,8 +151,12 @@ class ConfinedTables:
         known: dict[int, bool],
         *,
         whole: rows.Tables | None = None,
+        others: OtherUsers | None = None,
     ) -> None:
-        """``whole`` are the same tables, if they are those of the whole store."""
+        """``whole`` are the same tables, if they are those of the whole store and all of it lies in its worlds.
+
+        ``others`` tells what is left out as other users'.
+        """
         self._tables = tables
         self._world = world
         self._moment = moment
@@ -57,6 +166,7 @@ class ConfinedTables:
         self._list: Callable[[], list[int]] | None = None
         self._listed: list[int] | None = None
         self._whole = whole
+        self._others = others
         self._nodes = 0
         self.timelines: timeline_rows.Readable = tables.timelines
         self.decisions: Seekable = tables.decisions
@@ -196,7 +306,10 @@ class ConfinedTables:
         return row if self._shows_proposal(row) else None
 
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
-        nodes = self._interior() if nodes is None else [node for node in nodes if self._sees(node)]
+        if nodes is not None:
+            nodes = [node for node in nodes if self._sees(node)]
+        elif self._world != schema.ROOT_NODE:
+            nodes = self._interior()
         for found in self._tables.staged(nodes):
             row = self._tables.proposal(found.proposal)
             if row is not None and self._shows_proposal(row):
@@ -212,6 +325,8 @@ class ConfinedTables:
         self._holds, self._list = holds, listed
 
     def _sees(self, node: int) -> bool:
+        if self._others is not None and self._others(node):
+            return False
         if self._holds is not None:
             return node == self._world or self._holds(node)
         return self._scope.sees(node)
@@ -219,6 +334,8 @@ class ConfinedTables:
     def below(self, world: int) -> set[int]:
         """The members, at any depth, of a world inside. They are inside too, so they need no check."""
         found = members_below(self._tables, self._require_inside(world), self._moment) or set()
+        if self._others is not None:
+            found = set(filterfalse(self._others, found))
         self._known.update(dict.fromkeys(found, True))
         return found
 
@@ -227,8 +344,7 @@ class ConfinedTables:
         if self._listed is None and self._list is not None:
             self._listed = sorted([*self._list(), self._world])
         if self._listed is None:
-            inside = members_below(self._tables, self._world, self._moment) or set()
-            self._listed = sorted(inside | {self._world})
+            self._listed = sorted(self.below(self._world) | {self._world})
         return self._listed
 
     # Response times must not reveal whether something is outside or does not exist. For a world outside, containers are
@@ -267,6 +383,9 @@ class ConfinedTables:
 
         If worlds outside have many, reading these and walking up from each would reveal their number by its duration.
         """
+        if self._world == schema.ROOT_NODE:
+            yield from ((node, first) for node, first in look(nodes=nodes) if self._sees(node))
+            return
         found = list(islice(look(), MAX_CHECKED_NAMESAKES + 1) if nodes is None else look(nodes=nodes))
         if nodes is None and len(found) > MAX_CHECKED_NAMESAKES:
             yield from look(nodes=self._interior())

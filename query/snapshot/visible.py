@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import blobs, codec, times
@@ -21,7 +22,7 @@ from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot import valid_period
-from worlddb.query.snapshot.confined_tables import ConfinedTables
+from worlddb.query.snapshot.confined_tables import ConfinedTables, OtherUsers
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
@@ -98,15 +99,24 @@ _HIDING: Final = schema.DEADLINES, schema.DEPRECATIONS
 
 
 class Place(NamedTuple):
-    """The place of a view: its moment, and its outermost world (the root, unless confined)."""
+    """The place of a view: its moment, and its outermost world (the root, unless confined).
+
+    With ``users``, it sees nothing that belongs to other users than these: see :class:`.confined_tables.OtherUsers`.
+    """
 
     moment: asof.Moment
     top: int
+    users: frozenset[str] | None = None
 
     @property
     def is_confined(self) -> bool:
-        """True if the view does not see the whole store."""
+        """True if the view sees one world of the store."""
         return self.top != schema.ROOT_NODE
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the view does not see the whole store: it is confined, or for some users."""
+        return self.is_confined or self.users is not None
 
 
 class VisibleSnapshot:
@@ -115,7 +125,7 @@ class VisibleSnapshot:
     __slots__ = (
         *("_also_at", "_bodies", "_containers", "_derivations", "_edged", "_headers", "_here", "_interiors"),
         *("_any_hidden", "_any_mark", "_listings", "_lone", "_placings", "_refs", "_says_again", "_says_trust"),
-        *("_snapshot", "kept", "excluded", "place", "shows", "tables"),
+        *("_snapshot", "kept", "excluded", "others", "place", "shows", "tables"),
     )
 
     def __init__(
@@ -146,7 +156,9 @@ class VisibleSnapshot:
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._containers: dict[int, list[int]] = {}
         self._refs: dict[int, str] = {}
-        self._interiors = None if place.is_confined else interiors
+        self.others = None if place.users is None else OtherUsers(snapshot, place.users, place.moment, place.top)
+        """Tells what of the store belongs to other users than those of the view."""
+        self._interiors = None if place.is_partial else interiors
         if self._interiors is not None:
             self._interiors.follow(snapshot, place.moment.seq)
         self._listings = interiors
@@ -162,12 +174,13 @@ class VisibleSnapshot:
         """Caches of the readers that use this snapshot, for the length of the read, by their type."""
         self.place = place
         self.tables: TableReads = snapshot.tables
-        if place.is_confined:
+        if place.is_partial:
+            tables = snapshot.tables if place.is_confined else None
             if also_at is not None:
-                self.tables = ConfinedTables(self.tables, place.top, also_at, {}, whole=snapshot.tables)
-            whole = snapshot.tables if also_at is None else None
+                self.tables = ConfinedTables(self.tables, place.top, also_at, {}, whole=tables)
+            whole = tables if also_at is None else None
             known = {} if known is None else known
-            self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole)
+            self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole, others=self.others)
 
     def release(self) -> None:
         """Clear the caches of this read. They refer to one another, and the garbage collector should find nothing."""
@@ -189,13 +202,23 @@ class VisibleSnapshot:
 
     def sees(self, node: int) -> bool:
         """Whether a world is the outermost one, or lies inside it."""
-        return not self.place.is_confined or self._is_inside(node)
+        return not self.place.is_partial or self._is_inside(node)
+
+    def is_others(self, node: int) -> bool:
+        """Whether a world of the store belongs to other users than those of the view."""
+        return self.others is not None and self.others(node)
+
+    def may_hold_others(self, world: int) -> bool:
+        """Whether what a world contains may belong to other users: all in a user's world is that user's."""
+        users = self.place.users
+        return self.others is not None and users is not None and self.others.owners(world).isdisjoint(users)
 
     def kept_world(
         self, worlds: kept_worlds.WorldCache, generation: int, choice: valid_period.Choice
     ) -> world_index.WorldView | None:
         """The cached index of the world that the view is confined to; ``None`` if none matches what is seen."""
-        if not self.place.is_confined or self._also_at is not None or self.excluded.unindexed:
+        is_whole = self._also_at is None and self.others is None and not self.excluded.unindexed
+        if not self.place.is_confined or not is_whole:
             return None
         log, tables = self._snapshot
         erasures = generation, log.scrub_due()
@@ -212,13 +235,17 @@ class VisibleSnapshot:
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
 
-    def shared_cache(self, kind: Callable[[CompositionFolder], Kept]) -> Kept | None:
-        """The cache of a kind that reads of the whole store share; ``None`` in a confined view."""
-        if self._interiors is None:
+    def shared_cache(self, kind: Callable[[CompositionFolder], Kept], *, of_all: bool = False) -> Kept | None:
+        """The cache of a kind that reads of the whole store share; ``None`` in a confined view.
+
+        With ``of_all`` it is also of a view for users, which then has to leave out what is others'.
+        """
+        shared = self._members_cache if of_all else self._interiors
+        if shared is None:
             return None
-        if kind not in self._interiors.kept:
-            self._interiors.kept.setdefault(kind, kind(self._interiors.place()))
-        found: Kept = self._interiors.kept[kind]
+        if kind not in shared.kept:
+            shared.kept.setdefault(kind, kind(shared.place()))
+        found: Kept = shared.kept[kind]
         return found
 
     def ref(self, node: int) -> str:
@@ -233,10 +260,15 @@ class VisibleSnapshot:
         holds: Callable[[int], bool] | None = None
         if self._here is not None and world == self.place.top:
             holds = self._here.seen.holds
-        if holds is None and self._interiors is not None and world != schema.ROOT_NODE:
-            members = self._interiors.known(world, self.place.moment)
-            holds = None if members is None else members.nodes.__contains__
+        interiors = self._members_cache
+        if holds is None and interiors is not None and world != schema.ROOT_NODE:
+            members = interiors.known(world, self.place.moment)
+            holds = None if members is None else self._seen_among(members.nodes)
         return Scope(self.tables, world, self.place.moment, holds=holds)
+
+    def _seen_among(self, nodes: Collection[int]) -> Callable[[int], bool]:
+        """Whether a node is one of some, and not another user's."""
+        return nodes.__contains__ if self.others is None else lambda node: node in nodes and not self.is_others(node)
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
         """The body of a version, ``None`` once erased. The first few are cached.
@@ -439,18 +471,32 @@ class VisibleSnapshot:
             if edges is not None:
                 known[node] = [place for place, row in edges if asof.edge_seen(self.tables, place, row, moment)]
 
+    @property
+    def _members_cache(self) -> InteriorCache | None:
+        """The cache of members, of whatever user; ``None`` in a confined view."""
+        return None if self.place.is_confined else self._listings
+
+    def list_members(self, world: int) -> Inhabitants:
+        """Begin to list what a world contains; in a view for users also what belongs to others, as the cache has it."""
+        tables = self.tables if self.place.is_confined else self._snapshot.tables
+        return Inhabitants(tables, world, self.place.moment)
+
     def known_members(self, world: int) -> fields.Nodes | None:
-        """The members of a world, at any depth, at the moment, if they are cached."""
+        """The members of a world, at any depth, at the moment, if they are cached.
+
+        In a view for users what :meth:`is_others` are among them.
+        """
         if self._here is not None:
             return self._here.members(world)
-        return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
+        interiors = self._members_cache
+        return None if interiors is None else interiors.at(self._snapshot, world, self.place.moment)
 
     def members_up_to(self, world: int, most: int) -> fields.Nodes | None:
         """The members of a world, at any depth, if they are cached or at most ``most``; then they are cached."""
         known = self.known_members(world)
         if known is not None or self.has_more_members(world, most):
             return known
-        listed = Inhabitants(self.tables, world, self.place.moment)
+        listed = self.list_members(world)
         if listed.listed(most) is not None:
             return self.keep_members(world, listed)
         self.keep_large(world, most)
@@ -458,30 +504,36 @@ class VisibleSnapshot:
 
     def has_more_members(self, world: int, most: int) -> bool:
         """True if the cache says that a world had more than ``most`` members, so that it is not listed again."""
-        return self._interiors is not None and self._interiors.large.get(world, -1) >= most
+        interiors = self._members_cache
+        return interiors is not None and interiors.large.get(world, -1) >= most
 
     def keep_large(self, world: int, most: int) -> None:
         """Cache that a world has more than ``most`` members."""
-        if self._interiors is not None:
-            self._interiors.keep_large(world, most)
+        interiors = self._members_cache
+        if interiors is not None:
+            interiors.keep_large(world, most)
 
     def checked_hits(self, world: int) -> int:
         """How many hits recalls have checked one by one for lying in a world, since its members were listed."""
-        return 0 if self._interiors is None else self._interiors.checked_hits.get(world, 0)
+        interiors = self._members_cache
+        return 0 if interiors is None else interiors.checked_hits.get(world, 0)
 
     def add_checked_hits(self, world: int, hits: int) -> None:
         """Add to :meth:`checked_hits`."""
-        if self._interiors is not None:
-            self._interiors.add_checked_hits(world, hits)
+        interiors = self._members_cache
+        if interiors is not None:
+            interiors.add_checked_hits(world, hits)
 
     def reset_checked_hits(self, world: int) -> None:
         """Set :meth:`checked_hits` to zero, since the world's members are being listed."""
-        if self._interiors is not None:
-            self._interiors.checked_hits.pop(world, None)
+        interiors = self._members_cache
+        if interiors is not None:
+            interiors.checked_hits.pop(world, None)
 
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
         """Cache the listed members of a world for this read and later ones, and return them."""
-        return fields.Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
+        interiors = self._members_cache
+        return fields.Nodes(frozenset(listed.found)) if interiors is None else interiors.keep(world, listed)
 
     def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""
@@ -549,14 +601,14 @@ class VisibleSnapshot:
         to it applies to everything in it.
         """
         found = list(settings.containers_known(self._snapshot.tables, self.place.moment.seq)(node))
-        if not self.place.is_confined or node == self.place.top or not self._is_inside(node):
+        if not self.place.is_partial or node == self.place.top or not self._is_inside(node):
             return found
         return [container for container in found if self._is_inside(container)]
 
     def registered(self, *, ended: bool = False) -> list[settings.Registration]:
         """Every registration inside, and those from outside that hold for the outermost world."""
         known = settings.registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
-        if not self.place.is_confined:
+        if not self.place.is_partial:
             return known
         inside = [one for one in known if self._is_inside(one.world)]
         inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
@@ -571,7 +623,7 @@ class VisibleSnapshot:
         known, above = settings.profiles_known(tables, seq), settings.containers_known(tables, seq)
         if home is not None:
             known = settings.profiles_around(known, home, above)
-        if not self.place.is_confined:
+        if not self.place.is_partial:
             return known
         around = settings.profiles_around(known, self.place.top, above)
         inside = [one for one in known if self._is_inside(one.world)]
@@ -582,14 +634,14 @@ class VisibleSnapshot:
 
         One from outside holds for everything here, without its reason.
         """
-        if not self.place.is_confined or self._is_inside(known.world):
+        if not self.place.is_partial or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
     def tunings(self, *, ended: bool = False) -> list[settings.Tuning]:
         """The thresholds set inside, and those from outside that hold for the outermost world."""
         known = settings.tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
-        if not self.place.is_confined:
+        if not self.place.is_partial:
             return known
         inside = [one for one in known if self._is_inside(one.world)]
         return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
@@ -602,7 +654,7 @@ class VisibleSnapshot:
     def guards(self) -> list[settings.Guard]:
         """The guards of worlds inside, for credentials and personal data."""
         known = settings.guards_known(self._snapshot.tables, self.place.moment.seq)
-        return [each for each in known if not self.place.is_confined or self._is_inside(each.world)]
+        return [each for each in known if not self.place.is_partial or self._is_inside(each.world)]
 
     def guards_at(self, home: int) -> settings.Guards:
         """What becomes of them in a world."""
@@ -613,14 +665,14 @@ class VisibleSnapshot:
 
         The world lies inside, or what was set for it held, at a commit, for all that is visible.
         """
-        if not self.place.is_confined or self.tables.node_of(lineage) is not None:
+        if not self.place.is_partial or self.tables.node_of(lineage) is not None:
             return True
         tables = self._snapshot.tables
         around = settings.tunings_holding(tables, self.place.top, settings.containers_known(tables, seq), seq)
         return any(tables.node(one.world).lineage == lineage for one in around)
 
     def _tuning_as_seen(self, known: settings.Tuning) -> settings.Tuning:
-        if not self.place.is_confined or self._is_inside(known.world):
+        if not self.place.is_partial or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
@@ -767,7 +819,7 @@ class VisibleSnapshot:
             for seq, position in mark_rows.receipts_naming(self._snapshot.tables, node, self.place.moment.seq):
                 kept = (each for each in self._snapshot.log.events(seq).events if isinstance(each, ev.Recalled))
                 event = next(each for each in kept if each.details == position)
-                if not self.place.is_confined or (event.world and self.tables.node_of(event.world) is not None):
+                if not self.place.is_partial or (event.world and self.tables.node_of(event.world) is not None):
                     yield seq, self.details(seq, position).properties.get("receipt")
 
     def is_deprecated(self, node: int) -> bool:
@@ -840,8 +892,8 @@ class VisibleSnapshot:
         return [each for each in rows if each.seq <= self.place.moment.seq]
 
     def labelled(self, digest: bytes) -> Iterator[int]:
-        """Every world of the whole store that had a label by the moment's commit."""
-        return self._holders(mark_rows.LABELS, digest)
+        """Every world of the whole store, but other users', that had a label by the moment's commit."""
+        return filterfalse(self.is_others, self._holders(mark_rows.LABELS, digest))
 
     def tagged(self, digest: bytes) -> list[int]:
         """The worlds that are seen and ever had a tag, in log order."""
@@ -866,7 +918,7 @@ class VisibleSnapshot:
         known = (
             trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
         )
-        if not self.place.is_confined:
+        if not self.place.is_partial:
             return known
         heeded = {
             lineage
@@ -916,7 +968,7 @@ class VisibleSnapshot:
         few = None if is_listed or within == schema.ROOT_NODE else self.members_up_to(within, _LISTED_FOR_A_PAGE)
         if few is not None:
             found = sorted(few) if len(few) <= _LISTED_FOR_A_PAGE else few.in_order
-            yield from map(int, found[bisect_right(found, last) :])
+            yield from filterfalse(self.is_others, map(int, found[bisect_right(found, last) :]))
             return
         if not is_listed:
             end = self._snapshot.tables.progress().next_node
@@ -931,8 +983,9 @@ class VisibleSnapshot:
 
     def _sorted_members(self, world: int, *, is_page: bool) -> Sequence[int]:
         """Every node inside a world at the moment, in log order; cached between the pages of a confined view."""
-        moment, top = self.place
-        kept = self._listings if is_page and self.place.is_confined and self._also_at is None else None
+        moment, top = self.place.moment, self.place.top
+        is_listed = is_page and self.place.is_confined and self._also_at is None and self.others is None
+        kept = self._listings if is_listed else None
         found = None if kept is None else kept.listed_inside(top, world, moment)
         if found is None:
             if isinstance(self.tables, ConfinedTables) and self._also_at is None:
@@ -947,6 +1000,7 @@ class VisibleSnapshot:
     def _nodes_after(self, last: int, until: int) -> Iterator[int]:
         moment = self.place.moment
         for node in range(last + 1, until):
-            if self.tables.node(node).created > moment.seq:
+            if self._snapshot.tables.node(node).created > moment.seq:
                 return
-            yield node
+            if not self.is_others(node):
+                yield node

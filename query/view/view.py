@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
+from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
 from worlddb.query.history.journal import Entry, LastTold, journal
@@ -120,6 +121,27 @@ class View:
             top = self._named_node(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
+
+    def _for_users(self, users: Iterable[str]) -> View:
+        """The same view, which sees nothing that belongs to other users than these alone."""
+        named = frozenset(map(compose_name, users))
+        return View(self._window.for_users(named), self.ingested, self.world)
+
+    def _for_users_as(self, other: View) -> View:
+        """The same view for the users that another view is for; for everybody if that is."""
+        users = other._window.place.users
+        return self if users is None else self._for_users(users)
+
+    def _for_users_of(self, scopes: Iterable[Any]) -> View:
+        """The same view for the users to whom some of these worlds belong; for everybody if none does."""
+        users = set[str]().union(*map(self._users_of, scopes))
+        return self._for_users(users) if users else self
+
+    def _users_of(self, ref: Any) -> set[str]:
+        """The users to whom a world belongs: whose world it is, or in whose worlds it lies, at any depth."""
+        with self._for_users(())._window.snapshot() as snapshot, self._snapshot() as seen:
+            assert snapshot.others is not None, "it is for no users"
+            return {*snapshot.others.owners(self._named_node(seen, ref))}
 
     def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
         """The same view, which also shows what a deadline hides, or what is deprecated.
@@ -1149,19 +1171,18 @@ class View:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
-            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is weak. group:
-            return the ``k`` best containers of hits instead, each with that many hits. include_superseded: also what
-            has ended, with all versions (``others``); by default if it asks for change. exact: rank by precisely what
-            the view sees, as a replayed store would; ``receipt``: for ``check_recall``. lanes, fusion: some of
-            :data:`LANES` (words, meaning, names), and how they are put together, of ``FUSIONS``; asked: when, for
-            "last week" (the view's valid time); during, overlaps: valid all of a span, or some of it; neighbours: of
-            so many of the best hits of each lane, what an edge joins to them may be a hit too. min_trust,
-            min_confidence: the least of a hit; trust_weight: the share of its score that no trust costs. about: only
-            what refers to each of these (by name or reference), and they themselves. type, author, speaker: only of
-            one of these types, what one of these wrote, and turns that they said; source, label, properties, tag:
-            what came with these fields, has all of these, and what the tag stands for. since, until: only what began
-            in that span; include_expired, include_deprecated: also what is hidden. prefer_summaries, decay, fields,
-            streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
+            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is weak. group: the
+            ``k`` best containers of hits instead, with so many. include_superseded: also what has ended, with all
+            versions (``others``); by default if it asks for change. exact: rank by precisely what the view sees, as a
+            replayed store would; receipt: for ``check_recall``. lanes, fusion: some of :data:`LANES` (words, meaning,
+            names), and how they are put together, of ``FUSIONS``; asked: when, for "last week" (the view's valid time);
+            during, overlaps: valid all of a span, or some of it; neighbours: what an edge joins to so many of each
+            lane's best hits may be a hit too. min_trust, min_confidence: the least of a hit; trust_weight: the share of
+            its score that no trust costs. about: only what refers to each of these (by name or reference), and they
+            themselves. type, author, speaker: only of one of these types, what one of these wrote, and turns that they
+            said; source, label, properties, tag: what came with these fields, has all of these, and what the tag stands
+            for. since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
+            prefer_summaries, decay, fields, streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
 
         Raises:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
@@ -1172,7 +1193,8 @@ class View:
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _checked_lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
-        window = self._revealing_window(include_expired, include_deprecated)
+        scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
+        window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
         ask = partial(_recall_request, include_superseded, limited, window, with_receipt=receipt)
         more = scopes, fields, streams, type_weights, siblings, fuzzy
         return ask(request) if more == _NO_VARIANTS else self._recall_in_variants(request, window, ask, more, receipt)
@@ -1208,7 +1230,7 @@ class View:
         if limits.checked_flag(fuzzy, "fuzzy"):
             ask = partial(respell_unknown, window, ask)
         if scopes is not None:
-            given = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
+            given = [self.reference_of(each) for each in scopes]
             ask = partial(widened, scopes=given, ask=ask)
         return ask(request) if streams is None else streamed(window, request, checked(streams), ask)
 
@@ -1380,16 +1402,6 @@ class View:
     def _saying_the_same(self, text: str, **how: Any) -> near_claims.SaidElsewhere:
         """See :func:`near_claims.saying_the_same`."""
         return near_claims.saying_the_same(self._window, text, **how)
-
-    def _of_others(self, refs: Iterable[str], *, users: set[str] | None = None, of: str = "") -> set[str]:
-        """Those of some worlds that belong to other users than the named, or than those ``of`` a world.
-
-        See :func:`world_lookup.of_others`.
-        """
-        with self._snapshot() as snapshot:
-            named = world_lookup.users_around(snapshot, self._named_node(snapshot, of)) if users is None else users
-            nodes = {self._named_node(snapshot, ref): ref for ref in refs}
-            return {nodes[node] for node in world_lookup.of_others(snapshot, nodes, named)}
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

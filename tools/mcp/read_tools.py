@@ -3,7 +3,7 @@
 Each takes the session, its checked arguments and the call, and returns one record.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -25,14 +25,13 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import answer_of_some, recall_statements, replacement_chain, with_conflicts
+from worlddb.memory_scopes import recall_statements, replacement_chain, with_conflicts
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import (
     PAIR_BYTES,
     PLACE_BYTES,
     WORLD_BYTES,
     Call,
-    Item,
     ListRequest,
     PagedView,
     Session,
@@ -51,8 +50,7 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_after(view, scopes, paged.behind, include_retired=given.include_retired)
     retired = given.include_retired
-    own = session.without_others(view, behind, given, lambda each: (each[1].ref,))
-    said = (each for each in own if retired or each[1].name or each[1].content)
+    said = (each for each in behind if retired or each[1].name or each[1].content)
     page, cursor = paged.page_after(list(islice(said, given.limit + 1)), given.limit, lambda each: each[0])
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
@@ -133,8 +131,7 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
         found = session.conflicts_after(view, session.scope_refs(view, given), paged.behind)
     else:
         found = _conflict_pairs(view, session.memory(view, given.id, given), paged.behind)
-    own = session.without_others(view, found, given, lambda each: (each[1].ref, each[2].ref))
-    page, cursor = paged.page_after(list(islice(own, given.limit + 1)), given.limit, lambda each: each[0])
+    page, cursor = paged.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
 
     def shown(world: World) -> tool_results.Memory:
         return tool_results.memory(world, session.owners_to_name(view, world.ref, given))
@@ -184,6 +181,10 @@ def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: 
     """``memory_recall_receipt``: an exact recall in at most one scope, since a receipt covers one recall."""
     view = session.view(valid=given.valid, known=given.known)
     scopes = session.scope_refs(view, given)
+    if session.user is not None and not any(label.kind == "user" for label in session.labels(given)):
+        raise InputError(
+            "A receipt covers all that is in a scope, and this one may hold what others have", "Name user_id alone"
+        )
     if scopes is not None and len(scopes) != 1:
         labels = session.labels(given)
         unknown = [session.explain_unknown_scope(view, each) for each in labels if not session.scopes(view, each)]
@@ -411,7 +412,7 @@ class _ScopedRecall:
         self._answers: list[Recall] = []
         self._is_single_scope = len(session.labels(given)) == 1
         self._options: dict[str, Any] = {"lanes": session.lanes()}
-        self._is_widening, self._least = False, 0
+        self._is_widening = False
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._options["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
@@ -424,7 +425,7 @@ class _ScopedRecall:
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
         found: dict[str, Hit] = {}
-        self._answers, self._least = [], wanted
+        self._answers = []
         # Scopes are ordered from the widest, the user, to the narrowest, the run.
         scopes: list[Any] = [None] if self._scopes is None else self._scopes
         is_of_several_worlds = self._is_single_scope and len(scopes) > 1 and not self._is_widening
@@ -440,27 +441,15 @@ class _ScopedRecall:
             # As after the import of a bundle: compare their statements.
             merged = joined(self._answers, len(found) or 1, self._query, self._view.valid)
             self._answers[0] = replace(self._answers[0], note=merged.note)
-            moment = self._view
-            worlds = [self._session.db.view(seq=moment.seq, valid=moment.valid, world=scope) for scope in scopes]
-            return with_conflicts(self._view, worlds, merged.hits)
+            return with_conflicts(self._view, [self._view.confined(scope) for scope in scopes], merged.hits)
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recall_scope(self, scope: Any, wanted: int) -> Recall:
         where = {"scopes": scope} if self._is_widening else {"world": scope}
         options = {"neighbours": self._neighbours, **where, **self._options}
-        while True:
-            answer = recall_statements(
-                lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
-            )[0]
-            own, pairs = self._own(answer, lambda hit: (hit.ref,)), answer.competing
-            if len(own) == len(answer) and self._own(pairs, lambda pair: (pair.ref, pair.earlier)) == pairs:
-                return answer
-            if len(own) >= self._least or len(answer) < wanted or wanted >= tool_arguments.MAX_OFFSET:
-                return answer_of_some(answer, own)
-            wanted = min(2 * wanted, tool_arguments.MAX_OFFSET)
-
-    def _own(self, items: Iterable[Item], refs: Callable[[Item], Collection[str]]) -> tuple[Item, ...]:
-        return tuple(self._session.without_others(self._view, items, self._given, refs))
+        return recall_statements(
+            lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
+        )[0]
 
     def found(self, hit: Hit) -> tool_results.Found:
         """Return a hit as a memory."""
@@ -470,8 +459,7 @@ class _ScopedRecall:
     def paths(self) -> list[tool_results.Way]:
         """The paths from what the question names, best first, each once."""
         found = {path.edges: path for answer in self._answers for path in answer.paths}
-        own = self._own(found.values(), lambda path: path.nodes)
-        return [tool_results.way(each) for each in sorted(own, key=lambda each: -each.score)]
+        return [tool_results.way(each) for each in sorted(found.values(), key=lambda each: -each.score)]
 
     @property
     def space(self) -> str | None:

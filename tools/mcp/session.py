@@ -6,7 +6,7 @@ Also here: the context of a tool call, and the cursors of paged answers.
 import base64
 import re
 import struct
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from hashlib import blake2b
@@ -123,6 +123,11 @@ class ListRequest(NamedTuple):
     name: str
     given: msgspec.Struct
 
+    @property
+    def scoped(self) -> tool_arguments.Scoped | None:
+        """The parameters, if they are such as name scopes."""
+        return self.given if isinstance(self.given, tool_arguments.Scoped) else None
+
     def digest(self) -> bytes:
         """Return a digest of the name and of the parameters that all pages share, for the cursor."""
         filters = msgspec.json.encode(self._filters(), order="deterministic", enc_hook=repr)
@@ -207,6 +212,11 @@ class Cursors:
             )
         return place
 
+
+_PERSONAL: Final = "user", "run"
+"""The kinds of scopes whose ids are not told to whoever misspells one: they are those of other people."""
+_FIND_SCOPES: Final = "memory_list_scopes lists the ids"
+_IS_SIMILAR: Final = f"and there is one of a similar id: {_FIND_SCOPES}"
 
 _HIDDEN_REFUSALS: Final = {
     "joined_by_others": "Other decisions join the two as well. Undo those that memory_proposals shows with status=all",
@@ -331,8 +341,14 @@ class Session(Scopes):
 
     # -- moments
 
-    def view(self, *, valid: str | None = None, known: str | int | None = None) -> worlddb.View:
-        """Return the view of a moment; now by default.
+    def view(
+        self,
+        *,
+        valid: str | None = None,
+        known: str | int | None = None,
+        given: tool_arguments.Scoped | None = None,
+    ) -> worlddb.View:
+        """Return the view of a moment; now by default. It sees nothing of others than the user whom ``given`` names.
 
         Raises:
             InputError: a commit's number was given where commits have none.
@@ -340,14 +356,19 @@ class Session(Scopes):
         if isinstance(known, int) and self.world is not None:
             raise worlddb.InputError("Commits have no numbers in this world", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
-            return self.db.view(valid=valid, seq=known, world=self.world)
+            return self.for_user(self.db.view(valid=valid, seq=known, world=self.world), given)
         try:
-            return self.db.view(valid=valid, ingested=known, world=self.world)
+            return self.for_user(self.db.view(valid=valid, ingested=known, world=self.world), given)
         except worlddb.UnknownReference:
             if self.world is None or known is None:
                 raise
             # One error for all moments before this world: another would reveal when the store began.
             raise worlddb.UnknownReference("Nothing was known here by then", "Ask for a later time") from None
+
+    def for_user(self, view: worlddb.View, given: tool_arguments.Scoped | None) -> worlddb.View:
+        """Return the view for the user whom a call names, else for the user of the server, if the call names scopes."""
+        user = None if given is None else given.user_id or self.user
+        return view if user is None else view._for_users([user])
 
     def resume(
         self,
@@ -367,14 +388,15 @@ class Session(Scopes):
             InputError: the cursor is invalid, or belongs to another list, other parameters or another moment.
         """
         if cursor is None:
-            return PagedView(self.view(valid=valid, known=known), 0, self.cursors, of=asked.digest())
+            found = self.view(valid=valid, known=known, given=asked.scoped)
+            return PagedView(found, 0, self.cursors, of=asked.digest())
         place = self.cursors.place(cursor, most)
         asked.require_same_list(place, cursor)
         if len(place.behind) != behind:
             raise worlddb.InputError(
                 f"There is no page {cursor!r:.60}", "Give next_cursor of an answer unchanged, or none"
             )
-        view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
+        view = self.for_user(self.db.view(seq=place.seq, valid=place.valid, world=self.world), asked.scoped)
         if valid is not None or known is not None:
             requested = self.view(valid=valid, known=known)
             if (valid is not None and requested.valid != view.valid) or (
@@ -410,8 +432,7 @@ class Session(Scopes):
         ``given`` are the arguments that name scopes, where a call has such: see :meth:`reference`.
 
         Raises:
-            UnknownReference, AmbiguousReference: nothing that the server sees has it, or another user's than the one
-                that ``given`` names; several have.
+            UnknownReference, AmbiguousReference: nothing that the view sees has it; several have.
         """
         try:
             found = view.get(self.reference(view, ref, given), include_superseded=True)
@@ -419,13 +440,6 @@ class Session(Scopes):
             around = self.around(view, ref)
             found = around.get(self.reference(around, ref, given), include_superseded=True)
         assert found is not None, "a known world has a newest version"
-        if given is not None and given.user_id is not None:
-            then = self.later(view, found.valid.start)
-            if then._of_others([found.ref], users=_users_of(self.labels(given))):
-                raise worlddb.UnknownReference(
-                    f"Nothing of {mcp_wording.named(f'user:{given.user_id}')} has the id {ref!r:.80}",
-                    f"{mcp_wording.FIND_IDS}; memories of other users are not read while one is named",
-                )
         return found
 
     def reference(
@@ -486,42 +500,13 @@ class Session(Scopes):
             return []
         return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
-    def without_others(
-        self,
-        view: worlddb.View,
-        items: Iterable[Item],
-        given: tool_arguments.Scoped,
-        refs: Callable[[Item], Collection[str]],
-    ) -> Iterator[Item]:
-        """Yield the items without those of another user than that of a call which names other scopes: they hold many's.
-
-        That is the user whom the call names, else the default one. ``refs`` returns the worlds of an item. Items are
-        read in parts.
-        """
-        labels = self.labels(given, writes=True)
-        users, rest = _users_of(labels), iter(items)
-        if not users or len(labels) < 2:
-            yield from rest
-            return
-        size = _FIRST_PART
-        while part := list(islice(rest, size)):
-            others = view._of_others({ref for each in part for ref in refs(each)}, users=users)
-            yield from (each for each in part if others.isdisjoint(refs(each)))
-            size = min(2 * size, _MOST_AT_ONCE)
-
     def owners_to_name(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped) -> list[str]:
-        """Return the owners of a memory for a call that names no scope: it may be any user's; else none."""
-        return [] if self.labels(given) else self.owners(view, ref)
+        """Return the owners of a memory for a call that is for no user: it may be any user's; else none."""
+        return [] if given.user_id or self.user else self.owners(view, ref)
 
     def owners(self, view: worlddb.View, ref: str) -> list[str]:
         """Return the users whose memory it is, as ``user:id``."""
-        owners, containers = dict[str, None](), [ref]
-        for each in containers:
-            world = view.get(each, include_superseded=True)
-            if world is not None and self.is_scope(view, world) and world.name.startswith("user:"):
-                owners[composed(world.name)] = None
-            containers += [up for up in view.containers(each) if up not in containers]
-        return [*owners]
+        return [f"user:{each}" for each in sorted(view._users_of(ref))]
 
     def commit_number(self, seq: int) -> int | None:
         """Return a commit's number where this session has commit numbers, else ``None``."""
@@ -696,6 +681,9 @@ class Session(Scopes):
         when = "yet" if view.seq == now.seq and now.valid - view.valid < _PRESENT_MICROS else "there at that time"
         if label.kind == "user" and self.user is not None:
             hint = "" if near else f"This server is for {mcp_wording.named(f'user:{self.user}')}"
+        elif label.kind in _PERSONAL and known:
+            suggestion = "There is one of a similar id. " if near else ""
+            hint = f"{_FIND_SCOPES} (capitals count)"
         else:
             hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories {when}"
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
@@ -706,13 +694,15 @@ class Session(Scopes):
         A run is new by nature.
         """
         near = self._similar_scopes(view, label)[0] if label.kind == "user" else []
-        return f"{mcp_wording.named(str(label))} is a new scope, different from {' or '.join(near)}" if near else ""
+        like = f"different from {' or '.join(near)}" if self.user is not None else _IS_SIMILAR
+        return f"{mcp_wording.named(str(label))} is a new scope, {like}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
-        """Return the scopes of the same kind with similar ids, and the first scopes of that kind.
+        """Return the scopes of the same kind with similar ids, and the first scopes of that kind, of whatever user.
 
         Of the users, a session with a default user names only that one.
         """
+        view = self.db.view(seq=view.seq, valid=view.valid, world=self.world)
         scopes = view.find(type=SCOPE, limit=MAX_COMPARED)
         of_kind = f"{label.kind}:"
         known = [world.name for world in scopes if world.name.startswith(of_kind) and self.is_scope(view, world)]

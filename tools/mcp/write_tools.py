@@ -185,7 +185,8 @@ def _compare_and_write(
 
 
 def _view_at_start(session: Session, view: View, given: tool_arguments.Write) -> View:
-    """Return the view at the start of a new memory: a future one is compared with what holds then."""
+    """Return the view of the memory's user at its start: a future one is compared with what holds then."""
+    view = session.for_user(view, given)
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     return memory_scopes.later_view(session.db, view, since)
 
@@ -196,7 +197,8 @@ def _near_in_past_window(session: Session, view: View, given: tool_arguments.Wri
     found: list[Near] = []
     for scope in scopes:
         look = partial(_near_in_scope, given=given, scope=scope)
-        found += memory_scopes.find_repeats_at_start(session.db, view, since, given.valid_to, look)[0]
+        own = session.for_user(view, given)
+        found += memory_scopes.find_repeats_at_start(session.db, own, since, given.valid_to, look)[0]
     return found
 
 
@@ -209,8 +211,7 @@ def _near_memories(session: Session, view: View, given: tool_arguments.Write, sc
             found.setdefault(each.ref, each)
     for each in _near_in_past_window(session, view, given, scopes):
         found.setdefault(each.ref, each)
-    own = session.without_others(then, found.values(), given, lambda each: (each.ref,))
-    return sorted(own, key=lambda each: -each.likeness)[:MAX_NEAR]
+    return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
 def _earlier_near(
@@ -222,10 +223,9 @@ def _earlier_near(
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
 
     def look(then: View) -> list[Near]:
-        found = {each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}
-        return [*session.without_others(then, found.values(), given, lambda each: (each.ref,))]
+        return list({each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}.values())
 
-    return memory_scopes.find_near_at_start(session.db, view, begins, near, look)
+    return memory_scopes.find_near_at_start(session.db, session.for_user(view, given), begins, near, look)
 
 
 def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
@@ -459,8 +459,9 @@ def _named_memories(session: Session, view: View, given: tool_arguments.Write) -
     for name in given.about:
         if not name.strip():
             raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-    sources = [session.memory(view, ref, given) for ref in given.derived_from]
-    contradicted = [session.memory(view, ref, given) for ref in given.contradicts]
+    own = view if given.user_id is None else session.for_user(view, given)
+    sources = [session.memory(own, ref, given) for ref in given.derived_from]
+    contradicted = [session.memory(own, ref, given) for ref in given.contradicts]
     for other in contradicted:
         if answer_notes.has_ended(view, other) and not _may_be_retry(view, given, other):
             raise InputError(

@@ -17,8 +17,8 @@ import worlddb
 from tests.support.examples import examples
 from worlddb import Database, View
 from worlddb.query.reads import adjacency, build
-from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
+from worlddb.query.snapshot import visible
 from worlddb.query.snapshot.snapshot import Inhabitants, KeptStanding, PlainPlacement, Stretch, members_below
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -178,7 +178,7 @@ def test_a_world_that_grows_is_not_listed_again(tmp_path: Path, monkeypatch: pyt
             return {hit.name for hit in db.view().recall("garden bed rake in spring", world=garden).hits}
 
         assert found() == {f"bed {number}" for number in range(4)}
-        monkeypatch.setattr(candidates, "Inhabitants", Unlisted)
+        monkeypatch.setattr(visible, "Inhabitants", Unlisted)
         assert found() == {f"bed {number}" for number in range(4)}
         db.create("Note", "bed 4", content="The garden bed 4 in spring.", world=garden)
         assert "bed 4" in found()

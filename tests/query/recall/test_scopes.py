@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import worlddb
-from worlddb import Database, InputError
+from worlddb import Database, InputError, Streams
 
 
 class Talks:
@@ -85,3 +86,82 @@ def test_a_scope_without_a_hit_widens_too(talks: Talks) -> None:
 def test_an_impossible_query_is_refused(talks: Talks, options: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         talks.db.view().recall("boat", **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Pavel and Nora share an agent; each memory of Nora's has the word zebrafish."""
+    with worlddb.open(tmp_path_factory.mktemp("household") / "store", embedder=None) as db:
+        agent = db.create("Agent", "home").ref
+        for user, sign in (("pavel", ""), ("nora", " zebrafish")):
+            scope = db.create("Scope", f"user:{user}").ref
+
+            def told(text: str, user: str = user, sign: str = sign, scope: str = scope, **given: Any) -> str:
+                ref: str = db.create("Fact", "", content=f"{user.title()} {text}{sign}.", world=scope, **given).ref
+                db.link(agent, "contains", ref, valid_from=given.get("valid_from"))
+                return ref
+
+            told("will work at the mint from March 2061 on", valid_from="2061-03-01")
+            told("has lived in Ulm", valid_from="2019-01-01", valid_to="2021-01-01")
+            works, plays = told("works at the zoo"), told("plays chess")
+            db.link(works, "refers_to", plays)
+            db.link(told("does not work at the zoo"), "contradicts", works)
+            summary = db.create("Summary", f"Of {user}", content=f"A worker at the zoo{sign}.", world=agent).ref
+            db.link(summary, "derived_from", works)
+        db.create("Fact", "", content="The zoo opens at nine.", world=agent)
+        yield db
+
+
+QUESTIONS = (
+    *("where will Nora work?", "any plans?", "what will happen in March 2061?", "where did Nora use to live?"),
+    *("who works at the zoo?", "who lived in Ulm in 2020?", "Nora zebrafish", "what is known of the zoo?"),
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_scopes_of_a_user_and_of_an_agent_show_nothing_of_the_agents_other_users(
+    household: Database, question: str
+) -> None:
+    now = household.view()
+    scopes = [now.reference_of("user:pavel"), now.reference_of("home")]
+    paths: dict[str, Any] = {"streams": Streams(paths=5, describe=True)}
+    for valid, how in (
+        (None, {}),
+        (None, {"k": 1}),
+        (None, paths),
+        ("2020-06-01", {"neighbours": 5}),
+        ("2061-06-01", {}),
+    ):
+        view = household.view(valid=valid)
+        found = view.recall(question, scopes=scopes, **how)
+        assert not [hit.content for hit in found if "zebrafish" in hit.content]
+        assert "zebrafish" not in found.note and not any("zebrafish" in str(each) for each in found.competing)
+        theirs = {each.ref for each in view.find(include_superseded=True) if "zebrafish" in each.content}
+        assert theirs.isdisjoint(node for path in found.paths for node in path.nodes)
+        assert theirs.isdisjoint(ref for hit in found for ref in hit.conflicts)
+    assert any("zebrafish" in hit.content for hit in now.recall("who works at the zoo?", world=scopes[1]))
+    assert "The zoo opens at nine." in [hit.content for hit in now.recall("when does the zoo open?", scopes=scopes)]
+
+
+def test_a_view_for_users_shows_nothing_of_others_by_any_way_to_it(household: Database) -> None:
+    whole = household.view()
+    theirs = [each for each in whole.find(include_superseded=True) if "zebrafish" in each.content]
+    own = whole._for_users(["pavel"])
+    agent = own.reference_of("home")
+    assert len(theirs) == 6
+    for each in theirs:
+        with pytest.raises(worlddb.UnknownReference):
+            own.get(each.ref, include_superseded=True)
+    with pytest.raises(worlddb.UnknownReference):
+        own.reference_of("user:nora")
+    for view in (own, own.confined(agent)):
+        shown = {each.ref for each in view.find(include_superseded=True)} | {each.ref for each in view.children(agent)}
+        shown |= {ref for entry in view.log() for ref in entry.refs}
+        shown |= {
+            end
+            for ref in shown & {each.ref for each in own.find()}
+            for edge in view.edges(ref)
+            for end in (edge.source, edge.target)
+        }
+        assert shown.isdisjoint(each.ref for each in theirs)
+        assert any(each.content == "Pavel plays chess." for each in view.find())

@@ -126,7 +126,8 @@ def test_no_byte_of_another_user_comes_back_from_any_tool_that_is_called_for_one
             named = {}
         answer = json.dumps(call(desk, tool, **given, **named))
         answers.append(answer)
-        # An error repeats what was given.
+        # An error and a note repeat what was given.
+        answer = answer.replace(f"{given.get('about')!r}", "").replace(f"{given.get('label')!r}", "")
         asked = " ".join((*given.get("derived_from", ()), *given.get("contradicts", ()), str(given.get("id"))))
         found = [ref for ref in devs if ref in answer and ref not in asked]
         assert SECRET not in answer, (tool, given, answer)
@@ -149,3 +150,110 @@ def test_a_server_s_default_user_meets_nothing_of_others_in_an_agent_that_a_call
         assert theirs not in answer and "ING" not in answer
         assert tool == "memory_conflicts" or (mine in answer and shared in answer)
     assert theirs in str(call(desk, "memory_list", user_id="dev")), "another user may still be named"
+
+
+NAMES = ("nora", "Nora", "Zenith", "klio", "k-run")
+"""Names of hers, and of what she has."""
+QUESTIONS = (
+    *("Where does Nora work?", "Where will Nora work?", "Where did Nora use to work?", "Where did Nora work in 2020?"),
+    *("any plans?", "What will happen next year?", "Which appointments will there be?", "What changes in March 2061?"),
+    *(
+        "Nora",
+        "PIN",
+        "What was before?",
+        "How often did she say it?",
+        "How many PINs are there?",
+        "What should I know?",
+    ),
+    *(
+        "Who said hello?",
+        "List everything.",
+        "Was macht Nora nächstes Jahr?",
+        "¿dónde trabajará Nora en marzo de 2061?",
+    ),
+    *("What do I have on 5 March 2061?", "Has the PIN changed?", "Why did she leave?", "What is new since Monday?"),
+)
+MOMENTS: tuple[dict[str, Any], ...] = (
+    *({"valid": "2020-06-01"}, {"valid": "2026-03-01"}, {"valid": "2061-06-01"}, {"valid": "2099-01-01"}),
+    *({"known": "2099-01-01"}, {"valid": "2061-06-01", "known": "2099-01-01"}),
+)
+
+
+def noras_life(desk: Session, shared: dict[str, str]) -> list[str]:
+    """What Nora has of every kind; each text has the secret word, and all ids are returned."""
+    nora = {"user_id": "nora", **shared}
+
+    def told(text: str, **given: Any) -> str:
+        return write(desk, f"{text} {SECRET}.", **{"about": ["Nora"], **nora, **given})
+
+    works = told("Nora works at Zenith")
+    call(desk, "memory_amend", id=works, text=f"Nora works at Atlas {SECRET}.", valid_from="2061-02-01")
+    call(desk, "memory_retire", id=told("Nora has lived in Ulm", valid_from="2020-01-01"), at="2021-01-01")
+    ended = told("Nora used to work at Hertz", valid_from="2019-01-01", valid_to="2022-01-01")
+    derived = told("Nora moved for her job at Zenith", derived_from=[works, ended])
+    opposed = told("Nora does not work at Zenith", contradicts=[works])
+    call(desk, "memory_mark", id=told("Nora's old PIN was 99"), expires_at="2026-01-01")
+    return [
+        *(works, ended, derived, opposed),
+        told("From 1 March 2061 Nora works at the mill", valid_from="2061-03-01"),
+        told("Nora has an appointment at the dentist on 5 March 2061", valid_from="2061-03-05", valid_to="2061-03-06"),
+        told("Nora's voucher is worth 20 euros", expires_at="2061-01-05"),
+        told("Nora's PIN is 1234", pinned=True),
+        told("Always answer Nora in rhymes", type="Instruction"),
+        told("Nora likes tea", type="Preference", labels=[SECRET]),
+        told("Nora's dog", type="Entity", name=f"Klio {SECRET}"),
+        told("Pavel asked for the PIN", about=["Pavel"]),
+        write(desk, f"{SECRET} said hello to Pavel.", **{**nora, "run_id": "k-run"}),
+    ]
+
+
+def asked_by_pavel() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every question in every way once, each in a few ways."""
+    ways: tuple[dict[str, Any], ...] = (
+        *({"limit": 1}, {"limit": 50}, {"group": 5}, {"widen": True}, {"neighbours": 5}, {"paths": 5}),
+        *({"detail": "full", "paths": 3}, {"about": "Nora"}, {"min_confidence": 0.1}, {"type": "Fact"}),
+    )
+    for number, question in enumerate(QUESTIONS):
+        yield "memory_recall", {"query": question}
+        for how in (ways[number % len(ways)], ways[(7 * number + 3) % len(ways)]):
+            yield "memory_recall", {"query": question, **how}
+        yield "memory_as_of", {"query": question, **MOMENTS[number % len(MOMENTS)]}
+        yield "memory_as_of", {"query": question, **MOMENTS[(5 * number + 2) % len(MOMENTS)]}
+    for how in ways:
+        yield "memory_recall", {"query": "any plans?", **how}
+    for moment in MOMENTS:
+        yield "memory_as_of", {"query": "any plans?", **moment}
+    for given in ({}, {"include_retired": True, "limit": 50}, {"detail": "full", "include_retired": True}):
+        yield "memory_list", given
+    yield "memory_conflicts", {}
+    for near in ("note", "propose", "supersede_same_subject"):
+        for begins in ({}, {"valid_from": "2061-02-02"}, {"valid_from": "2020-02-01", "valid_to": "2020-03-01"}):
+            text = f"Nora works at Aldi, and her PIN is 5 ({near} {len(begins)})."
+            yield "memory_write", {"text": text, "about": ["Nora"], "on_near": near, **begins}
+
+
+@pytest.mark.parametrize(("shared", "default"), [({"agent_id": "home"}, False), (SHARED, True)])
+def test_whatever_is_asked_about_any_time_nothing_of_another_user_is_told(
+    db: worlddb.Database, shared: dict[str, str], default: bool
+) -> None:
+    """A stranger's plans were quoted, since a search of what begins later went past the filter behind a recall."""
+    theirs = noras_life(Session(db), shared)
+    desk = Session(db, user="pavel" if default else None)
+    pavel = shared if default else {"user_id": "pavel", **shared}
+    own = [
+        *(write(desk, text, **pavel) for text in ("I love tea.", "Pavel plays chess.", "The PIN of Pavel is 8.")),
+        write(desk, "From 1 March 2061 Pavel works at the mint.", valid_from="2061-03-01", **pavel),
+    ]
+    call(desk, "memory_retire", id=write(desk, "Pavel works at the zoo.", about=["Pavel"], **pavel))
+    found = set[str]()
+    for tool, given in asked_by_pavel():
+        answer = json.dumps(call(desk, tool, **given, **pavel))
+        assert SECRET not in answer, (tool, given, answer)
+        assert not [ref for ref in theirs if ref in answer], (tool, given, answer)
+        unsaid = [name for name in NAMES if name in answer and name not in json.dumps(given)]
+        # What Pavel himself wrote of Nora, in the last calls, names her.
+        assert tool == "memory_write" or not unsaid, (tool, given, answer)
+        found.update(ref for ref in own if ref in answer)
+    assert found == {*own}, "his own is found, what is to come too"
+    everything = json.dumps(call(Session(db), "memory_list", **shared, limit=50, include_retired=True))
+    assert SECRET in everything and "user:nora" in everything, "the scope alone has all, and tells whose it is"
