@@ -259,6 +259,7 @@ class ReadOnlyBackup(StoreError):
     """A write to a backup, or to an interrupted restore; both can only be read."""
 
     code = "read_only_backup"
+    exit_code = 3
 
 
 class HypotheticalStore(StoreError):
@@ -278,6 +279,7 @@ class BackupMismatch(StoreError):
     """
 
     code = "backup_mismatch"
+    exit_code = 3
 
 
 class NotABackup(BackupMismatch):

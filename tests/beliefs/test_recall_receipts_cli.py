@@ -56,6 +56,7 @@ def test_a_receipt_that_cannot_be_kept_is_not_left_either(
     copy, kept = LocalRunner(capsys, tmp_path / "copy"), tmp_path / "kept"
     found = copy("recall", "kettle", "--receipt", kept, "--keep-receipt")
     assert found.error == kind and not kept.exists()
+    assert found.code == 3, "4 is a damaged store"
     assert copy("recall", "kettle", "--receipt", kept).code == 0
     with worlddb.open(copy.store, embedder=None, record_accesses=True) as db:
         receipt = db.view().recall("kettle", exact=True, receipt=True).receipt

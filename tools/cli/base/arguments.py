@@ -54,7 +54,7 @@ start here:
   worlddb recall "where does Mara live?"        ask it
   worlddb COMMAND --help                        a command's options, with examples
 
-exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by the reconciler, 4 store damaged, 5 busy or unavailable,
+exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused, 4 store damaged, 5 busy or unavailable,
 6 done, but the answer could not be printed.
 """
 
