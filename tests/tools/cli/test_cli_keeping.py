@@ -325,3 +325,19 @@ def test_a_rejected_proposal_leaves_two(run, small):
     assert run("proposals", "--status", "rejected").out.startswith(f"{small.proposal[:12]}  rejected  commit 11")
     again = run("accept", small.proposal)
     assert (again.code, again.error) == (3, "refused")
+
+
+def test_a_restore_warns_that_later_erasures_are_unknown_and_a_backup_refuses_writes(
+    run: LocalRunner, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run("remember", "Zed plays the tuba.", "--user", "zed")
+    run("backup", tmp_path / "copy")
+    assert run("forget-user", "zed", "--reason", "he asked", "--yes").code == 0
+    refused = LocalRunner(capsys, tmp_path / "copy")("create", "Fact", "x")
+    assert (refused.code, refused.error) == (3, "read_only_backup"), "4 is a damaged store"
+    none = LocalRunner(capsys, tmp_path / "none")
+    made = none("restore", tmp_path / "copy", "--into", tmp_path / "again")
+    assert made.code == 0 and "is in it again" in made.err and "--erasures-from STORE" in made.err
+    assert "tuba" in LocalRunner(capsys, tmp_path / "again")("recall", "tuba").out
+    told = none.json("restore", tmp_path / "copy", "--into", tmp_path / "second", "--erasures-from", run.store)
+    assert told["notes"] == [] and told["erasures"] == 1

@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Final
 
 import worlddb
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, stores, wire
@@ -43,7 +44,9 @@ def _restore(args: Namespace, out: Output) -> int:
         made = worlddb.restore(
             stores.require_existing(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=report
         )
+    told = "" if args.erasures_from is not None else _UNKNOWN_ERASURES.format(made.seq)
     document = {"seq": made.seq, "root": made.root, "erasures": made.erasures, "into": args.into}
+    document["notes"] = [told] if told else []
 
     def write(page: Page) -> None:
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; root {made.root}")
@@ -52,7 +55,16 @@ def _restore(args: Namespace, out: Output) -> int:
             page.line(f"{wire.counted(made.erasures, 'later erasure')} {were} applied to it")
 
     out.answer(document, write)
+    if told:
+        out.warn(told)
     return DONE
+
+
+_UNKNOWN_ERASURES: Final = (
+    "What was erased after commit {:,}, the last one of the backup, is in it again, since a backup knows of no later"
+    " erasure. If the original still exists, restore into another directory with --erasures-from STORE; else erase"
+    " again what the receipts of later erasures name"
+)
 
 
 COMMANDS = (
@@ -72,8 +84,8 @@ COMMANDS = (
         _restore_arguments,
         _restore,
         (
-            ("restore backups/memory --into memory", "every commit and text is checked on the way"),
             ("restore backups/memory --into memory --erasures-from old", "without what the original erased later"),
+            ("restore backups/memory --into memory", "every commit and text is checked on the way"),
         ),
     ),
 )
