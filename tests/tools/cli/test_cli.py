@@ -212,6 +212,7 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
         (["revise", "Sarah", "--valid_from", "2026-01-01"], "Did you mean --valid-from?"),
         (["revise", "Sarah", "--contnt", "x"], "Did you mean --content?"),
         (["retire", "Sarah", "--at", "9999-99-99"], "at '9999-99-99' is not a time"),
+        (["export", "root", "--into", "x"], "Did you mean --out?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

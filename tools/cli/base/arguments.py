@@ -74,6 +74,7 @@ _SYNONYMS: Final = (
     ("--content", "--text"),
     ("--user", "--user-id"),
     ("--confine", "--world"),
+    ("--out", "--into", "--output"),
 )
 """Names of one option here and in the library, REST and MCP, for suggestions on an unknown option."""
 

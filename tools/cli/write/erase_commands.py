@@ -71,7 +71,9 @@ def _erase_arguments(parser: Parser) -> None:
 
 def _add_common(parser: Parser) -> None:
     parser.add_argument(
-        "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
+        "--receipt",
+        metavar="FILE",
+        help="write the receipt into this new file; `worlddb --store DIR check-receipt FILE` checks it",
     )
     parser.add_argument("--dry-run", action="store_true", help="only show what would be erased")
     arguments.add_author(parser)
@@ -386,8 +388,8 @@ def _hint_proof(out: Output, args: Namespace, seq: int) -> None:
     """Hint at how to prove the erasure later."""
     if args.receipt is None:
         out.hint(
-            "--receipt FILE writes a receipt, which `worlddb check-receipt` checks against the log;"
-            f" a program gets this one with db.erasure_receipt({seq})."
+            f"--receipt FILE writes a receipt, which `{stores.command_prefix(args)} check-receipt` checks against the"
+            f" log; a program gets this one with db.erasure_receipt({seq})."
         )
     else:
         out.hint(f"Check it at any time: {stores.command_prefix(args)} check-receipt {shlex.quote(args.receipt)}")
