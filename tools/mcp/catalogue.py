@@ -70,7 +70,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_recall",
         "Recall",
-        "Find the memories, or the sessions, that best answer a question. Current ones, unless you ask for the past.",
+        "Find the memories, or the sessions, that best answer a question. Current ones, unless you ask for the past."
+        " Without user_id perhaps everybody's.",
         read_tools.recall,
         tool_arguments.Recall,
         tool_results.Recalled,
@@ -78,7 +79,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_list",
         "List memories",
-        "List the memories of scopes in the order they were written, page by page. Not a search.",
+        "List the memories of scopes in the order they were written, page by page; without user_id"
+        " perhaps everybody's. Not a search.",
         read_tools.listing,
         tool_arguments.Listing,
         tool_results.Memories,
