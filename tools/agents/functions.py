@@ -413,7 +413,9 @@ def recall(
     filters: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
     filters["min_confidence"] = min_confidence or None
     found, _ = recall_statements(lambda k: view.recall(query, k=k, **filters), limit, _MAX_RECALLED)
-    notes = answer_notes.recall_notes([found], in_one_world=world is not None, remedy="forget what is not true")
+    notes = answer_notes.recall_notes(
+        [found], in_one_world=world is not None, to_model=True, remedy="forget what is not true"
+    )
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in found), notes)
 
 

@@ -103,20 +103,35 @@ _LINKED: Final = "link supersedes or contradicts"
 """The engine's remedy for competing statements."""
 
 
+_OF_INDEX: Final = (
+    "term statistics come from the present index, not from the view; only an exact ranking equals that of a replayed"
+    " store"
+)
+"""The engine's note for who runs the store."""
+
+
 def recall_notes(
-    answers: Sequence[Recall], *, in_one_world: bool, remedy: str = "amend or retire what is not true"
+    answers: Sequence[Recall],
+    *,
+    in_one_world: bool,
+    to_model: bool = False,
+    remedy: str = "amend or retire what is not true",
 ) -> list[str]:
     """Return notes for the reader of one question's answers, each from a scope of its own.
 
     ``in_one_world``: the reader sees one world only, so the progress of the whole store is left out. ``remedy`` is what
-    the reader can do about competing statements; by default with the tools.
+    the reader can do about competing statements; by default with the tools. ``to_model``: the reader is a model, which
+    has no use for how far the indexes are.
     """
     notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
-        notes += _vector_notes(answer, in_one_world)
+        is_told = not to_model or answer.unavailable
+        notes += _vector_notes(answer, in_one_world) if is_told else []
         # A weak answer in one scope does not matter where another scope answers.
         note = answer.note.replace(_LINKED, remedy)
+        if to_model:
+            note = note.replace(f"; {_OF_INDEX}", "").removeprefix(_OF_INDEX).removeprefix("; ")
         notes += [note] if note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
 

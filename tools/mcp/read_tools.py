@@ -479,7 +479,7 @@ class _ScopedRecall:
         """Notes on the answer for its reader."""
         absent = [self._session.explain_unknown_scope(self._view, label) for label in self._missing]
         plan_notes = [] if "vector" in self._options["lanes"] else [answer_notes.WITHOUT_VECTORS]
-        found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
+        found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None, to_model=True)
         return absent + found + plan_notes
 
 

@@ -196,7 +196,7 @@ def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.
 # -- what may have been missed
 
 
-def test_an_answer_says_which_space_was_compared_and_what_has_no_vector_yet(db: worlddb.Database) -> None:
+def test_an_answer_says_which_space_was_compared_and_whether_meaning_was(db: worlddb.Database) -> None:
     desk = Session(db)
     with db.batch() as tx:
         for text in DOGS:
@@ -208,10 +208,11 @@ def test_an_answer_says_which_space_was_compared_and_what_has_no_vector_yet(db: 
     after = call(desk, "memory_recall", query=QUESTION)
     assert (after["space"], after["notes"]) == (db.spaces()[0].name, [])
     db.create("Fact", "", content="The cat is fine.")
-    (note,) = call(desk, "memory_recall", query=QUESTION)["notes"]
-    assert note.startswith("One memory of this store has no vector yet")
-    db.embed()
+    # What a model can do nothing about is not told: what waits for its vector, and of which moment the statistics are.
     assert call(desk, "memory_recall", query=QUESTION)["notes"] == []
+    past = db.view(seq=before["seq"]).recall(QUESTION)
+    assert past.pending == 1 and "term statistics" in past.note
+    assert call(desk, "memory_as_of", query=QUESTION, known=before["seq"])["notes"] == []
 
 
 def test_a_scope_that_is_not_there_is_named(db: worlddb.Database) -> None:
