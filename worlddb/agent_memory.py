@@ -297,7 +297,7 @@ def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Call
     if known[-1:] == ("**asked",):
         known = (*known[:-1], *(name for name in limits.argument_names(View.recall)[1:] if name not in ("k", *known)))
 
-    typed = limits.typed_arguments(method)
+    typed = limits.typed_arguments(method, none_is_absent=True)
 
     @functools.wraps(method)
     def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:

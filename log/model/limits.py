@@ -351,14 +351,19 @@ def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) 
     raise InputError(f"{call} takes no argument {shown(unknown)}", remedy)
 
 
-def typed_arguments(call: Callable[Given, Value]) -> Callable[Given, Value]:
+def typed_arguments(call: Callable[Given, Value], *, none_is_absent: bool = False) -> Callable[Given, Value]:
     """Wrap a call so that a wrong list of arguments is an :class:`InputError`, as any other wrong argument is.
 
     An argument may be unknown, missing, given twice, or one too many without a name. The names are looked at only then.
+    With ``none_is_absent``, ``None`` by name counts as left out where the argument has another default, and no use for
+    ``None``.
     """
 
     @functools.wraps(call)
     def checked(*given: Given.args, **named: Given.kwargs) -> Value:
+        if none_is_absent and (nones := [name for name, value in named.items() if value is None]):
+            for name in _meaningless_none(call).intersection(nones):
+                del named[name]
         try:
             return call(*given, **named)
         except TypeError as error:
@@ -370,11 +375,23 @@ def typed_arguments(call: Callable[Given, Value]) -> Callable[Given, Value]:
     return checked
 
 
+@functools.cache
+def _meaningless_none(call: Any) -> frozenset[str]:
+    """The arguments that may be left out of a call, and do not take ``None``."""
+    by_place = call.__code__.co_varnames[: call.__code__.co_argcount]
+    placed = call.__defaults__ or ()
+    defaults = dict(zip(by_place[len(by_place) - len(placed) :], placed, strict=True)) | (call.__kwdefaults__ or {})
+    takes = call.__annotations__
+    return frozenset(
+        name for name, value in defaults.items() if value is not None and "None" not in str(takes.get(name, ""))
+    )
+
+
 def typed_calls(kind: type[Value]) -> type[Value]:
     """Wrap the public methods that a class itself has with :func:`typed_arguments`."""
     for name, value in tuple(vars(kind).items()):
         if isinstance(value, FunctionType) and not name.startswith("_"):
-            setattr(kind, name, typed_arguments(value))
+            setattr(kind, name, typed_arguments(value, none_is_absent=True))
     return kind
 
 

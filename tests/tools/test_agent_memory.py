@@ -2164,3 +2164,15 @@ def test_where_somebody_else_lives_does_not_come_before_where_one_moved_to(
     for about in (None, "Ana"):
         first = mem.recall("where does Ana live?", about=about).hits[0]
         assert (first.type == "Turn") == is_first, (said, first)
+
+
+def test_none_counts_as_left_out_where_it_means_nothing_else(mem: worlddb.Memory) -> None:
+    loose: Any = mem
+    none = ("about", "type", "name", "since", "until", "contradicts", "derived_from", "replaces", "source", "why")
+    added = loose.add("I like tea.", **dict.fromkeys((*none, "on_near", "labels", "pinned", "properties")))
+    assert loose.correct(added.id, "I like mint tea.", why=None, replace_later=None).seq > added.seq
+    assert texts(loose.recall("tea", k=None, about=None, type=None, speaker=None)) == ["I like mint tea."]
+    assert str(loose.context("tea", max_tokens=None)) and loose.profile(limit=None).kinds
+    assert loose.forget(added.id, reason=None).seq
+    assert texts(loose.db.view().recall("tea", k=None, lanes=None, exact=None)) == []
+    assert loose.db.create("Fact", "f", content=None, why=None).ref
