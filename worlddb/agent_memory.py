@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Se
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -336,6 +336,14 @@ class Memory:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # A type checker should find an unknown name itself.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say which call an unknown name may mean."""
+            meant = _meant_call(name)
+            hint = f": call {meant}" if meant else ""
+            raise AttributeError(f"'Memory' object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<worlddb.Memory of {self._label or 'the whole store'}>"
@@ -1306,6 +1314,33 @@ class Memory:
                 f"Give the id of a memory; about it: {known}" if known else "Give the id of a memory",
             )
         return found
+
+
+_MEANT_CALLS: Final = {
+    **dict.fromkeys(("search", "query", "find", "ask", "retrieve", "get_relevant"), "recall(question)"),
+    **dict.fromkeys(("get_all", "all", "list", "memories"), "profile(), or recall(question)"),
+    **dict.fromkeys(("get", "read", "versions"), "history(id)"),
+    **dict.fromkeys(("write", "save", "store", "insert", "remember", "create"), "add(text)"),
+    **dict.fromkeys(("update", "edit", "amend", "revise", "change"), "correct(id, text)"),
+    **dict.fromkeys(("delete", "remove", "retire"), "forget(id)"),
+    "erase": "db.erase(id, reason=...), or forget_user(reason=...) for all of the user",
+    **dict.fromkeys(("delete_all", "erase_all", "clear", "reset", "forget_all"), "forget_user(reason=...)"),
+}
+"""What other memories call the calls of this one."""
+
+
+def _meant_call(name: str) -> str:
+    """Return the call that an unknown attribute of a memory may mean; empty for a name that no caller gives."""
+    if name.startswith("_"):
+        return ""
+    from difflib import get_close_matches
+
+    public = [each for each in vars(Memory) if not each.startswith("_")]
+    waits = name[0] == "a" and name[1:] in _MEANT_CALLS and name not in _MEANT_CALLS
+    found = _MEANT_CALLS.get(name[1:] if waits else name, "")
+    if found:
+        return f"a{found}" if waits and not found.startswith("db.") else found
+    return next((f"{each}(...)" for each in get_close_matches(name, public, n=1, cutoff=0.75)), "")
 
 
 def _messages(given: Any) -> list[chat_messages.ChatMessage]:

@@ -2176,3 +2176,21 @@ def test_none_counts_as_left_out_where_it_means_nothing_else(mem: worlddb.Memory
     assert loose.forget(added.id, reason=None).seq
     assert texts(loose.db.view().recall("tea", k=None, lanes=None, exact=None)) == []
     assert loose.db.create("Fact", "f", content=None, why=None).ref
+
+
+def test_a_call_of_another_memory_is_told_by_its_name_here_and_is_no_attribute(mem: worlddb.Memory) -> None:
+    loose: Any = mem
+    for name, meant in (
+        ("search", ": call recall(question)"),
+        ("get_all", ": call profile(), or recall(question)"),
+        ("asearch", ": call arecall(question)"),
+        ("erase", ": call db.erase(id, reason=...), or forget_user(reason=...) for all of the user"),
+        ("recal", ": call recall(...)"),
+        ("tensor", ""),
+        ("_repr_html_", ""),
+    ):
+        assert not hasattr(mem, name) and getattr(mem, name, 7) == 7
+        with pytest.raises(AttributeError) as failed:
+            getattr(loose, name)
+        assert str(failed.value) == f"'Memory' object has no attribute {name!r}{meant}"
+        assert failed.value.name == name
