@@ -43,6 +43,7 @@ from worlddb.memory_scopes import (
     containers_at_start,
     displaced_notes,
     erase_found,
+    erased_basis_notes,
     find_earlier_start,
     find_end_change,
     find_near_at_start,
@@ -69,6 +70,7 @@ from worlddb.memory_scopes import (
     restatement_notes,
     retry_while_changed,
     same_words_notes,
+    several_names_notes,
     still_hidden_notes,
     unwritten_links,
     unwritten_note,
@@ -424,10 +426,7 @@ class Memory:
             names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
             arguments = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
             added = retry_while_changed(lambda: self._add_statement(*arguments))
-            if until is not None and _as_list(replaces):
-                note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
-                added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
-            return added
+            return self._with_slip_notes(added, names, derived_from, replaces, until)
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
         besides = {"about": about, "name": name, "until": until, **links}
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
@@ -435,6 +434,17 @@ class Memory:
         told = messages, since, source, why, marks, idempotency_key
         added = retry_while_changed(lambda: self._add_messages(*told))
         return self._with_hidden_notes(added, expires_at, pinned)
+
+    def _with_slip_notes(
+        self, added: Added, about: Iterable[str], derived_from: Any, replaces: Any, until: times.TimeLike | None
+    ) -> Added:
+        """Add notes to the result on what may be meant otherwise than it was given."""
+        bases = (self._find_text_memory(ref) for ref in _as_list(derived_from))
+        notes = several_names_notes(about) + erased_basis_notes(bases)
+        if until is not None and _as_list(replaces):
+            end = times.format_time(times.parse_time(until, "until"))
+            notes.append(f"What it replaces does not come back at {end}: add what holds from then on")
+        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def _with_future_notes(self, added: Added, since: times.TimeLike | None) -> Added:
         """Add a note to the result if the memory begins in the future."""

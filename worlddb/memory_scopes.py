@@ -5,6 +5,7 @@ receipt reveals inside one world.
 """
 
 import itertools
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -660,6 +661,32 @@ def written_notes(
     named = named_beginning(text, now, "")[1] if begins is None and text else ()
     later = future_start_notes([begins], now) if is_window_nonempty(begins, until) else []
     return [*named, *later, *([] if pinned else already_hidden_notes(expires_at, now))]
+
+
+_BETWEEN_NAMES: Final = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
+_BEHIND_A_NAME: Final = frozenset(("jr", "sr", "ii", "iii", "iv", "inc", "ltd", "llc", "co", "gmbh", "phd", "md"))
+
+
+def several_names_notes(names: Iterable[str]) -> list[str]:
+    """Return notes on names of subjects that look like several in one, as ``Zoe, Ben``, of which one is made."""
+    notes = []
+    for name in names:
+        parts = [part for part in _BETWEEN_NAMES.split(one_line(name)) if part]
+        if len(parts) > 1 and all(
+            part[0].isupper() and part.rstrip(".").lower() not in _BEHIND_A_NAME for part in parts
+        ):
+            listed = ", ".join(f'"{part:.80}"' for part in parts)
+            notes.append(f'"{one_line(name):.160}" counts as one name; if it is several, give them as [{listed}]')
+    return notes
+
+
+def erased_basis_notes(bases: Iterable[World]) -> list[str]:
+    """Return a note on each of the memories from which one is derived whose text was erased."""
+    return [
+        f"The text of {each.ref} was erased, so nobody can read what this is derived from"
+        for each in bases
+        if each.erased
+    ]
 
 
 def is_window_nonempty(begins: int | None, until: TimeLike | None) -> bool:

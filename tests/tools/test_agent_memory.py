@@ -2166,18 +2166,6 @@ def test_where_somebody_else_lives_does_not_come_before_where_one_moved_to(
         assert (first.type == "Turn") == is_first, (said, first)
 
 
-def test_none_counts_as_left_out_where_it_means_nothing_else(mem: worlddb.Memory) -> None:
-    loose: Any = mem
-    none = ("about", "type", "name", "since", "until", "contradicts", "derived_from", "replaces", "source", "why")
-    added = loose.add("I like tea.", **dict.fromkeys((*none, "on_near", "labels", "pinned", "properties")))
-    assert loose.correct(added.id, "I like mint tea.", why=None, replace_later=None).seq > added.seq
-    assert texts(loose.recall("tea", k=None, about=None, type=None, speaker=None)) == ["I like mint tea."]
-    assert str(loose.context("tea", max_tokens=None)) and loose.profile(limit=None).kinds
-    assert loose.forget(added.id, reason=None).seq
-    assert texts(loose.db.view().recall("tea", k=None, lanes=None, exact=None)) == []
-    assert loose.db.create("Fact", "f", content=None, why=None).ref
-
-
 def test_a_call_of_another_memory_is_told_by_its_name_here_and_is_no_attribute(mem: worlddb.Memory) -> None:
     loose: Any = mem
     for name, meant in (
@@ -2194,3 +2182,26 @@ def test_a_call_of_another_memory_is_told_by_its_name_here_and_is_no_attribute(m
             getattr(loose, name)
         assert str(failed.value) == f"'Memory' object has no attribute {name!r}{meant}"
         assert failed.value.name == name
+
+
+def test_none_counts_as_left_out_where_it_means_nothing_else(mem: worlddb.Memory) -> None:
+    loose: Any = mem
+    none = ("about", "type", "name", "since", "until", "contradicts", "derived_from", "replaces", "source", "why")
+    added = loose.add("I like tea.", **dict.fromkeys((*none, "on_near", "labels", "pinned", "properties")))
+    assert loose.correct(added.id, "I like mint tea.", why=None, replace_later=None).seq > added.seq
+    assert texts(loose.recall("tea", k=None, about=None, type=None, speaker=None)) == ["I like mint tea."]
+    assert str(loose.context("tea", max_tokens=None)) and loose.profile(limit=None).kinds
+    assert loose.forget(added.id, reason=None).seq
+    assert texts(loose.db.view().recall("tea", k=None, lanes=None, exact=None)) == []
+    assert loose.db.create("Fact", "f", content=None, why=None).ref
+
+
+def test_several_names_in_one_and_an_erased_basis_are_noted(mem: worlddb.Memory) -> None:
+    (note,) = mem.add("Zoe and Ben married.", about="Zoe, Ben").notes[-1:]
+    assert note == '"Zoe, Ben" counts as one name; if it is several, give them as ["Zoe", "Ben"]'
+    for name in ("Sammy Davis, Jr.", "bread and butter", "Zoe"):
+        assert not any("counts as one" in each for each in mem.add(f"It is of {name}.", about=name).notes)
+    basis = mem.add("Zoe moved to Rome.")
+    mem.db.erase(basis.id, reason="request 3")
+    (note,) = mem.add("Zoe moved.", derived_from=basis.id).notes
+    assert note == f"The text of {basis.id} was erased, so nobody can read what this is derived from"

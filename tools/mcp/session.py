@@ -688,14 +688,18 @@ class Session(Scopes):
             hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories {when}"
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
-    def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
-        """Return a note on a new user whose id is similar to that of another, and may be misspelt; else an empty text.
+    def note_on_scope(self, view: worlddb.View, label: Label) -> str:
+        """Return a note on a scope that begins with a write: an ended one, or a user's of nearly the id of another.
 
-        A run is new by nature.
+        An empty text on others; a run is new by nature.
         """
+        named, ended = mcp_wording.named(str(label)), self.ended(view, label)
+        if ended is not None:
+            at = tool_results.time(ended.valid.end)
+            return f"{named} had ended at {at}, and begins anew; memory_list with include_retired lists what was before"
         near = self._similar_scopes(view, label)[0] if label.kind == "user" else []
         like = f"different from {' or '.join(near)}" if self.user is not None else _IS_SIMILAR
-        return f"{mcp_wording.named(str(label))} is a new scope, {like}" if near else ""
+        return f"{named} is a new scope, {like}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
         """Return the scopes of the same kind with similar ids, and the first scopes of that kind, of whatever user.

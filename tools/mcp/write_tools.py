@@ -3,7 +3,7 @@
 The server records the author and the channel of each write; no argument of the model sets them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -176,12 +176,26 @@ def _compare_and_write(
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
         answer.notes.extend(later + memory_scopes.written_notes(begins, receipt.ingest_time, **marked, text=given.text))
-        begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
-        answer.notes.extend(filter(None, (session.note_on_new_scope(view, label) for label in begun)))
-        for ref in sorted(named):
-            answer.notes.extend(session.notes_on_other_user(view, ref))
+        before_it = zip(labels, known if receipt.seq > view.seq else (), strict=False)
+        answer.notes.extend(_slip_notes(session, view, given, before_it, named_memories))
     near_records = _near_records([] if is_purged else near, named_memories, links)
     return tool_results.Saved(**msgspec.structs.asdict(answer), near=near_records)
+
+
+def _slip_notes(
+    session: Session,
+    view: View,
+    given: tool_arguments.Write,
+    known: Iterable[tuple[Label, list[World]]],
+    named: dict[str, list[str]],
+) -> list[str]:
+    """Return notes on what may be meant otherwise than it was given: new and ended scopes, names, named memories."""
+    notes = [session.note_on_scope(view, label) for label, scopes in known if all(each.closed for each in scopes)]
+    bases = (session.get(view, ref) for ref in named["derived_from"])
+    notes += memory_scopes.several_names_notes(given.about) + memory_scopes.erased_basis_notes(bases)
+    for ref in sorted({ref for refs in named.values() for ref in refs}):
+        notes += session.notes_on_other_user(view, ref)
+    return [*filter(None, notes)]
 
 
 def _view_at_start(session: Session, view: View, given: tool_arguments.Write) -> View:

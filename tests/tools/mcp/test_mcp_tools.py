@@ -868,3 +868,16 @@ def test_a_question_without_a_scope_names_whose_memory_each_is(db: worlddb.Datab
     with worlddb.open(db.path) as other:
         desk = Session(other, user="ana")
         assert [each["owners"] for each in call(desk, "memory_list")["memories"]] == [[], []]
+
+
+def test_a_write_says_that_a_purged_user_begins_anew_and_what_may_be_a_slip(db: worlddb.Database) -> None:
+    desk = Session(db)
+    call(desk, "memory_write", text="Zed plays the tuba.", user_id="zed")
+    call(desk, "memory_purge_scope", kind="user", scope_id="zed", confirm="user:zed", why="he left")
+    basis = call(desk, "memory_write", text="Zed is back.", user_id="zed", about=["Zed, Ben"])
+    anew, names = basis["notes"]
+    assert anew.startswith("user:zed had ended at 20") and "begins anew" in anew and "include_retired" in anew
+    assert names == '"Zed, Ben" counts as one name; if it is several, give them as ["Zed", "Ben"]'
+    db.erase(basis["id"], reason="request 4")
+    (erased,) = call(desk, "memory_write", text="Zed returned.", user_id="zed", derived_from=[basis["id"]])["notes"]
+    assert erased == f"The text of {basis['id']} was erased, so nobody can read what this is derived from"
