@@ -1020,6 +1020,9 @@ class Memory:
         if thoughts := sum(each.thoughts for each in messages):
             what = "1 part" if thoughts == 1 else f"{thoughts} parts"
             notes.append(f"Left out, as a model thought it and said it to nobody: {what} of messages")
+        if unread := sum(each.unread for each in said):
+            what = "1 part of messages is" if unread == 1 else f"{unread} parts of messages are"
+            notes.append(f"{what} no text, as an image: only the kind was kept")
         if not said:
             raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
         repeated_messages.check_ids(said)

@@ -49,6 +49,10 @@ _NO_ID: Final = "__fake_id__"
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "refusal")
 _THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning", "thoughts", "reasoning_recap")
 """Kinds of parts and contents that are a model's reasoning."""
+_CALLS: Final = ("tool_use", "tool_call", "function_call")
+_CALL_RESULTS: Final = ("tool_result", "function_call_output")
+_READ: Final = frozenset((*_TEXTS, *_THOUGHTS, *_CALLS, *_CALL_RESULTS))
+"""The kinds of parts of which more is kept than their kind."""
 _RUN: Final = ("request", "response")
 """Kinds of Pydantic AI's messages, each with the parts that several said."""
 _PARTS: Final = {"system-prompt": "system", "user-prompt": USER}
@@ -64,7 +68,8 @@ class ChatMessage(NamedTuple):
     """A message: its role, text, time if given, and id.
 
     ``name`` is what a user or a model of several is called, if the message says so. ``thoughts`` counts the parts that
-    a model thought and did not say, which are not in the text.
+    a model thought and did not say, which are not in the text; ``unread`` those that are no text, such as images, of
+    which only the kind is.
     """
 
     role: str
@@ -73,6 +78,7 @@ class ChatMessage(NamedTuple):
     id: str
     name: str = ""
     thoughts: int = 0
+    unread: int = 0
 
     @property
     def is_instruction(self) -> bool:
@@ -195,7 +201,7 @@ def _message(given: Any, place: str) -> ChatMessage:
     own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
     name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
     name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
-    return ChatMessage(known, text, _time(plain, place), own, name, _count_thoughts(content))
+    return ChatMessage(known, text, _time(plain, place), own, name, _count_thoughts(content), _count_unread(content))
 
 
 def _checked_role(role: str, place: str) -> str:
@@ -344,6 +350,13 @@ def _count_thoughts(content: Any) -> int:
     return sum(isinstance(kind, str) and kind in _THOUGHTS for kind in named)
 
 
+def _count_unread(content: Any) -> int:
+    """Count the parts of a content that are no text, such as images, of which only the kind is kept."""
+    parts = content if isinstance(content, list | tuple) else [content]
+    kinds = (_field(part, "type") or _field(part, "block_type") for part in parts if not isinstance(part, str))
+    return sum(isinstance(kind, str) and kind not in _READ for kind in kinds)
+
+
 def _chatgpt_parts(content: Mapping[str, Any]) -> Any:
     """Return the texts or parts of a content as ChatGPT's export has it; without any, what kind it is."""
     if content["content_type"] in _THOUGHTS:
@@ -369,9 +382,9 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
         return _texts(part.get("text", part.get(kind, part.get("content"))), f"{place}.text", depth)
     if kind in _THOUGHTS:
         return []
-    if kind in ("tool_use", "tool_call", "function_call"):
+    if kind in _CALLS:
         return [_tool_call_text(part, place)]
-    if kind in ("tool_result", "function_call_output"):
+    if kind in _CALL_RESULTS:
         return _texts(part.get("content", part.get("output")), f"{place}.content", depth)
     return [f"[{kind.removeprefix('input_').removesuffix('_url')}]"]
 

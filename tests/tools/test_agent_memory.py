@@ -2205,3 +2205,12 @@ def test_several_names_in_one_and_an_erased_basis_are_noted(mem: worlddb.Memory)
     mem.db.erase(basis.id, reason="request 3")
     (note,) = mem.add("Zoe moved.", derived_from=basis.id).notes
     assert note == f"The text of {basis.id} was erased, so nobody can read what this is derived from"
+
+
+def test_a_part_of_a_message_that_is_no_text_is_noted(mem: worlddb.Memory) -> None:
+    seen = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    added = mem.add([{"role": "user", "content": [{"type": "text", "text": "This is my cat."}, seen]}])
+    assert added.notes[0] == "1 part of messages is no text, as an image: only the kind was kept"
+    (turn,) = mem.recall("cat")
+    assert turn.content.endswith("This is my cat.\n[image]")
+    assert not mem.add([{"role": "user", "content": [{"type": "text", "text": "He is old."}]}]).notes
