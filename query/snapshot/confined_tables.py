@@ -33,6 +33,8 @@ USER_SCOPE: Final = "user:"
 """How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
 USER_TYPE: Final = "user"
 """The type, whatever its case, of a world that holds what is a user's."""
+ERASED_USER: Final = "\0"
+"""In place of the name of a world at the top that was erased without its members: it may have been a user's."""
 _TYPES: Final = frozenset(map(type_digest, ("Scope", "User", "user", "USER")))
 """The usual types of users' worlds: of other worlds no text is read."""
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
@@ -77,7 +79,7 @@ class OtherUsers:
         return found
 
     def owners(self, node: int) -> frozenset[str]:
-        """The names of the users to whom a world belongs, without what it was derived from."""
+        """The names of the users to whom a world belongs, :data:`ERASED_USER` too, without what it was derived from."""
         found = self._owners.get(node)
         if found is None:
             around = self._around(node)
@@ -131,8 +133,9 @@ class OtherUsers:
         found = self._named.get(node)
         if found is None:
             newest = asof.newest_version(self._snapshot.tables, node, self._moment.seq)
-            found = "" if newest is None else user_named(self._snapshot.body(newest.row))
-            found = self._named[node] = compose_name(found)
+            body = None if newest is None else self._snapshot.body(newest.row)
+            is_scope = body is None and newest is not None and set(self._around(node)) <= {self._top, schema.ROOT_NODE}
+            found = self._named[node] = ERASED_USER if is_scope else compose_name(user_named(body))
         return found
 
 

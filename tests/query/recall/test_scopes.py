@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -165,3 +166,15 @@ def test_a_view_for_users_shows_nothing_of_others_by_any_way_to_it(household: Da
         }
         assert shown.isdisjoint(each.ref for each in theirs)
         assert any(each.content == "Pavel plays chess." for each in view.find())
+
+
+def test_what_outlives_the_erased_name_of_a_users_world_is_not_everybodys(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        agent, pavel, nora = (db.create("Scope", name).ref for name in ("agent:home", "user:pavel", "user:nora"))
+        bank = db.create("Fact", "", content="The bank is zebrafish.", world=nora).ref
+        db.link(agent, "contains", bank)
+        for erases in (lambda: None, lambda: db.erase(nora, reason="17", members=False)):
+            erases()
+            view = db.view()
+            assert [hit.ref for hit in view.recall("bank", world=agent)] == [bank]
+            assert view.recall("bank", scopes=[pavel, agent]).hits == ()
