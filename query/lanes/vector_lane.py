@@ -59,6 +59,11 @@ Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
 """The recorded vectors of a version, by space, world and version."""
 
 
+def with_share(query: VectorQuery, other: VectorQuery, share: float) -> VectorQuery:
+    """The query with a share of another one of its space, of length 1."""
+    return query._replace(vector=vector_rows.subtract_mean(query.vector, [other.vector], -share))
+
+
 def _query_apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorQuery:
     """The query, of length 1, without a share of the mean vector of some versions' whole texts."""
     found = (stored(query.space, *pair) for pair in sorted(nearest))

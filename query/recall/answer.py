@@ -180,7 +180,7 @@ class Judge:
 
 
 _ANYTHING: Final = lazy(
-    r"\b(?:tell|show|summar\w+|overview|updates?|news|anything|something|everything|whatever|info(?:rmation)?|facts?"
+    r"\b(?:tell|show|summar\w+|overview|updates?|news|any|anything|something|everything|whatever|info(?:rmation)?|facts?"
     r"|details?|not(?:es?|ed)|remember|recall|mind|mentioned|heard|about)\b",
     re.I,
 )

@@ -181,6 +181,16 @@ def test_what_has_a_name_is_found_by_it_when_a_statement_is_about_it(tmp_path: P
         assert "perhaps nothing" not in found.note
 
 
+def test_what_is_asked_in_particular_counts_more_than_the_name(tmp_path: Path) -> None:
+    """By the name alone a short text that has it was nearer than the one that answers."""
+    with worlddb.memory(tmp_path / "store", user="greta") as mem:
+        mem.add("took Pepper to the groomer")
+        mem.add("Pepper was scared of the noise at New Year")
+        mem.add("Pepper gets half a tablet of Apoquel every evening, by the vet's order.", about="Pepper")
+        found = mem.recall("what medicine does Pepper get?", k=3)
+        assert found.hits[0].content.startswith("Pepper gets half a tablet") and len(found.hits) == 3
+
+
 def told_to_an_assistant(mem: worlddb.Memory) -> None:
     """Sixty exchanges with an assistant, in one of which Maya says where she lives."""
     messages = []
