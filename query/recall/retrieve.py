@@ -221,7 +221,12 @@ def lift_later_statements(
 
 
 def _is_said_again(pair: Rivals, said: Mapping[int, _Statement]) -> bool:
-    """True if the words of the earlier of two statements were said once more after the later one: who moved back."""
+    """True if the words of the earlier of two statements were said once more after the later one: who moved back.
+
+    A change that a turn tells in passing may be of a turn that is no statement.
+    """
+    if not {pair.earlier, pair.later} <= said.keys():
+        return False
     words, after = claim_frame.fold_blanks(said[pair.earlier].text), _start_order(said[pair.later].seen)
     again = (one.seen for one in said.values() if claim_frame.fold_blanks(one.text) == words)
     return any(_start_order(seen) > after for seen in again)

@@ -695,3 +695,8 @@ def test_the_later_of_two_long_statements_near_in_meaning_comes_first(
             assert found.competing == ()
             scores = [hit.score for hit in found.hits]
             assert scores == sorted(scores, reverse=True)
+
+
+def test_a_change_of_what_is_no_statement_is_not_looked_for_among_the_statements() -> None:
+    """A turn that told of a change in passing was looked up there, and every such recall failed."""
+    assert not retrieve._is_said_again(retrieve.Rivals(2, 1, "replacement", "told in passing"), {})
