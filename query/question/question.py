@@ -119,9 +119,11 @@ _SAID: Final = lazy(
     r"|\bwho(?:m|se)?\b[^.?!]{0,60}?\b(?:did|has|had)\b[^.?!]{0,60}?\b(?:replaced?|succeed(?:ed)?)\b"
     # "Is it still open?" is answered by what took its place.
     r"|\b(?:is|are|am|does|do|has|have|can)(?:n['’]t)?\s+(?:[\w'’-]+\s+){1,5}?still\b(?!\s*(?:[?.!]|\Z)"
+    # What is still to be done was not so before.
+    r"|\s+(?:(?:have|has|need|needs|want|wants|got|ought)\s+to|to\s+be|owes?|due|missing|open\s+issues?)\b"
     r"|\s+(?:life|lifes|water|images?"
     r"|wine|photos?|shots?|frames?)\b)"
-    r"|\b(?:who|what|which|where)\b[^.?!]{0,30}?\bstill\s+(?:\w+s|have|live|work|own)\b",
+    r"|\b(?:who|what|which|where)\b[^.?!]{0,30}?\bstill\s+(?!owes|(?:have|has|needs|wants)\s+to\b)(?:\w+s|have|live|work|own)\b",
     re.I,
 )
 """What says it in so many words."""
@@ -228,6 +230,9 @@ _PRESENT: Final = lazy(
 _PRESENT_BY: Final = frozenset(
     ("currently", "present", "presently", "moment", "nowadays", "days", "now", "today", "things")
 )
+
+
+_STILL: Final = lazy(r"\bstill\b", re.I)
 
 
 def asks_for_change(text: str) -> bool:
@@ -502,6 +507,11 @@ class Question:
         if not self.wish or self.asks_before or _OF_A_VALUE.match(text) is None or _OF_NOW.search(text) is not None:
             return ""
         return "first" if _AT_FIRST.search(text) is not None else "last" * (_PREVIOUSLY.search(text) is not None)
+
+    @property
+    def asks_only_of_still(self) -> bool:
+        """True of "is it still open?", which asks of now: what was before is shown only beside that."""
+        return _STILL.search(self.wish) is not None
 
     @property
     def asks_for_change(self) -> bool:

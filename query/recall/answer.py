@@ -746,7 +746,7 @@ def notes_of(
         weak,
         _LEFT.format(left, request.min_confidence or 0.0) if left else "",
         _NOT_JUDGED if request.min_confidence is not None and not judged else "",
-        _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
+        _EARLIER.format(question.wish) if _are_earlier_shown(request, hits) else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _note_of_past(hits, question, weak=bool(weak)) if then else _note_of_later(hits, past),
@@ -764,6 +764,15 @@ def notes_of(
     )
     times = () if uncounted else tuple(records.Valid(*span[:2]) for span in named)
     return Notes(note=joined(parts), times=times, unread=unresolved, begins_later=hits[0].ref if past else "")
+
+
+def _are_earlier_shown(request: Request, hits: Sequence[records.Hit]) -> bool:
+    """True if a question asks what was before; of "is it still open?" only where an answer shows that."""
+    if not request.choice.earlier or request.choice.include_superseded:
+        return False
+    if request.question.asks_only_of_still:
+        return any(hit.others or retrieve.SUPERSEDED in hit.scores for hit in hits)
+    return True
 
 
 def _has_no_match(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:

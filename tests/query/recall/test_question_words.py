@@ -159,6 +159,8 @@ Where is the second minute book? | | |
 What comes before B in the alphabet? | | |
 Who came second, and who was first? | | |
 Did the cat sit still? | | |
+What do I still have to buy? | | |
+Does Tim still owe me five euros? | | |
 Is that a still life? | | |
 Which order keeps the verb before the noun? | | |
 What do you do once the milk boils? | | |

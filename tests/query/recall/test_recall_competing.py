@@ -697,6 +697,17 @@ def test_the_later_of_two_long_statements_near_in_meaning_comes_first(
             assert scores == sorted(scores, reverse=True)
 
 
+def test_of_what_is_still_so_a_note_tells_of_earlier_versions_only_where_one_is_shown(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="tom") as mem:
+        mem.add("Ilka works at Studio Nord.", about="Ilka")
+        tea = mem.add("Tom drinks black tea.", about="Tom")
+        assert "asks for change" not in mem.recall("Does Ilka still work at Studio Nord?").note
+        mem.add("Tom drinks mint tea.", about="Tom", replaces=tea.id)
+        found = mem.recall("Does Tom still drink black tea?")
+        assert [hit.content for hit in found.hits[:2]] == ["Tom drinks mint tea.", "Tom drinks black tea."]
+        assert "asks for change" in found.note
+
+
 def test_a_change_of_what_is_no_statement_is_not_looked_for_among_the_statements() -> None:
     """A turn that told of a change in passing was looked up there, and every such recall failed."""
     assert not retrieve._is_said_again(retrieve.Rivals(2, 1, "replacement", "told in passing"), {})
