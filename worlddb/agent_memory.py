@@ -989,8 +989,7 @@ class Memory:
         for again, then in (find_repeats_at_start(self.db, view, begins, until, nearby) for view in views):
             near += [each for each in again if each.ref not in seeing]
             seeing.update((each.ref, then) for each in again)
-        near = near_claims.without_overtaken(sorted(near, key=lambda each: -each.likeness), begins)
-        return near, seeing
+        return sorted(near, key=lambda each: -each.likeness), seeing
 
     def _find_replaced(
         self,

@@ -22,9 +22,7 @@ from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
-from worlddb.query.recall.answer import SELDOM
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
-from worlddb.query.recall.scoring import BY_CHANCE
 from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt

@@ -165,27 +165,30 @@ def near(
             if one is not None and not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
                 if is_plan and one.is_of_one:
                     one = msgspec.structs.replace(one, is_of_one=False, doubt="the new one begins later, by its words")
-                found.append((-one.likeness, node, one))
-        listed = [one for _, _, one in sorted(found, key=lambda each: each[:2])]
-        return without_overtaken(listed, since)[:limit]
+                found.append((node, one, build.stated_start(seen.row) != "defaulted"))
+        return _without_overtaken(sorted(found, key=lambda each: (-each[1].likeness, each[0])), since)[:limit]
 
     return recall.compared(window, request, compare, _find_called(question, names))
 
 
-def without_overtaken(near: list[Near], since: int | None) -> list[Near]:
-    """The same, of which what competes with a statement of ``since`` or now and began before it is no longer repeated.
+def _without_overtaken(near: list[tuple[int, Near, bool]], since: int | None) -> list[Near]:
+    """The same without their nodes; what is repeated after something that competes with it is no longer told as such.
 
-    That counts only for what began after the statement with the same words.
+    That began before ``since``, or now, and after the statement with the same words. If its start was not stated, as
+    the last of each tells, it was also said after that.
     """
-    if not any(one.is_repeated for one in near):
-        return near
-    competing = (one.valid.start for one in near if one.relation in claim_relation.COMPETING)
-    latest = max((start for start in competing if since is None or start < since), default=None)
+    rivals = [
+        (one.valid.start, node, is_stated)
+        for node, one, is_stated in near
+        if one.relation in claim_relation.COMPETING and (since is None or one.valid.start < since)
+    ]
+
+    def is_overtaken(node: int, one: Near) -> bool:
+        return any(start > one.valid.start and (is_stated or other > node) for start, other, is_stated in rivals)
+
     return [
-        msgspec.structs.replace(one, is_repeated=False)
-        if one.is_repeated and latest is not None and one.valid.start < latest
-        else one
-        for one in near
+        msgspec.structs.replace(one, is_repeated=False) if one.is_repeated and is_overtaken(node, one) else one
+        for node, one, _ in near
     ]
 
 
