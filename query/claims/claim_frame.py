@@ -454,6 +454,11 @@ _IN_FRONT: Final = lazy(
     r"(?P<rest>(?:I|we|my|our)\b.*[^.!?]|[A-Z].*[^.!?])(?P<stop>[.!?]*)$"
 )
 """What stands before the subject: when something is so, or in the place of what."""
+_MARKED: Final = lazy(
+    r"(?i)n['’]t\b|\b(?:not|no longer|never|instead|rather than|back|home|again|after all|now|up to|down to|cancell?ed"
+    r"|terminated|repaired|fixed|found|turned up|reappeared|takes? place|from [\w ]{2,20} on|I (?:said|told you))\b"
+)
+"""Words by which something is told to be otherwise than before."""
 _MOVES_TO: Final = lazy(
     r"(?i)^(?P<thing>(?:[Tt]he|[Mm]y|[Oo]ur) (?:[\w'’-]+ ){0,3}?[\w'’-]+) (?:has |have )?(?:now )?"
     r"(?:moves|moved|is moving|switches|switched|shifts|shifted|changes|changed) to "
@@ -636,6 +641,8 @@ class Frame(NamedTuple):
     """Its sentences about the subject, the first ones, if it has several."""
     opposed: frozenset[str] = frozenset()
     """The stems of what it denies by an opposite alone: who says closed denies open."""
+    is_marked: bool = False
+    """It has a word by which something is told to be otherwise than before: now, again, back, not."""
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
@@ -1680,6 +1687,14 @@ def _complete(plain: str) -> str:
 
     "paid 640 for it" is said of who says so. What begins with no noun, or ends with it, stays as it is.
     """
+    if (first := plain.partition(" ")[0]).casefold() in _BEGIN_SENTENCES:
+        return plain
+    if (
+        first[:1].isupper()
+        and (second := plain.split(" ", 2)[1:2])
+        and (second[0] in _AUX or second[0] in _THIRD_PERSON)
+    ):
+        return plain
     if (none := _NONE_FOR_ME.match(plain)) is not None:
         return f"I want no {none['what']}{plain[none.end() :]}"
     if _TAKEN_BACK.match(plain) is not None:
@@ -1900,6 +1915,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _times_a_year(simple),
         _sentences_about(plain, subject),
         opposed,
+        bool(change) or _MARKED.search(plain) is not None,
     )
 
 
@@ -2119,6 +2135,7 @@ _NO_NOUN: Final = (
 )
 """Words with which no note begins that tells of a thing."""
 _OBJECT_BEHIND: Final = lazy(r"(?i)(?:\d|the\b|an?\b|my\b|our\b|to\b|for\b|[a-z]{3,})")
+_BEGIN_SENTENCES: Final = _NO_NOUN - {"no", "from"}
 _TAKEN_BACK: Final = lazy(
     r"(?i)^(?:scrap|forget|ignore|disregard|strike|never mind) (?:what|everything|all) (?:that )?I (?:said|told you)\b"
 )

@@ -132,17 +132,13 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    for find in (
-        _relate_correction,
-        _relate_cancellation,
-        _relate_departure,
-        _relate_denied_plan,
-        _relate_moved_appointment,
-    ):
+    if later.is_marked and (told := _relate_correction(earlier, later)) is not None:
+        return told
+    for find in (_relate_cancellation, _relate_departure, _relate_denied_plan, _relate_moved_appointment):
         if (ended := find(earlier, later)) is not None:
             return ended
     found = _find_relation(earlier, later)
-    if found is None or found.relation == "compatible":
+    if later.is_marked and (found is None or found.relation == "compatible"):
         for find in (
             _relate_return,
             _relate_asked_rate,
