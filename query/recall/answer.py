@@ -452,6 +452,7 @@ _FEW_WORDS: Final = "none of the first has more than half of the question's word
 _OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom or what the question names"
 IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"
 _LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
+_ONE_LEFT: Final = "1 hit is left out, since its confidence is below {:g}"
 _NOT_JUDGED: Final = (
     "min_confidence left out no hit: confidence is known only for words with meaning by the default model, and for"
     " words with names"
@@ -707,6 +708,10 @@ class Notes(TypedDict):
     begins_later: str
 
 
+def _left_out(count: int, least: float) -> str:
+    return _LEFT.format(count, least) if count > 1 else _ONE_LEFT.format(least) if count else ""
+
+
 def notes_of(
     spec: edge_rules.Spec,
     request: Request,
@@ -744,7 +749,7 @@ def notes_of(
         _UNHELD.format(" and no ".join(unheld)) if unheld else "",
         _UNFIT.format(" and ".join(request.filters.asked)) if _has_no_match(request, hits, unknown, unheld) else "",
         weak,
-        _LEFT.format(left, request.min_confidence or 0.0) if left else "",
+        _left_out(left, request.min_confidence or 0.0),
         _NOT_JUDGED if request.min_confidence is not None and not judged else "",
         _EARLIER.format(question.wish) if _are_earlier_shown(request, hits) else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
