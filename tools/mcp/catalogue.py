@@ -70,8 +70,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_recall",
         "Recall",
-        "Find the memories, or the sessions, that best answer a question. Current ones, unless you ask for the past."
-        " Without user_id perhaps everybody's.",
+        "Find memories or sessions that best answer a question: current ones, unless you ask for the past; without"
+        " user_id everybody's.",
         read_tools.recall,
         tool_arguments.Recall,
         tool_results.Recalled,
