@@ -69,6 +69,7 @@ from worlddb.memory_scopes import (
     restate_memory,
     restatement_notes,
     retry_while_changed,
+    said_elsewhere,
     same_words_notes,
     several_names_notes,
     still_hidden_notes,
@@ -588,16 +589,35 @@ class Memory:
 
     @_translate_errors
     def forget(
-        self, id: Any, *, since: times.TimeLike | None = None, until: times.TimeLike | None = None, reason: str = ""
+        self,
+        id: Any,
+        *,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        reason: str = "",
+        everywhere: bool = False,
     ) -> Added:
         """End the validity of a memory (default: from now on). Views of the past still show it.
 
-        With ``until`` it holds again from then on. To remove it from the files, use ``db.erase``, or
-        :meth:`forget_user` for all of the user's data.
+        With ``until`` it holds again from then on. With ``everywhere`` also what says the same, or tells it in other
+        words, ends now, as the message from which it was taken; else a note names these. To remove it from the files,
+        use ``db.erase``, or :meth:`forget_user` for all of the user's data.
         """
         self._check_present()
         limits.checked_text(reason, "reason", limits.MAX_REASON_BYTES, nul=False)
+        if limits.checked_flag(everywhere, "everywhere") and not (since is None and until is None):
+            raise errors.InputError("Both a time and everywhere were given", "Leave one of them out")
         seen, found = self.db.head().seq, self._find_text_memory(id)
+        if everywhere:
+            same, telling = said_elsewhere(self._views(), found, nobodys=self._label is None)
+            with self.db.batch() as tx:
+                for ref in (found.ref, *same, *telling):
+                    tx.retire(ref, why=reason)
+            ended = (
+                [f"What says or tells the same ended too: {', '.join((*same, *telling))}"] if same or telling else []
+            )
+            done = self._result(tx.receipt, [found.ref])
+            return msgspec.structs.replace(done, notes=(*done.notes, *ended))
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
         except errors.InvalidInterval as error:

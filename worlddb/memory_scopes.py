@@ -893,6 +893,22 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
     return [f"{ref} was changed between your look at it and this: it said {said}"]
 
 
+def said_elsewhere(
+    views: Iterable[View], found: World, *, nobodys: bool = False, instead: str = ""
+) -> tuple[dict[str, None], dict[str, str]]:
+    """Return the other memories that hold in some views and say what a memory said, and the texts that tell it.
+
+    The arguments are those of :func:`same_words_notes`.
+    """
+    text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
+    if limits.is_blank(text):
+        return {}, {}
+    how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead}
+    told = [view._saying_the_same(text, **how) for view in views]
+    same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
+    return same, {ref: said for each in told for ref, said in each.telling if ref not in same}
+
+
 def same_words_notes(
     views: Iterable[View], found: World, remedy: str, *, nobodys: bool = False, instead: str = ""
 ) -> list[str]:
@@ -902,13 +918,7 @@ def same_words_notes(
     the beginnings of their texts; of what ``instead`` says now, only the rest counts. With ``nobodys`` none in a user's
     world.
     """
-    text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
-    if limits.is_blank(text):
-        return []
-    how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead}
-    told = [view._saying_the_same(text, **how) for view in views]
-    same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
-    telling = {ref: said for each in told for ref, said in each.telling if ref not in same}
+    same, telling = said_elsewhere(views, found, nobodys=nobodys, instead=instead)
     notes, others = list[str](), [*same][:MAX_NEAR]
     if others:
         hold = "holds" if len(others) == 1 else "hold"
