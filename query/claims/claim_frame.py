@@ -930,6 +930,11 @@ def asks_for_home(telling: frozenset[str]) -> bool:
     return not telling.isdisjoint(_asking_stems()["residence"])
 
 
+def asks_for_work(telling: frozenset[str]) -> bool:
+    """True if the significant stems of a question ask for nothing but somebody's work."""
+    return telling <= _asking_stems()["job"]
+
+
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def asked_state(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question about a state with one value, such as a home, and its significant stems; else ``None``.

@@ -29,6 +29,42 @@ _MAX_WORDS: Final = 200
 _WORD: Final = lazy(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
 _POSSESSIVE: Final = lazy(r"['’]s$")
 _FIRST_PERSON: Final = lazy(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
+_FIRST_ELSEWHERE: Final = lazy(
+    r"\b(?:wo|was|wer|wem|wen|wie|wann|welche[rsnm]?|wohin|woher|warum|habe|bin|hatte|war)\b.*"
+    r"\b(?:ich|mich|mir|mein(?:e[nmrs]?)?|wir|uns|unsere?[nmrs]?)\b"
+    r"|\b(?:dónde|qué|cuándo|cuál(?:es)?|quién(?:es)?|cómo|cuánt[oa]s?|por\s+qué|tengo|soy|estoy)\b.*"
+    r"\b(?:yo|mi|mis|mí|mío|mía|conmigo|nosotr[oa]s|nuestr[oa]s?)\b"
+    r"|\b(?:où|quand|quel(?:le)?s?|qui|comment|combien|pourquoi|est-ce)\b.*"
+    r"\b(?:je|moi|mon|ma|mes|nous|notre|nos)\b|\bj['’]",
+    re.I | re.S,
+)
+"""The same in German, Spanish and French, beside a word by which a question of that language is known."""
+_OF_ASKER: Final = lazy(
+    r"\b(?:I|me|myself|we|us|ich|mich|mir|wir|uns|yo|nosotr[oa]s|je|moi|nous)\b|\bj['’]"
+    r"|\b(?:my|our|mein[e]?|unsere?|mi|nuestr[oa]|mon|ma|notre)\s+(?:\w+\s+)?(?:job|work|employer|profession|occupation"
+    r"|address|age|name|surname|salary|weight|height|size|birthday|nationality|type|pressure|beruf|arbeit|adresse|alter|name"
+    r"|gehalt|gewicht|größe|geburtstag|trabajo|edad|nombre|sueldo|peso|talla|dirección|cumpleaños|métier|travail|âge|nom"
+    r"|adresse|taille|poids|anniversaire)\b",
+    re.I,
+)
+FIRST_PERSON: Final = (
+    "I",
+    "my",
+    "we",
+    "our",
+    "ich",
+    "mein",
+    "meine",
+    "wir",
+    "yo",
+    "mi",
+    "mis",
+    "je",
+    "mon",
+    "ma",
+    "mes",
+)
+"""How a statement begins that somebody makes of themselves."""
 _WHAT_YOU_SAID: Final = lazy(
     r"\b(?:did|had|have) you\b"
     r"|\byou (?:\w+ )?(?:\w+ed|told|said|gave|made|wrote)\b"
@@ -46,7 +82,7 @@ def sides(question: str) -> tuple[str, ...]:
     """
     if _WHAT_YOU_SAID.search(question):
         return ASKED
-    return ASKERS if _FIRST_PERSON.search(question) else ()
+    return ASKERS if _FIRST_PERSON.search(question) or _FIRST_ELSEWHERE.search(question) else ()
 
 
 def possible_names(question: str) -> Iterator[str]:
@@ -481,6 +517,12 @@ class Question:
     def sides(self) -> tuple[str, ...]:
         """Names of the participant that it is about; see :func:`sides`."""
         return sides(self.text)
+
+    @property
+    def is_of_asker(self) -> bool:
+        """True if it is about who asks ("where do I work?", "what is my job?"), and not about somebody or something of
+        theirs ("when is my sister's wedding?")."""
+        return _OF_ASKER.search(self.text) is not None
 
     @cached_property
     def wish(self) -> str:

@@ -385,7 +385,8 @@ class Named(NamedTuple):
 
     ``sides`` are participants of a conversation, whom it calls "I" or "you". ``partly`` are those that it calls by a
     part of a longer name alone, as Tom where Tom Baker is asked about. ``user`` is the user in whose world it is asked,
-    of the name ``user_name``, whether it names them or not. ``speakers`` are those names that somebody has who speaks
+    of the name ``user_name``, whether it names them or not; ``is_of_user`` if it is about them, and not about somebody
+    or something of theirs. ``speakers`` are those names that somebody has who speaks
     in a talk, so that all they say has the name; ``mentioned`` are the others, which a text has only if it tells of
     whoever has them.
     """
@@ -396,6 +397,7 @@ class Named(NamedTuple):
     partly: frozenset[int] = frozenset()
     user: frozenset[int] = frozenset()
     user_name: str = ""
+    is_of_user: bool = False
     speakers: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
 
@@ -445,7 +447,8 @@ def find_named_entities(
     told = [name for name in names if name in every and not every[name].isdisjoint(whole)]
     speakers = tuple(name for name in told if any(_speaks(snapshot, node) for node in every[name]))
     mentioned = tuple(name for name in told if name not in speakers)
-    return Named(entities, sides, tuple(names), entities - whole, own, user, speakers, mentioned)
+    is_of_user = bool(own) and question.sides == ASKERS and question.is_of_asker
+    return Named(entities, sides, tuple(names), entities - whole, own, user, is_of_user, speakers, mentioned)
 
 
 def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:

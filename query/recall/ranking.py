@@ -26,7 +26,7 @@ from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
-from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
+from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, FIRST_PERSON, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import Span, nearness
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import count_earlier_turns
@@ -607,20 +607,25 @@ def _entity_corrections(
     Beside turns that begin with the name, as their speaker's, what begins with it counts twice: all that somebody says
     has the name, whatever it is about. ``referring``: what refers to whom the question names.
 
-    Where a user asks in their own world for what is theirs, all that is stated there counts as what they said.
+    Where a user asks in their own world for what is theirs, "I" is the user; see :func:`_own_evidence`.
 
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
     anybody = (named.entities - named.partly) | named.sides
     said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody else []
-    own: dict[int, float] = {}
-    if not named.sides.isdisjoint(named.user):
-        own = {node: 1.0 for node in said if pool[node].seen.row.type not in _MERE_NAMES}
-    if not said or not named.names:
-        return own
+    of_user = not named.sides.isdisjoint(named.user)
+    if not said or not (named.names or of_user):
+        return {}
     about: dict[int, set[int]] = {}
     for node, entity in candidates.find_references(snapshot, said, None):
         about.setdefault(node, set()).add(entity)
+    own = {}
+    if named.is_of_user:
+        own = _own_evidence(snapshot, pool, said, about, named, alone, referring)
+    elif of_user:
+        own = {node: 1.0 for node in said if pool[node].seen.row.type not in _MERE_NAMES}
+    if not named.names:
+        return own
     strange = [node for node in said if not about.get(node, set()) & named.entities]
     strange.sort(key=lambda node: (-alone[node], node))
     others, looked_at = [node for node in strange if node in about], [pool[node] for node in strange[:MAX_STRANGE]]
@@ -636,6 +641,30 @@ def _entity_corrections(
         begun = candidates.find_naming_nodes(snapshot, named.names, stated)
         found |= {node: BESIDE_TURNS for node, begins in begun.items() if begins}
     return own | found
+
+
+OF_NOBODY: Final = 0.5
+"""Beside 1 for what refers to a user, or begins with the name or "I": as much has in the user's world what refers to
+nobody, where the user asks for what is theirs; what refers to others alone has none. Chosen on one half of some
+everyday questions and judged on the other."""
+
+
+def _own_evidence(
+    snapshot: VisibleSnapshot,
+    pool: Mapping[int, candidates.Passed],
+    said: Iterable[int],
+    about: Mapping[int, Collection[int]],
+    named: candidates.Named,
+    alone: Mapping[int, float],
+    referring: Collection[int],
+) -> dict[int, float]:
+    """What speaks for statements in a user's own world, where the user asks for what is theirs: "I" is their name."""
+    own = {node: 0.0 if node in about else OF_NOBODY for node in said if pool[node].seen.row.type not in _MERE_NAMES}
+    own |= {node: 1.0 for node in own if node in referring or not named.user.isdisjoint(about.get(node, ()))}
+    rest = sorted((node for node in own if own[node] < 1), key=lambda node: (-alone[node], node))
+    looked_at = [pool[node] for node in [*rest[:MAX_STRANGE], *[node for node in rest if node in about][:MAX_STRANGE]]]
+    begins = candidates.find_naming_nodes(snapshot, (named.user_name, *FIRST_PERSON), looked_at)
+    return own | {node: 1.0 for node, is_first in begins.items() if is_first}
 
 
 UNSAID: Final = -1.0

@@ -319,20 +319,33 @@ def _with_score(hit: ranking.Ranked, score: float) -> ranking.Ranked:
 
 
 def _lift_own_statements(
-    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str
+    snapshot: visible.VisibleSnapshot,
+    ranked: list[ranking.Ranked],
+    stated: Mapping[int, _Statement],
+    question: str,
+    asker: str = "",
 ) -> list[ranking.Ranked]:
     """Put statements about a person before the first one that is about somebody or something of that person.
+
+    ``asker`` is the name of who asks for what is theirs: what is said of them by name comes before any other statement
+    that does not say it, as "Pavel is a foreman at Huber" before "Honza works in a bakery".
 
     "Where does Ana live?" puts "Ana lives in Porto" before "Ana's sister lives in Faro" and a turn "Tom told me he
     lives in York". Such a statement has all content words of the question and begins with the person in the question.
     """
     turns, reported = _turns_about_others(snapshot, ranked) if stated else ({}, {})
-    has_others = turns or reported or (len(stated) > 1 and any(_has_possessive(one.text) for one in stated.values()))
+    has_others = (
+        turns
+        or reported
+        or (asker and stated)
+        or (len(stated) > 1 and any(_has_possessive(one.text) for one in stated.values()))
+    )
     if not has_others:
         return ranked
     if (asked := claim_frame.question_terms(question)) is None:
         return ranked
     words, telling = asked
+    words |= claim_frame.words_of(asker)
     frames = ((node, claim_frame.frame(one.text)) for node, one in stated.items())
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
     told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
@@ -342,17 +355,34 @@ def _lift_own_statements(
     mine = _split_by_owner(stated, telling) if not words.isdisjoint(("my", "our")) else None
     if mine is not None:
         said, theirs = mine
+    if asker:
+        theirs |= {
+            node for node, one in stated.items() if not (node in said and _says_what_is_asked(said[node], one, telling))
+        }
     first = next((place for place, hit in enumerate(ranked[:LOOKED_AT]) if hit.passed.node in theirs), None)
     if first is None:
         return ranked
     best = ranked[first].score
-    own = {node for node, one in said.items() if mine or (not one.owned and claim_frame.tells(one, telling))}
+    own = {node for node, one in said.items() if mine or _says_what_is_asked(one, stated[node], telling)}
     lifted = [hit for hit in ranked[first:] if hit.passed.node in own]
     return [
         *ranked[:first],
         *(hit._replace(score=best, parts={**hit.parts, OWN: best - hit.score}) for hit in lifted),
         *(hit for hit in ranked[first:] if hit.passed.node not in own),
     ]
+
+
+def _says_what_is_asked(told: claim_frame.Frame, one: _Statement, telling: frozenset[str]) -> bool:
+    """True if a statement says what is asked of the person that it begins with, and not of something of theirs."""
+    if told.owned:
+        return False
+    return claim_frame.tells(told, telling) or (
+        claim_frame.asks_for_work(telling) and _WORK.match(one.text) is not None
+    )
+
+
+_WORK: Final = re.compile(r"[^\W\d_][\w'’ -]{0,60}? (?:is|am) (?:an?|the) [a-z][a-z -]* (?:at|for|with) [A-Z]")
+"""What says as what somebody works, and where."""
 
 
 def _split_by_owner(
@@ -1310,7 +1340,8 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     if not search.compares or not (request.in_order or len(ranked) > request.k):
         return found._replace(ranked=ranked, rivals=())
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _statement_of(snapshot, hit)) is not None}
-    own = _lift_own_statements(snapshot, ranked, said, request.question.text)
+    asker = search.about.user_name if search.about.is_of_user else ""
+    own = _lift_own_statements(snapshot, ranked, said, request.question.text, asker)
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     past = request.question.asks_of == "past" and not _asks_of_now(request.question)
     claims = {} if past else _claims_of_turns(snapshot, own, request.question.text, alone=not said)
