@@ -1620,16 +1620,17 @@ def prompt_text(
 def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
     """Return what a prompt may show, pinned memories first, each text once.
 
-    These, the best hit and a later one that competes with it are due.
+    These, the best hit and a later one that competes with it are due. A message that only replies tells nothing.
     """
-    known = {hit.ref: hit for hit in found.hits}
+    telling = [hit for hit in found.hits if not _is_mere_reply(hit)]
+    known = {hit.ref: hit for hit in telling}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
-    hits: list[records.World | records.Hit] = [*pinned, *found.hits]
+    hits: list[records.World | records.Hit] = [*pinned, *telling]
     places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
-    first = next((hit for hit in found.hits[:1] if hit.ref == found.begins_later), None)
+    first = next((hit for hit in telling[:1] if hit.ref == found.begins_later), None)
     due = {hit.ref for hit in hits[: len(pinned) + 1]}
     due |= {later[ref] for ref in due if ref in later}
-    best = max((hit.score for hit in found.hits), default=0.0)
+    best = max((hit.score for hit in telling), default=0.0)
     least = min(best, best * _RELEVANT_SHARE)
     # The later one of two may score less than the one that it competes with.
     hits.sort(key=lambda hit: hit.ref not in due)
@@ -1649,6 +1650,19 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
             marks = {"is_due": is_due, "is_relevant": is_due or not is_far}
             lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, **marks))
     return [*lines.values()]
+
+
+_MERE_REPLY: Final = re.compile(
+    r"(?:[^:\n]{1,80}: )?(?:(?:yes|yeah|yep|no|nope|ok|okay|sure|fine|good|great|nice|cool|perfect|noted|done|thanks?"
+    r"|thank you|got it|will do|understood|alright|all right|of course|right|exactly|you['’]re welcome|please|so much"
+    r"|ja|nein|danke|gern(?:e)?|alles klar|s[ií]|gracias|vale|claro|oui|non|merci|d['’]accord)(?:[\s,.!…👍🙂😊]+|\Z))+",
+    re.I,
+)
+"""What only replies: "Noted.", "yes, thanks!"."""
+
+
+def _is_mere_reply(hit: records.Hit) -> bool:
+    return hit.type == extraction.TURN and not hit.pinned and _MERE_REPLY.fullmatch(hit.content) is not None
 
 
 def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str:

@@ -521,7 +521,7 @@ def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-_FEW_REFERRERS: Final = 4
+_FEW_REFERRERS: Final = 2
 """Of so many of what referred to a name first, and last, it is looked at whether it is a turn."""
 
 

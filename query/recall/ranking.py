@@ -723,7 +723,7 @@ def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: cand
     return found
 
 
-MAX_MENTIONING: Final = 64
+MAX_MENTIONING: Final = 32
 """Of so many candidates that have a word of the question it is looked at whether they have a name in it."""
 
 

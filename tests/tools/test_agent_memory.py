@@ -2225,3 +2225,15 @@ def test_what_is_forgotten_everywhere_ends_with_the_message_that_told_it(mem: wo
     done = mem.forget(stated.id, everywhere=True, reason="it is private")
     assert done.id == stated.id and done.notes[0].startswith("What says or tells the same ended too: ")
     assert texts(mem.recall("phone of Ilka")) == ["Ilka likes tea."] and other.id
+
+
+def test_a_context_spends_nothing_on_messages_that_only_reply(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="tom", session="today") as mem:
+        mem.add([
+            {"role": "user", "content": "The Nordhaus screens are due on Friday"},
+            {"role": "assistant", "content": "Noted."},
+            {"role": "user", "content": "yes, thanks! 👍"},
+            {"role": "user", "content": "No parking at Nordhaus"},
+        ])  # fmt: skip
+        told = mem.context("When are the Nordhaus screens due?", max_tokens=400)
+        assert "Friday" in told and "No parking" in told and "Noted" not in told and "thanks" not in told
