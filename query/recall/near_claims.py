@@ -538,6 +538,8 @@ def _likeness(
     given, text = framed
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
+    if not is_linked and not leads and (given is None or not subject.words <= claim_frame.words_of(said)):
+        return None
     words = claim_frame.shared_subject(subject.words, first) if leads else subject.words
     if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(text)):
         # Who is told to be Ana may be "my" in what is said of her.
@@ -545,8 +547,6 @@ def _likeness(
     known = claim_frame.frame(said, words)
     given = given if words == subject.words else claim_frame.frame(text, words)
     if known is None or given is None:
-        return None
-    if not is_linked and not leads and not subject.words <= claim_frame.words_of(said):
         return None
     alike = relate_with_meaning(*((given, known) if is_later else (known, given)), cosine)
     if alike is None:
