@@ -1107,7 +1107,8 @@ def change_told(
     which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
     asks, was only considered, is over, or is told of somebody or something else changes nothing.
     """
-    if not 0 < len(later) <= MAX_CHARACTERS:
+    # Of two long messages words tell little.
+    if not 0 < len(later) <= (_SHORT if len(earlier) > _SHORT else MAX_CHARACTERS):
         return ""
     before = _asked_part(earlier[:MAX_CHARACTERS], asked)
     if not before:

@@ -593,6 +593,19 @@ def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: 
     assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
 
 
+def test_what_is_told_at_length_is_less_sure() -> None:
+    question, earlier, later = (
+        "how much is the nursery?",
+        "the nursery costs 590 a month",
+        "the nursery went up to 640.",
+    )
+    chat = " We had a long day and talked about the weather, the neighbours, and what to eat at the weekend." * 2
+    asked = claim_frame.asked_of(question)
+    pairs = ((earlier, later), (earlier, later + chat), (earlier + chat, later), (earlier + chat, later + chat))
+    told = [claim_frame.change_told(question, asked, *pair, tuple, is_soon=False) for pair in pairs]
+    assert told == ["sure", "perhaps", "sure", ""]
+
+
 def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
     question, earlier, later = "when is the scan?", "my scan's on Tuesday the 3rd", "wait, wrong, it's Friday the 6th"
     asked = claim_frame.asked_of(question)
