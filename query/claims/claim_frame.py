@@ -1000,6 +1000,7 @@ def asked_of(question: str) -> Asked:
     tokens = _TOKEN.findall(_normalise_text(fold_blanks(question)))
     telling = stems(_significant_words(question, tokens)) - _how_many()
     told = telling.union(*map(stems_of, attributes_of(telling)))
+    told = told.union(*(analysis.told_by().get(each, ()) for each in telling))
     return Asked(telling, told | stems(("moved",)) if asks_for_home(telling) else told)
 
 

@@ -92,7 +92,7 @@ class Judge:
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
         # Among what one user says and is told, a bank that they use is any that is theirs.
         asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
-        self._required = asked - claim_frame.little_stems()
+        self._required = asked - claim_frame.little_stems() - analysis.query_stems(request.question.wish)
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._shown: list[scoring.HitFeatures] = []
 

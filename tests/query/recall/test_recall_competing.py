@@ -243,6 +243,10 @@ def test_what_was_before_comes_first_where_a_question_asks_for_it(tmp_path: Path
         assert before.hits[0].content == said[1] and told in before.note and said[1] in before.note
         assert mem.recall("What was my rent originally?").hits[0].content == said[0]
         assert mem.recall("What is my rent?").hits[0].content == said[2]
+        mem.add("I live on Mill Lane.")
+        clock.advance(86_400_000_000)
+        mem.add("I live on Rose Street.", on_near="note" if way == "correct" else way or "note")
+        assert mem.recall("What was my former address?").hits[0].content == "I live on Mill Lane."
         changed = mem.recall("Has my rent changed?")
         assert changed.hits[0].content == said[2] and ("the later one comes first" in changed.note) == (not way)
 
