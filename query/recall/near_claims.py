@@ -180,7 +180,7 @@ def _without_overtaken(near: list[tuple[int, Near, bool]], since: int | None) ->
     rivals = [
         (one.valid.start, node, is_stated)
         for node, one, is_stated in near
-        if one.relation in claim_relation.COMPETING and (since is None or one.valid.start < since)
+        if one.relation in claim_relation.COMPETING and not one.doubt and (since is None or one.valid.start < since)
     ]
 
     def is_overtaken(node: int, one: Near) -> bool:

@@ -398,7 +398,7 @@ def test_what_is_near_is_linked_in_the_commit_of_the_write_and_once(db: worlddb.
 def test_a_memory_that_is_written_again_is_linked_as_asked_and_told_what_was_left_out(db: worlddb.Database) -> None:
     desk = Session(db)
     given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
-    hates = call(desk, "memory_write", text="Ana hates tea.", **given)["id"]
+    hates = call(desk, "memory_write", text="Ana hates tea.", valid_from="2020-01-01", **given)["id"]
     likes = call(desk, "memory_write", text="Ana likes tea.", valid_from="2025-01-01", **given)["id"]
     asked = {"text": "Ana likes tea.", "valid_from": "2031-01-01", "on_near": "propose", "idempotency_key": "k"}
     head = db.head().seq
