@@ -121,12 +121,12 @@ def recall_notes(
 
     ``in_one_world``: the reader sees one world only, so the progress of the whole store is left out. ``remedy`` is what
     the reader can do about competing statements; by default with the tools. ``to_model``: the reader is a model, which
-    has no use for how far the indexes are.
+    has no use for how far the indexes are; in one world a single sentence says so whatever the reason.
     """
     notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
-        is_told = not to_model or answer.unavailable
+        is_told = not to_model or in_one_world or answer.unavailable
         notes += _vector_notes(answer, in_one_world) if is_told else []
         # A weak answer in one scope does not matter where another scope answers.
         note = answer.note.replace(_LINKED, remedy)
