@@ -465,6 +465,10 @@ _THEN: Final = (
     "the question names a past time; this was true then, no longer is, and comes first: {}{}; ask as of that time"
     " for all that was true then"
 )
+_THEN_BEHIND: Final = (
+    "the question names a past time; this was true then and no longer is: {}{}; ask as of that time for all that was"
+    " true then"
+)
 _THEN_BESIDE: Final = (
     "the question names a past time; this was true then, no longer is, and is shown beside the current version:"
     " {}{}; ask as of that time for all that was true then"
@@ -624,7 +628,7 @@ def _note_of_past(hits: Sequence[records.Hit], question: Question, *, weak: bool
     if not held and not beside:
         return "" if weak else _THEN_UNSHOWN
     if told := _answering(held, question, hits[:1], weak=weak):
-        return _note_of_times(told, _THEN)
+        return _note_of_times(told, _THEN if told[0] is hits[0] else _THEN_BEHIND)
     then = [version for hit in _answering(beside, question, hits[:1], weak=weak) for version in hit.others]
     return _note_of_times(then, _THEN_BESIDE) if then else ""
 
@@ -672,14 +676,19 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
 
 
 def note_of_future(
-    hits: Sequence[records.Hit], unknown: Sequence[records.Hit], question: Question, *, weak: bool
+    hits: Sequence[records.Hit],
+    unknown: Sequence[records.Hit],
+    question: Question,
+    first: Sequence[records.Hit],
+    *,
+    weak: bool,
 ) -> str:
     """The note of what holds at a future time, but not yet: one that the question names, or any; ``unknown`` as well.
 
-    Of those it was not known at the time of the view. Those are named that state what is asked, or the first one; of a
-    ``weak`` answer only those.
+    Of those it was not known at the time of the view. Those are named that state what is asked, and the ``first`` hit
+    of the answer; of a ``weak`` answer only those.
     """
-    ahead = _answering(hits, question, (), weak=weak) or hits[: not weak]
+    ahead = _answering(hits, question, first, weak=weak)
     told = _note_of_times(ahead, _COMING if question.times else _AHEAD) if ahead else ""
     later = _answering(unknown, question, (), weak=weak) or unknown[: not weak]
     return joined((told, _note_of_times(later, _UNKNOWN_YET) if later else ""))

@@ -156,7 +156,7 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     # What then has what is asked is not weak for that nothing has it now.
     is_told = found.weak and not then.weak and hits[0] in new and answer.has_asked_word(hits[0], request.question)
     judged = then if is_told else found
-    told = answer.note_of_future(ahead, unknown, request.question, weak=judged.weak)
+    told = answer.note_of_future(ahead, unknown, request.question, hits[:1], weak=judged.weak)
     return msgspec.structs.replace(
         found,
         hits=hits,

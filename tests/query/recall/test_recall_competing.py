@@ -715,3 +715,14 @@ def test_of_what_is_still_so_a_note_tells_of_earlier_versions_only_where_one_is_
 def test_a_change_of_what_is_no_statement_is_not_looked_for_among_the_statements() -> None:
     """A turn that told of a change in passing was looked up there, and every such recall failed."""
     assert not retrieve._is_said_again(retrieve.Rivals(2, 1, "replacement", "told in passing"), {})
+
+
+def test_no_plan_about_something_else_is_said_to_come_first(tmp_path: Path) -> None:
+    """The note named the rent of a question about film night, which was not even near the first hit."""
+    with worlddb.memory(tmp_path / "store", user="nora") as mem:
+        mem.add("Film night is on Saturdays.", since="2024-01-01")
+        mem.add("The rent goes up to 1,310 euros.", since="2099-01-01")
+        mem.add("The film club meets in the new hall.", since="2099-02-01")
+        found = mem.recall("When is film night?")
+        assert found.hits[0].content.startswith("Film night") and "rent" not in found.note
+        assert "still to begin" in mem.recall("How much will the rent be?").note
