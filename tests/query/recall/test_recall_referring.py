@@ -209,6 +209,13 @@ def test_who_asks_for_what_is_theirs_is_the_user_of_the_world(tmp_path: Path, qu
         assert scores and not any(scores.values())
 
 
+def test_who_asks_is_the_user_also_where_nothing_refers_to_them(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="pavel") as mem:
+        mem.add("Pavel is a foreman at Zimmerei Huber.")
+        mem.add("Honza sold his van, works in a bakery now")
+        assert mem.recall("where do I work now?").hits[0].content.startswith("Pavel")
+
+
 def told_to_an_assistant(mem: worlddb.Memory) -> None:
     """Sixty exchanges with an assistant, in one of which Maya says where she lives."""
     messages = []
