@@ -1886,9 +1886,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in content_words if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive, owned)
-        | _predicate_attributes(rest, plain, thing, owned, sort)
-        | ({"job"} if _LIVELIHOOD.search(plain) is not None else set()),
+        _attributes(tokens, rest, verb, passive, owned) | _predicate_attributes(rest, plain, thing, owned, sort),
         verb,
         _numbers_with_units(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -2632,8 +2630,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
 
 
 def _predicate_attributes(rest: list[str], plain: str, thing: Thing, owned: Set[str], sort: str) -> set[str]:
-    """The attributes of what the subject is stated to be: red, in a place, on insulin, due at an hour."""
+    """The attributes of what the subject is stated to be or do: red, in a place, due at an hour, for a living."""
     found = {"colour"} if sort == "colour" else set[str]()
+    found |= {"job"} if _LIVELIHOOD.search(plain) is not None else set()
     rest = rest[1:] if rest and rest[0] in _MODALS else rest
     where = [word for word in rest[1:3] if word not in _IN_BETWEEN][:1] if rest and rest[0] in _COPULA else []
     if not where:
