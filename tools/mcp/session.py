@@ -772,10 +772,6 @@ class Session(Scopes):
             pass
 
 
-def _users_of(labels: Iterable[Label]) -> set[str]:
-    return {composed(label.id) for label in labels if label.kind == "user"}
-
-
 def _join_labels(labels: Iterable[Label]) -> str:
     return " and ".join(mcp_wording.named(str(label)) for label in labels)
 
@@ -818,6 +814,3 @@ def _iterate_worlds(
 
 
 _MAX_PART: Final = 10_000
-_FIRST_PART: Final = 16
-_MOST_AT_ONCE: Final = 1_024
-"""Items of which it is looked up whose they are, at first and at most."""
