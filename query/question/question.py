@@ -42,8 +42,9 @@ _FIRST_ELSEWHERE: Final = lazy(
 _OF_ASKER: Final = lazy(
     r"\b(?:I|me|myself|we|us|ich|mich|mir|wir|uns|yo|nosotr[oa]s|je|moi|nous)\b|\bj['’]"
     r"|\b(?:my|our|mein[e]?|unsere?|mi|nuestr[oa]|mon|ma|notre)\s+(?:\w+\s+)?(?:job|work|employer|profession|occupation"
-    r"|address|age|name|surname|salary|weight|height|size|birthday|nationality|type|pressure|beruf|arbeit|adresse|alter|name"
-    r"|gehalt|gewicht|größe|geburtstag|trabajo|edad|nombre|sueldo|peso|talla|dirección|cumpleaños|métier|travail|âge|nom"
+    r"|address|age|name|surname|salary|weight|height|size|birthday|nationality|type|pressure"
+    r"|beruf|arbeit|adresse|alter|gehalt|gewicht|größe|geburtstag"
+    r"|trabajo|edad|nombre|sueldo|peso|talla|dirección|cumpleaños|métier|travail|âge|nom"
     r"|adresse|taille|poids|anniversaire)\b",
     re.I,
 )
@@ -159,7 +160,8 @@ _SAID: Final = lazy(
     r"|\s+(?:(?:have|has|need|needs|want|wants|got|ought)\s+to|to\s+be|owes?|due|missing|open\s+issues?)\b"
     r"|\s+(?:life|lifes|water|images?"
     r"|wine|photos?|shots?|frames?)\b)"
-    r"|\b(?:who|what|which|where)\b[^.?!]{0,30}?\bstill\s+(?!owes|(?:have|has|needs|wants)\s+to\b)(?:\w+s|have|live|work|own)\b",
+    r"|\b(?:who|what|which|where)\b[^.?!]{0,30}?\bstill\s+(?!owes|(?:have|has|needs|wants)\s+to\b)"
+    r"(?:\w+s|have|live|work|own)\b",
     re.I,
 )
 """What says it in so many words."""

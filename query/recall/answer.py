@@ -180,8 +180,8 @@ class Judge:
 
 
 _ANYTHING: Final = lazy(
-    r"\b(?:tell|show|summar\w+|overview|updates?|news|any|anything|something|everything|whatever|info(?:rmation)?|facts?"
-    r"|details?|not(?:es?|ed)|remember|recall|mind|mentioned|heard|about)\b",
+    r"\b(?:tell|show|summar\w+|overview|updates?|news|any|anything|something|everything|whatever|info(?:rmation)?"
+    r"|facts?|details?|not(?:es?|ed)|remember|recall|mind|mentioned|heard|about)\b",
     re.I,
 )
 """Words of a question for whatever is known of somebody or something."""
