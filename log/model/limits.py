@@ -361,9 +361,10 @@ def typed_arguments(call: Callable[Given, Value], *, none_is_absent: bool = Fals
 
     @functools.wraps(call)
     def checked(*given: Given.args, **named: Given.kwargs) -> Value:
-        if none_is_absent and (nones := [name for name, value in named.items() if value is None]):
-            for name in _meaningless_none(call).intersection(nones):
-                del named[name]
+        if none_is_absent and named:
+            for name, value in tuple(named.items()):
+                if value is None and name in _meaningless_none(call):
+                    del named[name]
         try:
             return call(*given, **named)
         except TypeError as error:
