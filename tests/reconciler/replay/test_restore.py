@@ -267,9 +267,9 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     assert "it was up to date" in told
     assert f"commits 1 to 8 were there and not read again: `worlddb --store {backup} verify` checks all" in told
     made = run.json("restore", backup, "--into", tmp_path / "new", "--erasures-from", store)
-    assert made == {"seq": 8, "root": root, "erasures": 0, "into": str(tmp_path / "new")}
+    assert made == {"seq": 8, "root": root, "erasures": 0, "into": str(tmp_path / "new"), "notes": []}
     there = LocalRunner(capsys, backup)
-    assert (there("bookmark", "x").code, there("bookmark", "x").error) == (4, "read_only_backup")
+    assert (there("bookmark", "x").code, there("bookmark", "x").error) == (3, "read_only_backup")
     again = run("restore", backup, "--into", tmp_path / "new")
     assert (again.code, again.error) == (2, "place_taken")
     other = LocalRunner(capsys, tmp_path / "new")
