@@ -116,7 +116,7 @@ class Place(NamedTuple):
     @property
     def is_partial(self) -> bool:
         """True if the view does not see the whole store: it is confined, or for some users."""
-        return self.is_confined or self.users is not None
+        return self.users is not None or self.top != schema.ROOT_NODE
 
 
 class VisibleSnapshot:
@@ -158,7 +158,8 @@ class VisibleSnapshot:
         self._refs: dict[int, str] = {}
         self.others = None if place.users is None else OtherUsers(snapshot, place.users, place.moment, place.top)
         """Tells what of the store belongs to other users than those of the view."""
-        self._interiors = None if place.is_partial else interiors
+        is_partial = place.is_partial
+        self._interiors = None if is_partial else interiors
         if self._interiors is not None:
             self._interiors.follow(snapshot, place.moment.seq)
         self._listings = interiors
@@ -174,7 +175,7 @@ class VisibleSnapshot:
         """Caches of the readers that use this snapshot, for the length of the read, by their type."""
         self.place = place
         self.tables: TableReads = snapshot.tables
-        if place.is_partial:
+        if is_partial:
             tables = snapshot.tables if place.is_confined else None
             if also_at is not None:
                 self.tables = ConfinedTables(self.tables, place.top, also_at, {}, whole=tables)
