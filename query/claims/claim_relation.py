@@ -302,7 +302,12 @@ def _relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if back is not None and "residence" in earlier.attributes and not (earlier.negated or earlier.former):
         is_elsewhere = _is_named(back["place"], later) and not _is_at(earlier, back["place"], _HOUSES)
         return _doubted(0.6, later, "went back to another place", "who went may come back") if is_elsewhere else None
-    if _IS_BACK.search(later.key) is None or _IS_GONE.search(earlier.key) is None or _IS_GONE.search(later.key):
+    told, gone = _IS_BACK.search(later.key), _IS_GONE.search(earlier.key)
+    if told is None or gone is None or _IS_GONE.search(later.key):
+        return None
+    if told[0].endswith("home") and gone[0] in ("ill", "sick", "lost"):
+        return None
+    if told[0].startswith("found") and earlier.content.isdisjoint(later.content):
         return None
     is_one = later.head <= earlier.head | earlier.content and earlier.head <= later.head | later.content
     if not is_one or not _name_one(earlier, later):
@@ -827,13 +832,15 @@ def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
     told = {before, after}
     if not told.isdisjoint(("how", "on")):
         return True
+    if "both" in told:
+        return False
     return ("whom" in told and not ("as" in told and later.change)) or told == {"in", "department"}
 
 
 def _way_of_work(one: Frame) -> str:
     """What a statement says of work: ``whom`` for, ``as`` what, ``in`` which place or department, ``on`` what, ``how``.
 
-    Empty if it says nothing of that, or more than one.
+    ``both``: as what and for whom. Empty if it says nothing of that.
     """
     said = _WORKS.search(one.key)
     if said is None:
@@ -842,7 +849,7 @@ def _way_of_work(one: Frame) -> str:
     if said["how"]:
         return "how"
     if said["way"] == "as" and _AT_NAMED_FIRM.match(one.key, said.end()) is not None:
-        return ""
+        return "both"
     if said["way"] in ("as", "on", "with"):
         return "as" if said["way"] == "as" else "on"
     if _PART_OF_FIRM.match(one.key, said.end()):
