@@ -859,6 +859,7 @@ def _as_money(match: re.Match[str]) -> str:
     return f"{match['count']} {_MONEY[match['sign']]}"
 
 
+@lru_cache(maxsize=_MAX_FRAMES)
 def without_beginning(text: str) -> str:
     """A statement without the words before it that tell when it begins, for one that holds from then on."""
     return _BEGINNING.sub("", text, 1)
@@ -2392,23 +2393,9 @@ def _indefinite_words(tokens: list[str]) -> list[str]:
 
 
 def forget() -> None:
-    """Clear the caches, which hold texts, after an erasure."""
-    leading_subject.cache_clear()
-    _rephrase_change.cache_clear()
-    shared_subject.cache_clear()
-    question_terms.cache_clear()
-    asked_of.cache_clear()
-    _claims_in.cache_clear()
-    for cached in (_asked_part, _old_in, _change_in, _told_in, _sign_of, _content_of, _values_of, _people_in):
+    """Clear all caches of this module, since most hold texts, after an erasure."""
+    for cached in [each for each in globals().values() if hasattr(each, "cache_clear")]:
         cached.cache_clear()
-    asked_state.cache_clear()
-    tells_state.cache_clear()
-    split_clauses.cache_clear()
-    has_only_light_words.cache_clear()
-    names_agree.cache_clear()
-    share_family_name.cache_clear()
-    frame.cache_clear()
-    _stem.cache_clear()
 
 
 def _split_subject(
