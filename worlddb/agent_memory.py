@@ -536,7 +536,7 @@ class Memory:
     def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
         """Return notes that name the other memories which hold now and say what a memory said, or tell it."""
         how: dict[str, Any] = {"nobodys": self._label is None, "instead": instead}
-        return same_words_notes(self._views(), found, "call forget or correct with that id", **how)
+        return same_words_notes(self._views_beside(found), found, "call forget or correct with that id", **how)
 
     def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
@@ -609,7 +609,7 @@ class Memory:
             raise errors.InputError("Both a time and everywhere were given", "Leave one of them out")
         seen, found = self.db.head().seq, self._find_text_memory(id)
         if everywhere:
-            same, telling = said_elsewhere(self._views(), found, nobodys=self._label is None)
+            same, telling = said_elsewhere(self._views_beside(found), found, nobodys=self._label is None)
             with self.db.batch() as tx:
                 for ref in (found.ref, *same, *telling):
                     tx.retire(ref, why=reason)
@@ -1282,6 +1282,14 @@ class Memory:
             view = self._whole_view()
             return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
         return []
+
+    def _views_beside(self, found: records.World) -> list[View]:
+        """Return the views of what lies beside a memory: of an agent's world, which users may share, only its owner's."""
+        views = self._views()
+        if self._label is None or self._label.kind == "user":
+            return views
+        users = self._whole_view()._users_of(found.ref)
+        return [view._for_users(users) for view in views]
 
     def _views_and_key(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
         """Return the views of the user's worlds, and the key of the one to write to, by a look at the present."""

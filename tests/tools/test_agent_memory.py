@@ -2227,6 +2227,20 @@ def test_what_is_forgotten_everywhere_ends_with_the_message_that_told_it(mem: wo
     assert texts(mem.recall("phone of Ilka")) == ["Ilka likes tea."] and other.id
 
 
+def test_what_an_agent_forgets_everywhere_of_one_user_stays_for_another_who_said_the_same(tmp_path: Path) -> None:
+    """The world of an agent has what each of its users told it, and the other user's memory ended, too."""
+    with worlddb.open(tmp_path / "store") as db:
+        home, *refs = db.create("Scope", "agent:home").refs
+        for user in ("nora", "dev"):
+            own = db.create("Scope", f"user:{user}").ref
+            refs.append(db.create("Fact", "", content="The door code is 7.", world=home).ref)
+            db.link(own, "contains", refs[-1])
+    with worlddb.memory(tmp_path / "store", agent="home") as mem:
+        noras, devs = refs
+        assert mem.forget(noras, everywhere=True).notes == ()
+        assert [hit.ref for hit in mem.recall("door code")] == [devs]
+
+
 def test_a_context_spends_nothing_on_messages_that_only_reply(tmp_path: Path) -> None:
     with worlddb.memory(tmp_path / "store", user="tom", session="today") as mem:
         mem.add([
