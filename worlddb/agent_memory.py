@@ -1284,7 +1284,7 @@ class Memory:
         return []
 
     def _views_beside(self, found: records.World) -> list[View]:
-        """Return the views of what lies beside a memory: of an agent's world, which users may share, only its owner's."""
+        """Return the views of what lies beside a memory: of an agent's world, which users may share, its owner's."""
         views = self._views()
         if self._label is None or self._label.kind == "user":
             return views
