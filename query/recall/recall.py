@@ -246,7 +246,9 @@ def compared(
         text: text_lane.PresentTextLane | None,
         opened: _Opened,
     ) -> tuple[Answered]:
-        subject = _embed_question(window, request, looked_up)
+        # Statements of one subject all have its names, which would make them near one another.
+        about = looked_up.about._replace(speakers=looked_up.about.names, mentioned=())
+        subject = _embed_question(window, request, looked_up._replace(about=about))
         with opened as snapshot:
             present = None if text is None else _present_indexes(window, snapshot, request, text, subject.query)
             indexes, gate = present or _exact_indexes(window, snapshot, request, subject), gate_in(snapshot)
