@@ -447,7 +447,7 @@ def find_named_entities(
     told = [name for name in names if name in every and not every[name].isdisjoint(whole)]
     speakers = tuple(name for name in told if any(_speaks(snapshot, node) for node in every[name]))
     mentioned = tuple(name for name in told if name not in speakers)
-    is_of_user = bool(own) and question.sides == ASKERS and question.is_of_asker
+    is_of_user = bool(user) and question.sides == ASKERS and question.is_of_asker
     return Named(entities, sides, tuple(names), entities - whole, own, user, is_of_user, speakers, mentioned)
 
 

@@ -453,6 +453,7 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     claim_frame.share_family_name(earlier, later)
     claim_relation.asks_of_rest(earlier, later, subject, question)
     claim_frame.asked_state(question)
+    assert claim_frame.without_beginning(f"From May on {later}") == later
     claim_frame.tells_state(later, subject, frozenset())
     claim_frame.has_only_light_words(question)
     message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
