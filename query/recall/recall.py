@@ -585,5 +585,7 @@ def _count_searched(window: Window, snapshot: visible.VisibleSnapshot, request: 
     inside = searched_world(window, snapshot, request)
     if inside == top:
         return snapshot.population()
-    members = snapshot.known_members(inside) or members_below(snapshot.tables, inside, moment, _MAX_COUNTED)
+    # What is cached for a view for users has the members that belong to others, too.
+    known = None if snapshot.others is not None else snapshot.known_members(inside)
+    members = known or members_below(snapshot.tables, inside, moment, _MAX_COUNTED)
     return snapshot.population() if members is None or len(members) > _MAX_COUNTED else len(members)

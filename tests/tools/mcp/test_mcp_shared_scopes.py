@@ -11,6 +11,10 @@ import msgspec
 import pytest
 
 import worlddb
+from worlddb.query.question.question import Question, Request
+from worlddb.query.recall.recall import _count_searched
+from worlddb.query.recall.retrieve import searched_world
+from worlddb.query.snapshot.valid_period import Choice
 from worlddb.tools.mcp.catalogue import tools_in_sets
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.tool_arguments import Scoped, WorkingScope
@@ -257,3 +261,18 @@ def test_whatever_is_asked_about_any_time_nothing_of_another_user_is_told(
     assert found == {*own}, "his own is found, what is to come too"
     everything = json.dumps(call(Session(db), "memory_list", **shared, limit=50, include_retired=True))
     assert SECRET in everything and "user:nora" in everything, "the scope alone has all, and tells whose it is"
+
+
+def test_how_much_was_searched_for_a_user_does_not_count_what_others_have(db: worlddb.Database) -> None:
+    """An answer from few worlds is not called weak; the cached members of a shared world are everybody's."""
+    for number in range(5):
+        write(Session(db), f"Bin {number} is full.", user_id="nora", agent_id="home")
+    write(Session(db), "The roof is red.", user_id="pavel", agent_id="home")
+    view = db.view()._for_users(["pavel"])
+    (home,) = (world.ref for world in view.find(type="Scope", name="agent:home"))
+    request = Request(Question("roof", 0), home, 1, False, Choice(), ("text",), "convex")
+    with view._window.snapshot() as snapshot:
+        assert _count_searched(view._window, snapshot, request) == 1
+        everybodys = snapshot.members_up_to(searched_world(view._window, snapshot, request), 100)
+        assert everybodys is not None and len(everybodys) == 6
+        assert _count_searched(view._window, snapshot, request) == 1
