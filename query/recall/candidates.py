@@ -935,12 +935,13 @@ def turns_around(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
         return found
     for edges in tables.outgoing_behind([EdgePlace(session, CONTAINS_CODE, 0)]):
         for place, row in islice(edges, _MOST_TURNS):
-            if not edge_seen(tables, place, row, moment):
+            if not edge_seen(tables, place, row, moment) or found[-1:] == [row.target]:
                 continue
             found.append(row.target)
-            if node in found and row.target != node:
+            if found[-2:-1] == [node]:
                 break
-    return [each for each in found[-4:] if each != node] if node in found else []
+    at = found.index(node) if node in found else len(found) + 2
+    return found[max(0, at - 2) : at] + found[at + 1 : at + 2]
 
 
 _MOST_TURNS: Final = 256

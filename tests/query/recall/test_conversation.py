@@ -202,6 +202,16 @@ def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) ->
     assert any("before" in hit.scores for hit in hits), "the turns after one are lent what they always were"
 
 
+def test_around_a_turn_are_two_before_it_and_one_behind_it_at_the_end_too(db: Database) -> None:
+    db.ingest([Turn(speaker="user", text=f"This is turn {number}.") for number in range(5)], session="s")
+    view = db.view()
+    told = [world.ref for world in view.find(type="Turn")]
+    with view._window.snapshot() as snapshot:
+        nodes = [snapshot.tables.node_of(bytes.fromhex(ref)) for ref in told]
+        around = [candidates.turns_around(snapshot, node) for node in nodes if node is not None]
+    assert around == [[*nodes[max(0, at - 2) : at], *nodes[at + 1 : at + 2]] for at in range(5)]
+
+
 def test_a_retired_turn_lends_nothing(db: Database) -> None:
     db.ingest(SHOP, session="shop", at="2024-01-01")
     db.embed()
