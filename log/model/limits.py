@@ -378,13 +378,18 @@ def typed_arguments(call: Callable[Given, Value], *, none_is_absent: bool = Fals
 
 @functools.cache
 def _meaningless_none(call: Any) -> frozenset[str]:
-    """The arguments that may be left out of a call, and do not take ``None``."""
+    """The arguments that may be left out of a call, and do not take ``None``; of any type only those empty by default.
+
+    ``graph=None`` is the default graph, where "any" is all of them.
+    """
     by_place = call.__code__.co_varnames[: call.__code__.co_argcount]
     placed = call.__defaults__ or ()
     defaults = dict(zip(by_place[len(by_place) - len(placed) :], placed, strict=True)) | (call.__kwdefaults__ or {})
-    takes = call.__annotations__
+    takes = {name: str(call.__annotations__.get(name, "Any")) for name in defaults}
     return frozenset(
-        name for name, value in defaults.items() if value is not None and "None" not in str(takes.get(name, ""))
+        name
+        for name, value in defaults.items()
+        if value is not None and "None" not in takes[name] and (takes[name] != "Any" or value == ())
     )
 
 

@@ -697,7 +697,6 @@ def test_a_handle_with_a_thread_consolidates_behind_its_writes(tmp_path: Path) -
     "wrong",
     [
         {"min_age": -1},
-        {"min_age": None},
         {"min_age": True},
         {"min_age": 0, "close": ["contains"]},
         {"min_age": 0, "close": "causes"},

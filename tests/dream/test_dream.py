@@ -543,7 +543,6 @@ def test_a_schedule_that_is_wrong_is_an_error(tmp_path: Path, wrong: Any) -> Non
         {"batch_size": 0},
         {"assessor": "model"},
         {"dry_run": 1},
-        {"halt": None},
         {"allow_published": "yes"},
         {"decay": 30},
         {"decay": Decay(half_life_days=0)},
