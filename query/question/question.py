@@ -29,16 +29,25 @@ _MAX_WORDS: Final = 200
 _WORD: Final = lazy(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
 _POSSESSIVE: Final = lazy(r"['’]s$")
 _FIRST_PERSON: Final = lazy(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
-_FIRST_ELSEWHERE: Final = lazy(
-    r"\b(?:wo|was|wer|wem|wen|wie|wann|welche[rsnm]?|wohin|woher|warum|habe|bin|hatte|war)\b.*"
-    r"\b(?:ich|mich|mir|mein(?:e[nmrs]?)?|wir|uns|unsere?[nmrs]?)\b"
-    r"|\b(?:dónde|qué|cuándo|cuál(?:es)?|quién(?:es)?|cómo|cuánt[oa]s?|por\s+qué|tengo|soy|estoy)\b.*"
-    r"\b(?:yo|mi|mis|mí|mío|mía|conmigo|nosotr[oa]s|nuestr[oa]s?)\b"
-    r"|\b(?:où|quand|quel(?:le)?s?|qui|comment|combien|pourquoi|est-ce)\b.*"
-    r"\b(?:je|moi|mon|ma|mes|nous|notre|nos)\b|\bj['’]",
-    re.I | re.S,
+_FIRST_ELSEWHERE: Final = tuple(
+    (lazy(rf"\b(?:{asking})\b", re.I), lazy(rf"\b(?:{first})\b", re.I))
+    for asking, first in (
+        (
+            "wo|was|wer|wem|wen|wie|wann|welche[rsnm]?|wohin|woher|warum|habe|bin|hatte|war",
+            "ich|mich|mir|mein(?:e[nmrs]?)?|wir|uns|unsere?[nmrs]?",
+        ),
+        (
+            r"dónde|qué|cuándo|cuál(?:es)?|quién(?:es)?|cómo|cuánt[oa]s?|por\s+qué|tengo|soy|estoy",
+            "yo|mi|mis|mí|mío|mía|conmigo|nosotr[oa]s|nuestr[oa]s?",
+        ),
+        (
+            "où|quand|quel(?:le)?s?|qui|comment|combien|pourquoi|est-ce",
+            "je|moi|mon|ma|mes|nous|notre|nos",
+        ),
+    )
 )
-"""The same in German, Spanish and French, beside a word by which a question of that language is known."""
+"""The same in German, Spanish and French, behind a word by which a question of that language is known."""
+_FIRST_ELIDED: Final = lazy(r"\bj['’]", re.I)
 _OF_ASKER: Final = lazy(
     r"\b(?:I|me|myself|we|us|ich|mich|mir|wir|uns|yo|nosotr[oa]s|je|moi|nous)\b|\bj['’]"
     r"|\b(?:my|our|mein[e]?|unsere?|mi|nuestr[oa]|mon|ma|notre)\s+(?:\w+\s+)?(?:job|work|employer|profession|occupation"
@@ -83,7 +92,16 @@ def sides(question: str) -> tuple[str, ...]:
     """
     if _WHAT_YOU_SAID.search(question):
         return ASKED
-    return ASKERS if _FIRST_PERSON.search(question) or _FIRST_ELSEWHERE.search(question) else ()
+    return ASKERS if _FIRST_PERSON.search(question) or _is_in_first_person_elsewhere(question) else ()
+
+
+def _is_in_first_person_elsewhere(question: str) -> bool:
+    # In one pattern this would look from each such word for all that is behind it: "was" is an English word, too.
+    for asking, first in _FIRST_ELSEWHERE:
+        asked = asking.search(question)
+        if asked is not None and first.search(question, asked.end()) is not None:
+            return True
+    return _FIRST_ELIDED.search(question) is not None
 
 
 def possible_names(question: str) -> Iterator[str]:

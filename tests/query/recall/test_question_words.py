@@ -619,6 +619,7 @@ def test_before_a_time_what_began_before_it_is_nearer_than_what_began_after() ->
         "is the place used to ",
         "on Monday last week ",
         "what was still ",
+        "was ",
         "the first first ",
         "until when I had ",
         "who once what ",
@@ -631,7 +632,8 @@ def test_a_question_of_any_length_is_read_in_time_in_proportion_to_it(text: str)
     started = process_time()
     parse_times(long, ASKED_AT)
     wish(long)
-    Question(long, ASKED_AT).asks_for_present
+    asked = Question(long, ASKED_AT)
+    _ = asked.asks_for_present, asked.asks_previous, asked.sides, asked.is_of_asker
     assert process_time() - started < 5
 
 
