@@ -2219,12 +2219,12 @@ def test_a_part_of_a_message_that_is_no_text_is_noted(mem: worlddb.Memory) -> No
 def test_what_is_forgotten_everywhere_ends_with_the_message_that_told_it(mem: worlddb.Memory) -> None:
     mem.add([{"role": "user", "content": "The phone of Ilka is 0341 998877, by the way."}])
     stated = mem.add("Ilka's phone number is 0341 998877.")
-    other = mem.add("Ilka likes tea.")
+    mem.add("Ilka likes tea.")
     with pytest.raises(worlddb.InputError, match="everywhere"):
         mem.forget(stated.id, everywhere=True, until="2099-01-01")
     done = mem.forget(stated.id, everywhere=True, reason="it is private")
     assert done.id == stated.id and done.notes[0].startswith("What says or tells the same ended too: ")
-    assert texts(mem.recall("phone of Ilka")) == ["Ilka likes tea."] and other.id
+    assert texts(mem.recall("phone of Ilka")) == ["Ilka likes tea."]
 
 
 def test_what_an_agent_forgets_everywhere_of_one_user_stays_for_another_who_said_the_same(tmp_path: Path) -> None:
