@@ -1756,6 +1756,8 @@ def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
         has_verb |= any(
             word[-1:] == "s" and word.isalpha() and not before[:1].isdecimal() for before, word, _ in around
         )
+    if not is_listed and _NUMBERED_ONE.match(f"{noun} {rest}") is not None:
+        return ""
     is_bare = (is_listed or _is_bare_value(begin[0])) and not has_verb
     is_dated = begin[0] in _PREPOSITIONS and (begin[-1][:1].isdecimal() or begin[-1] in _TIMES)
     subject = f"The {noun[:1].lower() if noun[1:2].islower() else noun[:1]}{noun[1:]}"
@@ -1770,6 +1772,18 @@ def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
     is_verb = begin[0] in _AUX or begin[0] in _THIRD_PERSON or is_past(begin[0])
     is_verb = is_verb or (noun[:1].islower() and begin[0][-1:] == "s")
     return f"{subject} {rest}" if is_verb and rest[:1].islower() else ""
+
+
+_UNITS_BEHIND: Final = tuple(sorted({*_OF_UNIT, *(unit for kind in KINDS_OF_UNITS for unit in kind)}))
+_NUMBERED_ONE: Final = lazy(
+    r"(?:.* )?(?i:room|flat|floor|gate|platform|track|bus|tram|line|locker|seat|desk|table|drawer|shelf|box|jar|key"
+    r"|door|class|group|team|grade|lane|ward|day|week|round|session|lesson|stage|phase|step|part|chapter|unit|page"
+    r"|child|invoice|ticket|order|bin|bay|plot|house|apartment|building|court|hall|zone|pills?|tablets?)"
+    r" \d+[a-z]? (?!(?i:now|from|since|until|again|instead|as of|an?|per|x|[ap]m|people|in|on|at)\b)"
+    rf"(?!(?i:{'|'.join(_UNITS_BEHIND)})s?\b)(?![a-z]+s(?:$| (?:now|from|since|in|at)\b))[^\W\d]"
+    rf"|.*[^\W\d] \d+[a-z]? (?!(?i:{'|'.join((*times.MONTHS, *times.DAYS, *_UNITS_BEHIND))})s?\b)[A-Z][a-z]"
+)
+"""What a note tells of one of a kind by its number: "gate 12 LX22" says what is at it, and no other number of it."""
 
 
 def _is_bare_value(head: str) -> bool:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from itertools import pairwise, product
 from typing import Final, Literal, NamedTuple
 
-from worlddb.log.model.times import lazy
+from worlddb.log.model.times import DAYS, lazy
 from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
 from worlddb.query.claims import claim_frame as frames
 from worlddb.query.claims.claim_frame import Frame
@@ -349,6 +349,9 @@ def _relate_asked_rate(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     if _FROM_NOW.search(later.key) is None or later.negated or later.former or not _name_one(earlier, later):
         return None
+    what = [_PAID_FOR.search(one.key) for one in (earlier, later)]
+    if what[0] is not None and what[1] is not None and what[0]["what"] != what[1]["what"]:
+        return None
     paid = [one.verb in _paying_stems() or bool(one.owned & _PAID) for one in (earlier, later)]
     is_one = earlier.head == later.head or bool(earlier.owned & _PAID and not later.head)
     return _doubted(0.6, later, "another rate", "it may only be asked for") if all(paid) and is_one else None
@@ -362,6 +365,7 @@ _RATE: Final = re.compile(
     r"(?P<count>\d[\d.,]*)(?: ?[€$£]| [a-z]+)? (?:an?|per|each|every) "
     r"(?P<per>hour|day|week|fortnight|month|year|walk|lesson|night|session|visit|person|kilo|km)\b"
 )
+_PAID_FOR: Final = re.compile(r"\bfor (?:the |my |our |her |his )?(?P<what>[^\W\d][\w'’-]+)")
 _GOES_TO: Final = re.compile(r"\b(?:went|goes|has gone|is going) (?:up|down) to (?:[€$£])?(?P<count>\d[\d.,]*)")
 _FROM_NOW: Final = re.compile(r"\b(?:now|nowadays|these days|instead|after all|from [\w ]{2,20} on(?:wards)?)\b")
 _PAID: Final = frozenset({"money", "pay", "wage", "salary", "fee", "rate", "allowance"})
@@ -377,6 +381,8 @@ def _relate_label(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of "changed to class 3a" to what tells of class 3b, whatever else that says; it ends nothing."""
     if later.change in _PRESENT - {"now"} or later.negated or later.mood or later.head != earlier.head:
         return None
+    if earlier.ranks != later.ranks:
+        return None  # What is in room 4 is not what is in room 7.
     told = [dict(_LABEL.findall(one.key)) for one in (earlier, later)]
     is_other = any(told[0].get(kind, code) != code for kind, code in told[1].items())
     return _doubted(0.6, later, "another one of a kind", _SAYS_MORE) if is_other and _name_one(earlier, later) else None
@@ -397,11 +403,15 @@ def _relate_thing(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     # "With oat milk" is no place.
     sorts = {"" if " is with " in one.key else one.sort for one in (earlier, later)}
-    is_of_one_sort = len(sorts) == 1 or "" in sorts
+    begins = {_PLACED_VALUE.search(one.key) is not None for one in (earlier, later)}
+    is_of_one_sort = (len(sorts) == 1 or "" in sorts) and len(begins) == 1
     if not is_of_one_sort or earlier.recurs or later.recurs or bool(earlier.numbers) != bool(later.numbers):
         return None
     own, new = earlier.content - later.content, later.content - earlier.content
     return _doubted(0.5, later, "the same thing is otherwise", "it may be another side of it") if own and new else None
+
+
+_PLACED_VALUE: Final = re.compile(r" is (?:in|on|at|by|near|under|before|after|behind|until|from|to|for) ")
 
 
 def _relate_taken_back(earlier: Frame, later: Frame) -> ClaimComparison | None:
@@ -731,6 +741,8 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if _is_place_beside_condition(earlier, later) or _is_place_beside_condition(later, earlier):
         return True
+    if _tell_of_one_home(earlier, later):
+        return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
     if _tells_of_home_itself(earlier, later) or _tells_of_home_itself(later, earlier):
@@ -805,6 +817,24 @@ def _tells_of_home_itself(one: Frame, other: Frame) -> bool:
     """True if only one begins with somebody's home, and says of it what no place is: it has two balconies."""
     is_home = "residence" in one.attributes & other.attributes
     return is_home and bool(one.head) and not other.head and one.sort not in ("", "place", "name")
+
+
+def _tell_of_one_home(earlier: Frame, later: Frame) -> bool:
+    """True if both tell of one home and not of the same side of it: two rooms, the third floor, a balcony, for sale."""
+    one, other = earlier.thing, later.thing
+    if one.noun != "home" or one != other or earlier.negated != later.negated or _changed_numbers(earlier, later):
+        return False
+    if not {earlier.verb, later.verb}.isdisjoint(_moving_stems() | frames.stems(("lives", "resides"))):
+        return False
+    sides = [_side_of_home(each) for each in (earlier, later)]
+    return sides[0] != sides[1] or sides[0] == "part"
+
+
+def _side_of_home(one: Frame) -> str:
+    """What a statement tells of a home; a name is where it is."""
+    if one.sort == "amount" or one.numbers:
+        return f"amount {' '.join(sorted(unit for _, unit in one.numbers))}"
+    return "place" if one.sort in ("", "name") and one.names else one.sort
 
 
 def _are_of_other_rounds(earlier: Frame, later: Frame) -> bool:
@@ -1407,7 +1437,8 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     common = earlier.attributes & later.attributes
     if _mentions_in_passing(later, common):
         return f"the new one may only mention the {min(common)}"
-    if _are_other_parts_of_day(earlier, later):
+    parts = [_parts_of_day(one) for one in (earlier, later)]
+    if _are_other_parts_of_day(earlier, later) or (own and other and all(parts) and parts[0].isdisjoint(parts[1])):
         return "they are of different parts of the day"
     if (
         earlier.place_preposition
@@ -1431,6 +1462,11 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     if earlier.singled_out and earlier.singled_out == later.singled_out:
         return ""
     if not later.change:
+        if "job" in common and earlier.times & _WEEKLY:
+            return "it may be another job on other days"
+        whose = [_AT_WHOSE.search(one.key) for one in (earlier, later)]
+        if earlier.times != later.times and whose[0] and whose[1] and whose[0][0] != whose[1][0]:
+            return "they differ in more than one value"
         if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
             return "they differ in more than one value"
         if _are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
@@ -1449,6 +1485,9 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     return "" if _without_units(earlier) == _without_units(later) else "no word tells that they are of one attribute"
 
 
+_WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend", "summer", "winter"})
+"""Times of which a job may be: on Saturdays, for the summer."""
+_AT_WHOSE: Final = re.compile(r"\bat (?:ours|mine|yours|home|[\w-]+['’]s)\b")
 _SAYS_MORE: Final = "it says more than the new one replaces"
 _OTHER_THING: Final = "the new one may be of another thing"
 
@@ -1677,9 +1716,14 @@ def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:
 
 def _are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
     """True if they name different parts of the day: taken in the morning, and in the evening."""
-    before, after = (one.times & frames.PARTS_OF_DAY for one in (earlier, later))
+    before, after = map(_parts_of_day, (earlier, later))
     is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
     return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
+
+
+def _parts_of_day(one: Frame) -> frozenset[str]:
+    named = (word.removesuffix("s") for word in one.key.split() if word[-1] == "s")
+    return one.times & frames.PARTS_OF_DAY | frames.PARTS_OF_DAY.intersection(named)
 
 
 def _name_other_things(earlier: Frame, later: Frame) -> bool:

@@ -18,6 +18,9 @@ from worlddb.query.claims.claim_relation import NamedStatement
 DAY = 86_400_000_000
 
 COMPETE = (
+    ("Our flat has two rooms.", "Our flat has three rooms now."),
+    ("Our flat is on the second floor.", "Our flat is on the third floor now."),
+    ("gym 39 a month", "gym 45 a month now"),
     ("My car is red.", "My car is blue."),
     ("My flight leaves at 9:40.", "My flight leaves at 11:15."),
     ("My phone number is 555-1234.", "My phone number is 555-9876."),
@@ -173,6 +176,20 @@ COMPETE = (
 )
 """Not both are so: the later one comes first, and both are told to compete."""
 BESIDE = (
+    ("Our flat has two rooms.", "Our flat is on the third floor now."),
+    ("The flat is 68 square metres.", "The flat is in Mill Lane now."),
+    ("The house has four bedrooms.", "The house is on the market now."),
+    ("flat: two rooms", "flat: third floor now"),
+    ("gate 12 LX22", "gate 31 LX80"),
+    ("flat 2 Okoro", "flat 5 Aydin now"),
+    ("week 1 Crete", "week 2 Santorini"),
+    ("bus 12 every 10 min", "bus 7 every 20 min"),
+    ("child 1 Emma", "child 2 Paul"),
+    ("Storage room 4 holds the bikes.", "Storage room 7 holds the paint now."),
+    ("I charge 60 euros an hour for lessons.", "I charge 90 euros an hour for translations now."),
+    ("bike: new chain", "bike: in the cellar now"),
+    ("tea: green", "tea: after dinner from now on"),
+    ("insulin 10 units mornings", "insulin 6 units evenings"),
     ("Ana Silva lives in Lisbon.", "Ana Souza lives in Porto."),
     ("The site was rainy on day 1.", "The site was rainy on day 2."),
     ("Ana has a dog named Rex.", "Ana has a dog named Bobi."),
@@ -609,6 +626,9 @@ ENDED = (
     ("The rent is $900.", "The rent is €900."),
 )
 NOT_ENDED = (
+    ("Priya works at the bakery on Saturdays.", "Priya works at Globex."),
+    ("Bruno eats dry food in the morning.", "Bruno eats wet food in the evening now."),
+    ("party at ours Saturday", "party at Eva's Sunday"),
     ("My yoga class is on Mondays.", "My yoga class was cancelled."),
     ("My yoga class is on Mondays at 7:00.", "My yoga class is on Thursdays at 8:00."),
     ("The meeting with Tom is on Friday.", "The meeting was cancelled."),
