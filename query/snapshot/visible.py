@@ -22,7 +22,7 @@ from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot import valid_period
-from worlddb.query.snapshot.confined_tables import ConfinedTables, OtherUsers
+from worlddb.query.snapshot.confined_tables import ERASED_USER, ConfinedTables, OtherUsers
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
@@ -208,6 +208,11 @@ class VisibleSnapshot:
     def is_others(self, node: int) -> bool:
         """Whether a world of the store belongs to other users than those of the view."""
         return self.others is not None and self.others(node)
+
+    def users_of(self, node: int) -> set[str]:
+        """The names of the users to whom a world belongs, in a view for users to whatever user."""
+        owned = self.others or OtherUsers(self._snapshot, frozenset(), self.place.moment, self.place.top)
+        return {*owned.owners(node)} - {ERASED_USER}
 
     def may_hold_others(self, world: int) -> bool:
         """Whether what a world contains may belong to other users: all in a user's world is that user's."""

@@ -29,7 +29,6 @@ from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag
 from worlddb.query.recall.recall import recall, recall_with_future
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
-from worlddb.query.snapshot.confined_tables import ERASED_USER
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
@@ -140,9 +139,8 @@ class View:
 
     def _users_of(self, ref: Any) -> set[str]:
         """The users to whom a world belongs: whose world it is, or in whose worlds it lies, at any depth."""
-        with self._for_users(())._window.snapshot() as snapshot, self._snapshot() as seen:
-            assert snapshot.others is not None, "it is for no users"
-            return {*snapshot.others.owners(self._named_node(seen, ref))} - {ERASED_USER}
+        with self._snapshot() as snapshot:
+            return snapshot.users_of(self._named_node(snapshot, ref))
 
     def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
         """The same view, which also shows what a deadline hides, or what is deprecated.
