@@ -343,7 +343,7 @@ def _relate_asked_rate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     told = [_RATE.search(one.key) for one in (earlier, later)]
     rise = _GOES_TO.search(later.key)
     if rise is not None and told[0] is not None and told[0]["count"] != rise["count"]:
-        is_one = earlier.head == later.head and _name_one(earlier, later) and _counted(earlier) == 1
+        is_one = earlier.head == later.head and _name_one(earlier, later) and len(earlier.numbers) == 1
         return _doubted(0.6, later, "another amount", "the amount may be another one's") if is_one else None
     if told[0] is None or told[1] is None or told[0]["per"] != told[1]["per"] or told[0]["count"] == told[1]["count"]:
         return None
@@ -355,10 +355,6 @@ def _relate_asked_rate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     paid = [one.verb in _paying_stems() or bool(one.owned & _PAID) for one in (earlier, later)]
     is_one = earlier.head == later.head or bool(earlier.owned & _PAID and not later.head)
     return _doubted(0.6, later, "another rate", "it may only be asked for") if all(paid) and is_one else None
-
-
-def _counted(one: Frame) -> int:
-    return len(one.numbers)
 
 
 _RATE: Final = re.compile(
