@@ -35,6 +35,7 @@ def forget() -> None:
     _sought.cache_clear()
     _query_size.cache_clear()
     _places.cache_clear()
+    _stems_of.cache_clear()
 
 
 @lru_cache(maxsize=64)
@@ -59,14 +60,20 @@ def _count_asked(text: str, words: Sequence[str]) -> int:
     """How many words of a query some words of a text stand for; one that is no form of any counts as one."""
     if not words:
         return 0
-    own = [analysis.analyze(word).stems for word in words]
-    return len(stood_for(text, words)) + sum(_places(text).keys().isdisjoint(stems) for stems in own)
+    places = _places(text)
+    return len(stood_for(text, words)) + sum(places.keys().isdisjoint(_stems_of(word)) for word in words)
 
 
 def stood_for(text: str, words: Sequence[str]) -> frozenset[str]:
     """The stems of those words of a query that some words of a text stand for."""
     places = _places(text)
-    return frozenset(place for word in words for stem in analysis.analyze(word).stems for place in places.get(stem, ()))
+    return frozenset(place for word in words for stem in _stems_of(word) for place in places.get(stem, ()))
+
+
+@lru_cache(maxsize=4096)
+def _stems_of(word: str) -> frozenset[str]:
+    """The stems of one word, which hits of one question share."""
+    return frozenset(analysis.analyze(word).stems)
 
 
 @lru_cache(maxsize=64)
