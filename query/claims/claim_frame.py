@@ -1171,13 +1171,65 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
         is_gone = has_old and not is_measured and (topic > 0 or kind != "name" or _ONLY_NEW.search(told) is None)
         is_close = topic > 1 or is_moved or is_instead or is_gone
         if sign and is_close:
-            return "sure"
+            return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
         return "perhaps" if sign or (topic > 1 and is_measured) or (topic > 0 and has_old) else ""
     is_close = topic > 1 or has_old
     if sign == _REPLACED and is_close:
-        return "sure"
+        return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
     is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
     return "perhaps" if is_told and is_close else ""
+
+
+def _is_of_other_thing(told: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
+    """True if a sentence begins with a thing of which nothing was said, or that only is named after one.
+
+    "My suitcase weighs 23 kilos", "the printer paper moved", "piano lessons", if asked for swimming lessons. What is
+    told of "it", "us" or "the rent" behind that may still be what changed.
+    """
+    return any(_begins_with_other_thing(one, known, telling, kind) for one in analysis.sentences(told))
+
+
+def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
+    first, *others = _CLAIM_ENDS.split(_GREETING.sub("", sentence, 1))
+    if any(not telling.isdisjoint(_stems_in(each)) for each in others if each):
+        return False
+    words = [word.casefold() for word in _WORD.findall(_BESIDE_THING.sub(" ", first))]
+    is_begun = words[:1] != [] and words[0] in _OURS
+    nouns = words[1:] if is_begun else words
+    around = enumerate(zip(nouns, [*nouns[1:], ""], strict=True))
+    end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), None)
+    if end is None or end > _MOST_OF_NOUN:
+        return False
+    phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
+    of_phrase = [stem(_SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]
+    if not any(of_phrase) or not _REFERRED.isdisjoint(_words_of(sentence)):
+        return False
+    if any(word in _OURS and stem(noun) in telling for word, noun in pairwise(rest)):
+        return False
+    if not known.intersection(of_phrase):
+        return is_begun
+    *which, head = of_phrase
+    if head in known:
+        return any(each and each not in known and word not in _DATED for each, word in zip(which, phrase, strict=False))
+    return bool(head) and kind != "name" and phrase[-1] not in _OF_WHAT_IS_ASKED
+
+
+def _ends_noun(word: str, after: str) -> bool:
+    """True if a word is behind the noun that a sentence begins with: lessons are, but not the lessons before that."""
+    return word in _NOT_IN_NOUN or (_may_be_verb(word) and not (word[-1] == "s" and (after in _AUX or is_past(after))))
+
+
+_BESIDE_THING: Final = lazy(
+    r"(?i) (?:next (?:to|door)|opposite|beside|near|behind|across from)(?: (?:the|my|our) [\w-]+)?\b"
+)
+_REFERRED: Final = _FIRST - {"my", "our"} | _PRONOUNS | _words("that them this those him her it")
+_NOT_IN_NOUN: Final = _AUX | _PREPOSITIONS | _words("now to for from with and or the a an my our has have again")
+_OF_WHAT_IS_ASKED: Final = _words(
+    "class lesson lessons appointment session meeting practice training rehearsal match course group club party trip"
+    " slot date time day price cost fee rent rate bill charge salary pay membership subscription number address guy"
+    " man woman person"
+)
+"""Nouns behind the name of a thing that say nothing of another one: the guitar lesson is the guitar."""
 
 
 def _asks_for_contrary(telling: frozenset[str], told: frozenset[str]) -> bool:

@@ -594,6 +594,19 @@ TOLD_IN_PASSING = (
     ("when's our gig?", "the gig is on the 28th", "soundcheck for the gig is at 4 now", ""),
     ("how many fish do I have?", "I have 9 fish in all", "the fish now have a 20-gallon tank", ""),
     ("which insurance do I have?", "my insurance is with Allianz", "my insurance now wants my new address", ""),
+    # a thing that only is named after it, or of which nothing was said
+    ("where is the printer?", "the printer is in the hall", "the printer paper moved to the cupboard", "perhaps"),
+    (
+        "how big is our garden?",
+        "our garden is 400 square metres",
+        "garden centre opens at ten now instead of 9",
+        "perhaps",
+    ),
+    ("how much do I weigh?", "I weigh 72 kilos", "my suitcase weighs 23 kilos now", "perhaps"),
+    ("when does the gym open?", "the gym opens at ten", "the bakery next to the gym opens at six now", "perhaps"),
+    ("what do the swimming lessons cost?", "swimming lessons are 12", "piano lessons went up to 30", "perhaps"),
+    ("when is the exam?", "exam's on the 7th", "the faculty moved everything, exams on the 14th", "sure"),
+    ("when is the guitar lesson?", "my guitar is on Mondays", "the guitar lesson moved to Fridays", "sure"),
 )
 
 
