@@ -42,6 +42,7 @@ from worlddb.memory_scopes import (
     concurrent_change_notes,
     containers_at_start,
     displaced_notes,
+    elsewhere_notes,
     erase_found,
     erased_basis_notes,
     find_earlier_start,
@@ -103,6 +104,8 @@ _Nearby = Callable[[View], list[near_claims.Near]]
 """Finds the memories near a new statement, in a view."""
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
+_ALSO_FORGET: Final = "call forget or correct with that id"
+"""What to do about another memory that tells what was forgotten."""
 _MAX_CHAIN: Final = 50
 """Memories followed along a chain of replacements."""
 MAX_SKEW: Final = 60_000_000
@@ -536,7 +539,7 @@ class Memory:
     def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
         """Return notes that name the other memories which hold now and say what a memory said, or tell it."""
         how: dict[str, Any] = {"nobodys": self._label is None, "instead": instead}
-        return same_words_notes(self._views_beside(found), found, "call forget or correct with that id", **how)
+        return same_words_notes(self._views_beside(found), found, _ALSO_FORGET, **how)
 
     def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
@@ -599,9 +602,10 @@ class Memory:
     ) -> Added:
         """End the validity of a memory (default: from now on). Views of the past still show it.
 
-        With ``until`` it holds again from then on. With ``everywhere`` also what says the same, or tells it in other
-        words, ends now, as the message from which it was taken; else a note names these. To remove it from the files,
-        use ``db.erase``, or :meth:`forget_user` for all of the user's data.
+        With ``until`` it holds again from then on. With ``everywhere`` also what says the same of the same
+        subjects, word for word, ends now, as the message from which it was taken. A note names the rest of what may
+        tell it, and all of it otherwise. To remove it from the files, use ``db.erase``, or :meth:`forget_user` for all
+        of the user's data.
         """
         self._check_present()
         limits.checked_text(reason, "reason", limits.MAX_REASON_BYTES, nul=False)
@@ -609,13 +613,14 @@ class Memory:
             raise errors.InputError("Both a time and everywhere were given", "Leave one of them out")
         seen, found = self.db.head().seq, self._find_text_memory(id)
         if everywhere:
-            same, telling = said_elsewhere(self._views_beside(found), found, nobodys=self._label is None)
+            how: dict[str, Any] = {"nobodys": self._label is None, "user": self._label.id if self._label else ""}
+            same, telling, sure = said_elsewhere(self._views_beside(found), found, **how)
             with self.db.batch() as tx:
-                for ref in (found.ref, *same, *telling):
+                for ref in (found.ref, *sure):
                     tx.retire(ref, why=reason)
-            ended = (
-                [f"What says or tells the same ended too: {', '.join((*same, *telling))}"] if same or telling else []
-            )
+            ended = [f"What says the same ended too: {', '.join(sure)}"] if sure else []
+            left = [ref for ref in same if ref not in sure], {ref: telling[ref] for ref in telling if ref not in sure}
+            ended += elsewhere_notes(*left, _ALSO_FORGET)
             done = self._result(tx.receipt, [found.ref])
             return msgspec.structs.replace(done, notes=(*done.notes, *ended))
         try:

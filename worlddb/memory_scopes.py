@@ -894,19 +894,21 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
 
 
 def said_elsewhere(
-    views: Iterable[View], found: World, *, nobodys: bool = False, instead: str = ""
-) -> tuple[dict[str, None], dict[str, str]]:
+    views: Iterable[View], found: World, *, nobodys: bool = False, instead: str = "", user: str = ""
+) -> tuple[dict[str, None], dict[str, str], dict[str, None]]:
     """Return the other memories that hold in some views and say what a memory said, and the texts that tell it.
 
-    The arguments are those of :func:`same_words_notes`.
+    The last are those of both that surely say nothing else. The arguments are those of :func:`same_words_notes`;
+    ``user`` is the speaker of the user's messages.
     """
     text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
     if limits.is_blank(text):
-        return {}, {}
-    how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead}
+        return {}, {}, {}
+    how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead, "user": user}
     told = [view._saying_the_same(text, **how) for view in views]
     same = {ref: None for each in told for ref in each.same if ref != found.ref and found.type != blocks.TURN}
-    return same, {ref: said for each in told for ref, said in each.telling if ref not in same}
+    telling = {ref: said for each in told for ref, said in each.telling if ref not in same}
+    return same, telling, {ref: None for each in told for ref in each.sure if ref in same or ref in telling}
 
 
 def same_words_notes(
@@ -918,8 +920,13 @@ def same_words_notes(
     the beginnings of their texts; of what ``instead`` says now, only the rest counts. With ``nobodys`` none in a user's
     world.
     """
-    same, telling = said_elsewhere(views, found, nobodys=nobodys, instead=instead)
-    notes, others = list[str](), [*same][:MAX_NEAR]
+    same, telling, _ = said_elsewhere(views, found, nobodys=nobodys, instead=instead)
+    return elsewhere_notes([*same], telling, remedy)
+
+
+def elsewhere_notes(same: list[str], telling: Mapping[str, str], remedy: str) -> list[str]:
+    """Return the notes on what says the same word for word, and on what tells it, with its text."""
+    notes, others = list[str](), same[:MAX_NEAR]
     if others:
         hold = "holds" if len(others) == 1 else "hold"
         notes.append(f"Word for word the same is said by {', '.join(others)}, which still {hold}: {remedy}")

@@ -193,19 +193,26 @@ def _without_overtaken(near: list[tuple[int, Near, bool]], since: int | None) ->
 
 
 class SaidElsewhere(NamedTuple):
-    """References of what says a text word for word, and of what tells the same in other words, with its text."""
+    """References of what says a text word for word, and of what tells the same in other words, with its text.
+
+    ``sure`` are those of both that surely say nothing else, of the same subjects.
+    """
 
     same: list[str]
     telling: list[tuple[str, str]]
+    sure: list[str]
 
 
-def saying_the_same(window: Window, text: str, *, nobodys: bool, of: str = "", instead: str = "") -> SaidElsewhere:
+def saying_the_same(
+    window: Window, text: str, *, nobodys: bool, of: str = "", instead: str = "", user: str = ""
+) -> SaidElsewhere:
     """The valid statements that say a text word for word, but for blanks, and what tells it besides, in log order.
 
     A statement or a message tells it with a number of it that few texts have, or with a number or without one in most
     of its words; one that follows the text ``of`` a reference in a conversation also with any number or name of it.
-    Only what the text has and ``instead`` has not counts. They are found by their words alone, so no model runs; of
-    ``nobodys`` none in a user's world.
+    Only what the text has and ``instead`` has not counts. What begins with another name, denies the text or has
+    another value does not tell it, but for a number that few texts have. They are found by their words alone, so no
+    model runs; of ``nobodys`` none in a user's world.
     """
     question = Question(text, window.place.moment.valid)
     request = Request(question, None, RECALLED, False, valid_period.Choice(), (TEXT,), CONVEX, in_order=False)
@@ -213,7 +220,7 @@ def saying_the_same(window: Window, text: str, *, nobodys: bool, of: str = "", i
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> SaidElsewhere:
         found, replies, others = list[str](), list[tuple[str, str]](), list[tuple[str, str]]()
-        told = None
+        told, sure = None, list[str]()
         with suppress(errors.UnknownReference):  # Of a user's several worlds it lies in one.
             told = world_lookup.named_node(snapshot, window.spec, of) if of else None
         for node in sorted(nearest):
@@ -229,15 +236,70 @@ def saying_the_same(window: Window, text: str, *, nobodys: bool, of: str = "", i
                 continue
             if nobodys and world_lookup.user_world_around(snapshot, node) is not None:
                 continue
+            if told is not None and _surely_says(snapshot, gate, (told, node), text, user):
+                sure.append(ref)
             if is_same:
                 found.append(ref)
             else:
                 (replies if is_reply else others).append((ref, said))
-        return SaidElsewhere(found, [*replies, *others])
+        return SaidElsewhere(found, [*replies, *others], sure)
 
     return recall.compared(window, request, compare)
 
 
+def _surely_says(snapshot: visible.VisibleSnapshot, gate: Gate, pair: tuple[int, int], text: str, user: str) -> bool:
+    """True if the second of two worlds says the text of the first in its words and their order, of the same subjects.
+
+    "I" is the speaker of a message, and elsewhere the user, whose messages ``user`` speaks.
+    """
+    spoken, about = list[tuple[str, str]](), list[frozenset[int]]()
+    for each in pair:
+        seen = gate.seen(each)
+        body = None if seen is None else snapshot.body(seen.row)
+        if seen is None or body is None:
+            return False
+        is_turn = seen.row.type == _TURN
+        speaker, said = analysis.split_speaker(body.content) if is_turn else ("", body.content)
+        spoken.append(("user" if speaker in ("", user) else speaker, said))
+        about.append(frozenset() if is_turn else frozenset(referred_to(snapshot, each)))
+    if spoken[0][1] != text or (about[0] != about[1] and all(about)):
+        return False
+    if any(_POINTING.search(said) for _, said in spoken) and not (about[0] and about[0] == about[1]):
+        return False
+    if any(_FIRST.search(said) for _, said in spoken) and about[0] != about[1]:
+        return False
+    if any(_OF_SPEAKERS.search(said) for _, said in spoken) and spoken[0][0] != spoken[1][0]:
+        return False
+    if ("?" in spoken[0][1]) != ("?" in spoken[1][1]) or analysis.say_otherwise(spoken[0][1], spoken[1][1]):
+        return False
+    return _plain_words(*spoken[0]) == _plain_words(*spoken[1])
+
+
+def _plain_words(speaker: str, text: str) -> list[str]:
+    """The words of a text in their order, without what opens or closes it, "the phone of Ana" as "Ana phone"."""
+    text = text.replace("phone number", "phone")
+    plain = _OF_WHOM.sub(r"\2 \1", _ASIDE.sub("", claim_frame.fold_blanks(text).casefold().replace("’", "'")))
+    words, name = list[str](), speaker.casefold().split()
+    for word in plain.split():
+        bare = word.strip('.,;:!?"“”()…').removesuffix("'s")
+        if bare in {"i", "my", "i'm", "i've"}:
+            words += [*name, *{"i'm": ["is"], "i've": ["have"]}.get(bare, [])]
+        elif bare and bare != "the":
+            words.append("is" if bare == "am" else bare.removesuffix("s") if len(bare) > len("has") else bare)
+    return words
+
+
+_ASIDE: Final = times.lazy(
+    r"^(?:(?:so|well|oh|ok|okay|hey|hi|yes|btw|by the way)\b[,:]? ?)+|[,;]? (?:by the way|btw)(?=\W*$)"
+)
+"""What opens or closes a text and says nothing."""
+_OF_WHOM: Final = times.lazy(r"^(?:the )?([^\W\d_]+) of ([^\W\d_]+)(?= )")
+"""What is somebody's, at the beginning of a text."""
+_POINTING: Final = times.lazy(r"(?i)\b(?:s?he|it|they|him|hers?|them|his|its|theirs?|this|that|these|those)\b")
+"""Words for who or what is named elsewhere."""
+_OF_SPEAKERS: Final = times.lazy(r"(?i)\b(?:we|us|ours?|you|yours?)\b")
+"""Words for those who speak and listen."""
+_FIRST: Final = times.lazy(r"(?i)\b(?:i|my)\b")
 _REPLIED_WITHIN: Final = 10 * 60 * 1_000_000
 """The microseconds after a message within which another one of its conversation is taken for a reply."""
 
@@ -258,6 +320,7 @@ class _Telling(NamedTuple):
     names: frozenset[str]
     words: frozenset[str]
     lost: frozenset[str]
+    text: str
 
     @staticmethod
     def of(text: str) -> "_Telling":
@@ -265,11 +328,11 @@ class _Telling(NamedTuple):
         numbers = frozenset(_plain_number(number) for number in _NUMBER.findall(plain))
         words = frozenset(stem for stem in analysis.query_stems(_NUMBER.sub(" ", plain)) if stem.isalpha())
         named = (name for name in _NAMED_WITHIN.findall(plain) if name.casefold() not in _DATES)
-        return _Telling(numbers, analysis.query_stems(" ".join(named)) & words, words, words)
+        return _Telling(numbers, analysis.query_stems(" ".join(named)) & words, words, words, plain)
 
     def without(self, other: "_Telling") -> "_Telling":
         """The same, of which only what another text does not tell counts."""
-        return _Telling(self.numbers - other.numbers, self.names, self.words, self.lost - other.words)
+        return self._replace(numbers=self.numbers - other.numbers, lost=self.lost - other.words)
 
     def is_in(self, said: str, *, is_reply: bool) -> bool:
         """True if a text tells what counts of this one; a reply does in fewer of its words."""
@@ -280,9 +343,36 @@ class _Telling(NamedTuple):
         half, named = 2 * len(shared) - len(self.words), self.names & shared
         if is_reply:
             return bool(numbers) or not self.lost.isdisjoint(named) or half >= 0
+        if any(map(_is_rare, numbers)):
+            return True
+        if _tells_of_another(self.text, theirs.text) or self._has_other_value(theirs):
+            return False
         if self.numbers:
-            return any(map(_is_rare, numbers)) or (bool(numbers) and (half > 0 or len(named) >= _TOLD_IN))
+            return bool(numbers) and (half > 0 or len(named) >= _TOLD_IN)
         return len(named) >= _TOLD_IN or (len(shared) >= _TOLD_IN and 3 * len(shared) >= 2 * len(self.words))
+
+    def _has_other_value(self, other: "_Telling") -> bool:
+        """True if another text denies this one of its subject, or tells something else of it under the same verb."""
+        leads = [claim_frame.leading_subject(each.text) for each in (self, other)]
+        if not claim_frame.names_agree(*leads):
+            return False
+        if claim_relation.relation_of(self.text, other.text) in claim_relation.COMPETING:
+            return True
+        one, two = (claim_frame.frame(each.text, claim_frame.shared_subject(*leads)) for each in (self, other))
+        is_one_verb = one is not None and two is not None and one.verb == two.verb
+        return is_one_verb and self.words - other.words != frozenset() != other.words - self.words
+
+
+def _tells_of_another(text: str, said: str) -> bool:
+    """True if two texts begin with different names, and neither names whom the other begins with."""
+    if not claim_frame.begins_with_other_name(text, said):
+        return False
+    for one, other in ((text, said), (said, text)):
+        lead = claim_frame.leading_subject(one) - {"i"}
+        first = claim_frame.words_of(one.split(" ", 1)[0])
+        if not lead or (one == text and first.isdisjoint(lead)) or not lead.isdisjoint(claim_frame.words_of(other)):
+            return False
+    return True
 
 
 _TOLD_IN: Final = 2

@@ -2223,8 +2223,38 @@ def test_what_is_forgotten_everywhere_ends_with_the_message_that_told_it(mem: wo
     with pytest.raises(worlddb.InputError, match="everywhere"):
         mem.forget(stated.id, everywhere=True, until="2099-01-01")
     done = mem.forget(stated.id, everywhere=True, reason="it is private")
-    assert done.id == stated.id and done.notes[0].startswith("What says or tells the same ended too: ")
+    assert done.id == stated.id and done.notes[0].startswith("What says the same ended too: ")
     assert texts(mem.recall("phone of Ilka")) == ["Ilka likes tea."]
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "said", "is_ended"),
+    [
+        ("Jonas is allergic to cats.", "Mila is allergic to cats.", False),
+        ("Mila is allergic to peanuts.", "Mila is allergic to penicillin.", False),
+        ("Jonas is vegetarian.", "Jonas is not vegetarian.", False),
+        ("Jonas is vegetarian.", "Is Jonas vegetarian?", False),
+        ("I am vegetarian.", "I was vegetarian.", False),
+        ("Nora lives in Heilbronn.", "my aunt Ruth lives in Heilbronn, near us", False),
+        ("Ana owes Bo 50 euros.", "Bo owes Ana 50 euros.", False),
+        ("He is vegetarian.", "He is vegetarian.", False),
+        ("Nora lives in Heilbronn.", "Nora lives in Heilbronn and works in Ulm.", False),
+        ("I'm allergic to cats.", "By the way, I am allergic to cats!", True),
+        ("Ana's sister is Eva.", "The sister of Ana is Eva", True),
+        ("User likes tea.", "I like tea", True),
+    ],
+)
+def test_only_what_surely_says_the_same_ends_with_what_is_forgotten_everywhere(
+    mem: worlddb.Memory, forgotten: str, said: str, is_ended: bool
+) -> None:
+    """Who was allergic to cats, too, was so no more."""
+    told = mem.add([{"role": role, "content": said} for role in ("user", "assistant")])
+    stated, other = mem.add(forgotten), mem.add(said, about="Zoe")
+    mem.forget(stated.id, everywhere=True)
+    left = {hit.ref for hit in mem.recall(said)}
+    assert (told.ids[0] in left) != is_ended
+    assert is_ended or stated.id == other.id or other.id in left
+    assert "I" not in said or told.ids[1] in left
 
 
 def test_what_an_agent_forgets_everywhere_of_one_user_stays_for_another_who_said_the_same(tmp_path: Path) -> None:
