@@ -1151,7 +1151,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     is_dated = not _values_of(question).dates.isdisjoint(behind.dates)
     # "New number" may be of a phone, or of a locker.
     is_loose = not asked.telling.isdisjoint(new)
-    if not (is_loose or has_old or is_dated) or not (told := _told_in(later)):
+    if not (is_loose or has_old or is_dated) or not (told := _told_of(question, earlier, later, telling)):
         return ""
     # "Ravi walks" names no walks.
     if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
@@ -1232,6 +1232,50 @@ _OF_WHAT_IS_ASKED: Final = _words(
 """Nouns behind the name of a thing that say nothing of another one: the guitar lesson is the guitar."""
 
 
+@lru_cache(maxsize=_MAX_FRAMES)
+def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -> str:
+    """The sentences that a message tells, without those of what somebody else did, or of another thing.
+
+    "Lea moved her trial" changes nothing of Noah's, "the school changed its password" nothing of ours, "they moved the
+    printer to desk 3" nothing of my desk, and who gives up football is as allergic as before. What is so today does not
+    say what usually is.
+    """
+    known = _content_of(earlier) | _content_of(question) | telling
+    told = [one for one in analysis.sentences(_told_in(later)) if not _is_by_another(question, one, known)]
+    clauses = [each for one in told for each in _CLAIM_ENDS.split(one) if each]
+    if any(_leaves_another(question, each, known, telling) for each in clauses):
+        return ""
+    is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
+    return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
+
+
+def _is_by_another(question: str, sentence: str, known: frozenset[str]) -> bool:
+    """True if somebody does something of their own who was not named: "Lea moved her", "Paul switched to"."""
+    found = _BY_ANOTHER.match(_GREETING.sub("", sentence, 1))
+    if found is None or not (_WHOSE.search(question) or _people_in(question)):
+        return False
+    who = found["who"]
+    if not _content_of(who).isdisjoint(known) or not _content_of(who):
+        return False
+    return bool(found["own"]) or who[0].isupper()
+
+
+def _leaves_another(question: str, clause: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+    """True if a clause says that something is moved, given up or denied of which nothing was said."""
+    if _kind_of(question) not in ("time", "number"):
+        moved = _MOVED_THING.search(clause)
+        if moved is not None and (thing := _content_of(moved["thing"])) and thing.isdisjoint(known):
+            return True
+    given = _GIVEN_UP.search(clause)
+    if given is not None and (thing := _content_of(given["thing"])) and thing.isdisjoint(known):
+        return _kind_of(question) not in ("time", "number", "name") and _content_of(clause[given.end() :]) <= thing
+    denied = _DENIED.search(clause)
+    if denied is None or stem(denied["is"].casefold()) not in telling:
+        return False
+    thing = _content_of(denied["thing"]) - telling
+    return bool(thing) and thing.isdisjoint(known)
+
+
 def _asks_for_contrary(telling: frozenset[str], told: frozenset[str]) -> bool:
     """True if what is told is the contrary of what is asked for: when something opens, instead of when it closes."""
     return any(
@@ -1251,7 +1295,8 @@ def _change_of_unnamed(
     question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
 ) -> Change:
     """The same for what has no word of the question, nor of the earlier message."""
-    told, telling = _told_in(later), _telling_of(asked)
+    telling = _telling_of(asked)
+    told = _told_of(question, earlier, later, telling)
     is_anew, is_correction = _ANEW.search(told) is not None, _CORRECTING.search(told) is not None
     sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
     if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
@@ -1486,7 +1531,9 @@ def _begins_with_another(sentence: str, known: frozenset[str], telling: frozense
     other = _OF_ANOTHER.match(begin)
     if other is not None and _content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
         said = pairwise(word.casefold() for word in _WORD.findall(begin[other.end() :]))
-        is_ours = any(word in _OURS and stem(noun) in telling for word, noun in said)
+        is_ours = _GOES_OVER.match(begin, other.end()) is None and any(
+            word in _OURS and stem(noun) in telling for word, noun in said
+        )
         if not is_ours and _OF_ME.search(begin, other.end()) is None:
             return True
     for before, noun in pairwise(words):
@@ -1554,12 +1601,31 @@ _OF_LATE: Final = lazy(
 """What says that something is so since a short while ago, perhaps beside what was before."""
 _CONSIDERED: Final = lazy(
     r"(?i)\b(?:(?:thought|think(?:ing)?) (?:of|about)|consider\w*|might|maybe|perhaps|looked at|tried|test drove"
-    r"|offered|suggest\w*|asked (?:me )?(?:whether|if)|asked to|wants? to|wanted to|would|could|should|used to|ages ago"
+    r"|offered|suggest\w*|asked (?:me )?(?:whether|if)|asked to"
+    r"|(?:asks?|asked|wants?|wanted) (?:me|us|him|her|them) to"
+    r"|turned (?:it|that|them|him|her) down|(?:I|we) (?:refused|declined)|wants? to|wanted to|would|could|should"
+    r"|used to|ages ago"
     r"|back in the day|years? ago|(?<!since )(?<!from )last (?:year|month|time|night|week|weekend)|for once|said no"
     r"|the whole (?:weekend|week|day)|for a moment|no way|not happening|recommend\w*|swears by|applied"
     r"|if (?:I|we|they|he|she))\b"
 )
 """What only may be, or is over."""
+_USUALLY: Final = lazy(r"(?i)\b(?:usual|usually|normally|typically|generally|regularly|as a rule)\b")
+_ONCE_ONLY: Final = lazy(r"(?i)\b(?:this (?:week|time|once|month)|next week|today|tonight|tomorrow|for once)\b")
+_FROM_NOW: Final = lazy(r"(?i)\b(?:from|as of|starting|since) (?:now|this|next|today|tomorrow)\b|\bfor good\b")
+_WHOSE: Final = lazy(r"(?i)\b(?:my|our|I|we|home|his|her)\b|['’]s\b(?! the\b)")
+"""What says of a question whose the thing is that it asks about."""
+_BY_ANOTHER: Final = lazy(
+    r"(?i)(?:the |my |our )?(?P<who>[\w-]+)(?:(?:['’]s| has| have| had)? (?:just |finally )?)(?:"
+    r"(?P<own>\w+(?:ed|t|d|ut) (?:her|his|its|their)\b)|(?:switched|swapped|changed|moved|went) (?:over |back )?to\b)"
+)
+"""Somebody who did something with what is theirs, or went over to something."""
+_MOVED_THING: Final = lazy(
+    r"(?i)\b(?:mov(?:ed|ing)|shift(?:ed|ing)|switched|relocated|put) (?:the|my|our|their|his|her|that|a) "
+    r"(?P<thing>(?:(?!to\b)[\w'’-]+ ){1,3})(?:in)?to\b"
+)
+_GIVEN_UP: Final = lazy(r"(?i)\b(?:g[ai]ven? up|quit|stopped|dropped) (?P<thing>(?:(?!for\b|and\b)[\w'’-]+ ?){1,3})")
+_DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
 _CORRECTING: Final = lazy(
     r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
     r"|my mistake)\b"
@@ -1622,8 +1688,8 @@ _ASKED_NOUN: Final = lazy(
 )
 _RELATED: Final = (
     "mum|mom|mother|dad|father|parents|brother|sister|cousin|uncle|aunt|friend|mate|colleague|neighbou?r|flatmate"
-    "|roommate|grandma|grandpa|gran|nephew|niece|son|daughter|husband|wife|boyfriend|girlfriend|guy|woman|man|kids?|boy"
-    "|girl|other people|some people"
+    "|roommate|pupil|student|boss|classmate|teammate|coworker|grandma|grandpa|gran|nephew|niece|son|daughter|husband"
+    "|wife|boyfriend|girlfriend|guy|woman|man|kids?|boy|girl|other people|some people"
 )
 _NO_VERB: Final = r"(?!(?:\w+ing|now|the|an?|been|got|on|in|at|back|moved|left|gone|not|so|too|very)\b)"
 _OF_ANOTHER: Final = lazy(
@@ -1632,6 +1698,10 @@ _OF_ANOTHER: Final = lazy(
     r"|(?i:next door|someone|somebody|everyone|some of|the \w+ (?:across|opposite|next to|down) )"
 )
 """Somebody, or something of theirs, at the beginning of a sentence."""
+_GOES_OVER: Final = lazy(
+    r"(?i)\s*(?:has |have |is |are )?(?:switch|swapp|chang|mov|go)(?:ed|ing|es|s)? (?:over |back )?to\b"
+)
+"""What somebody does who changes only what is theirs."""
 _PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")
 _DATED: Final = (*times.MONTHS, *times.DAYS, *(f"{day}s" for day in times.DAYS))
 _OF_SOMEBODY: Final = lazy(r"(?i)\b(?:he|she|they|his|her|hers|him|their|them)\b")

@@ -610,6 +610,42 @@ TOLD_IN_PASSING = (
 )
 
 
+OF_SOMETHING_ELSE = [
+    ("When does Noah do fencing?", "Noah does fencing on Fridays", "Lea moved her fencing trial to Sunday"),
+    ("What's our alarm code at home?", "the alarm code is 4410", "the office changed its alarm code, it's 9031"),
+    ("Which ward is Grandpa in?", "Grandpa is on ward 5", "they moved the X-ray to ward 2"),
+    ("What day is pilates usually?", "pilates is on Wednesdays", "this week pilates is on Saturday instead"),
+    ("Which pets do I have?", "I have two cats, Miso and Ramen", "Miso gave up hunting"),
+    ("What am I allergic to?", "I'm allergic to latex", "I'm not allergic to cats after all"),
+    ("Which class do I teach?", "I teach Class 3", "the head wanted me to switch to Class 5, I said no"),
+    ("Who is my dentist?", "my dentist is Dr Vogel", "Paul switched to a new dentist, Dr Lang"),
+    ("Which gym do I go to?", "I go to the gym on Mill Street", "my colleague switched to the gym on Kent Road"),
+    ("Where do I live?", "I live in Leeds", "my old pupil moved to Lisbon"),
+]
+"""Questions, messages that answer them, and later ones of somebody or something else, or of today only."""
+
+
+@pytest.mark.parametrize(("question", "earlier", "later"), OF_SOMETHING_ELSE)
+def test_what_is_told_of_something_else_changes_nothing(question: str, earlier: str, later: str) -> None:
+    asked = claim_frame.asked_of(question)
+    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == ""
+
+
+TOLD_OF_THE_SAME = [
+    ("Which ward is Grandpa in?", "Grandpa is on ward 5", "they moved Grandpa to ward 2"),
+    ("Which class do I teach?", "I teach Class 3", "I switched to Class 5 with the new term"),
+    ("When is training?", "training is on Mondays", "the club moved its training to Thursdays"),
+    ("how much are the tickets?", "tickets are 15", "we're not selling enough tickets so they're 12 from today"),
+]
+"""The same of what does change."""
+
+
+@pytest.mark.parametrize(("question", "earlier", "later"), TOLD_OF_THE_SAME)
+def test_what_is_told_of_the_same_thing_changes_it(question: str, earlier: str, later: str) -> None:
+    asked = claim_frame.asked_of(question)
+    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == "sure"
+
+
 @pytest.mark.parametrize(("question", "earlier", "later", "change"), TOLD_IN_PASSING)
 def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: str, later: str, change: str) -> None:
     asked = claim_frame.asked_of(question)
