@@ -50,8 +50,8 @@ _REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scorin
 every text is a little near every time."""
 
 
-LOOKED_AT: Final = 10
-"""The number of hits, of those that state something, from which the confidence of an answer is computed."""
+LOOKED_AT: Final = retrieve.LOOKED_AT
+"""From so many first hits, as far as they state something, the confidence of an answer is computed."""
 
 
 class Judge:
@@ -94,7 +94,7 @@ class Judge:
         asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
         self._required = asked - claim_frame.little_stems() - analysis.query_stems(request.question.wish)
         self._top, self._best, self._is_complete = 0.0, 0.0, False
-        self._shown: list[scoring.HitFeatures] = []
+        self._seen, self._shown = 0, list[scoring.HitFeatures]()
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
         """The probability that a hit answers; ``words`` are those that it shares with the question.
@@ -117,9 +117,9 @@ class Judge:
         self._top, self._best = max(self._top, bare(found)), max(self._best, seen.score)
         is_told = parts.get(scoring.TOLD, 0.0) > 0
         is_complete = is_best and (covered >= 1 or self._has_all_telling(words, content, is_told=is_told))
-        if is_best and content:
-            self._is_complete = is_complete
-        if content and len(self._shown) < LOOKED_AT:
+        self._seen += 1
+        if content and self._seen <= LOOKED_AT:
+            self._is_complete = is_complete if is_best else self._is_complete
             self._shown.append(seen)
         likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
         return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)

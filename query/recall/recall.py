@@ -312,9 +312,9 @@ def _answer(
         model = "" if query is None else query.model
         apart = _cosines_without_names(indexes.lanes.vector, subject, found)
         judge = answer.Judge(request, found.lanes, model, subject.about, apart)
-        every, groups = _shown_hits(window, snapshot, request, found, judge)
+        every, groups, judged = _shown_hits(window, snapshot, request, found, judge)
         searched = partial(_count_searched, window, snapshot, request)
-        rests_on_nothing = answer.is_by_chance(every, found.lanes, request, model, searched, subject.about)
+        rests_on_nothing = answer.is_by_chance(judged, found.lanes, request, model, searched, subject.about)
         confidence = judge.answer(by_chance=rests_on_nothing)
         weak = bool(every) and (rests_on_nothing or judge.is_unlikely(confidence, searched))
         hits, groups, left = answer.likely(every, groups, request.min_confidence)
@@ -417,7 +417,8 @@ def _retrieve_hits(
         f"{len(short.stale)} summaries are stale and were not used" if short.stale else "",
     )
     rivals = tuple(pair for pair in found.rivals if pair.later in shown)
-    return found._replace(ranked=list(shown.values()), rivals=rivals), "; ".join(each for each in told if each)
+    found = found._replace(ranked=list(shown.values()), behind=(), rivals=rivals)
+    return found, "; ".join(each for each in told if each)
 
 
 _WIDER: Final = 4
@@ -477,7 +478,7 @@ def _cosines_without_names(
     """By hit the cosine with what a question asks of whom it mentions: a name alone brings what has it near."""
     if vector is None or subject.judging is None:
         return {}
-    pairs = [(hit.passed.node, hit.passed.seen.number) for hit in found.shown()]
+    pairs = [(hit.passed.node, hit.passed.seen.number) for hit in (*found.shown(), *found.behind)]
     return {node: cosine for (node, _), cosine in vector.asking(subject.judging).scores(pairs).items()}
 
 
@@ -539,14 +540,16 @@ def _exact_lanes(window: Window, snapshot: visible.VisibleSnapshot, request: Req
 
 def _shown_hits(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found, judge: answer.Judge
-) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
-    """The hits as records, and the groups of them, if groups are asked for."""
+) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...], tuple[records.Hit, ...]]:
+    """The hits as records, the groups of them, if groups are asked for, and those by which an answer is judged."""
     scope = snapshot.scope(searched_world(window, snapshot, request))
     asked = (window, snapshot, scope, request)
     if found.groups is None:
-        return tuple(answer.hit_of(*asked, ranked, judge) for ranked in found.ranked), ()
+        hits = tuple(answer.hit_of(*asked, ranked, judge) for ranked in (*found.ranked, *found.behind))
+        return hits[: len(found.ranked)], (), hits[:LOOKED_AT]
     groups = tuple(answer.group_of(*asked, group, judge) for group in found.groups)
-    return tuple(hit for group in groups for hit in group.hits), groups
+    hits = tuple(hit for group in groups for hit in group.hits)
+    return hits, groups, hits
 
 
 def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:

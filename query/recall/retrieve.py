@@ -1127,6 +1127,8 @@ class Found(NamedTuple):
     ``find`` looks up a candidate that was not good enough. ``rivals`` compete, the later one among the hits.
     ``passed_forks``: something was left out since it lies in a fork. ``left_out``: something may be shown at another
     time that is not shown at this one. ``whole`` gives all hits that are wanted, where these are the first of them.
+    ``behind`` come next, up to :data:`LOOKED_AT` with the hits: an answer is judged by the same ones, however few are
+    wanted.
     """
 
     ranked: list[ranking.Ranked]
@@ -1137,6 +1139,7 @@ class Found(NamedTuple):
     passed_forks: bool = False
     left_out: bool = True
     whole: Callable[[], list[ranking.Ranked]] | None = None
+    behind: Sequence[ranking.Ranked] = ()
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -1158,14 +1161,14 @@ def retrieve(
         return _find_groups(window, snapshot, request, about, lanes)
     if not window.unify:
         return _find(window, snapshot, request, about, lanes)
-    asked = request.k
+    asked = wanted = max(request.k, LOOKED_AT)
     while True:
         asked = min(MAX_K, _WIDER * asked)
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
         classes = world_lookup.IdentityClasses(snapshot, window.spec)
-        best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
-        if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
-            return found._replace(ranked=best)
+        best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][:wanted]
+        if len(best) == wanted or len(found.ranked) < asked or asked == MAX_K:
+            return found._replace(ranked=best[: request.k], behind=best[request.k :])
 
 
 def searched_world(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
@@ -1274,7 +1277,7 @@ def _plan(
     compares = shows_now or asks_of_both
     looked_at = max(
         request.k,
-        LOOKED_AT if compares or before or previous else 0,
+        LOOKED_AT if compares or before or previous or adds_up else 0,
         ranking.DEPTH if numbers else 0,
         _LOOKED_AT_THEN if asks_all else 0,
     )
@@ -1311,6 +1314,7 @@ def _find(
     for rule in _RULES:
         found = rule(search, found)
     ranked = found.ranked if search.shows_all else found.ranked[: request.k]
+    behind = () if search.shows_all else found.ranked[request.k : LOOKED_AT]
     shown = {hit.passed.node for hit in ranked} if found.rivals else ()
     # Of what may have changed the note tells, however few hits are wanted.
     rivals = tuple(pair for pair in found.rivals if (pair.earlier if pair.is_unsure else pair.later) in shown)
@@ -1318,7 +1322,9 @@ def _find(
     # Those that are listed or looked into are who lies in a world now, or refers to somebody now.
     is_of_now = not gate.is_open or gate.members is not None
     left_out = is_of_now or lanes.over is not None or gate.left_out_any
-    return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
+    return found._replace(
+        ranked=ranked, behind=behind, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out
+    )
 
 
 def _keep_best_of_siblings(search: _Search, found: Found) -> Found:
@@ -1335,7 +1341,9 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     Only the newer one holds, though an older one may have more of the question's words.
     """
     snapshot, request = search.snapshot, search.request
-    ranked = lift_newer_facts(snapshot, search.window.spec, search.gate, found.ranked, request.k, found.find)
+    # Those behind the wanted hits are looked at as well, since the answer is judged by them.
+    first = max(request.k, LOOKED_AT)
+    ranked = lift_newer_facts(snapshot, search.window.spec, search.gate, found.ranked, first, found.find)
     # To put some before others changes which there are where some are left out.
     if not search.compares or not (request.in_order or len(ranked) > request.k):
         return found._replace(ranked=ranked, rivals=())

@@ -52,3 +52,10 @@ def test_fewer_hits_are_the_beginning_of_more(asked: Database, neighbours: int) 
         assert len(whole) > 10
         for k in WANTED:
             assert view.recall(question, k=k, neighbours=neighbours).hits == whole[:k], (question, k)
+
+
+def test_an_answer_is_judged_by_the_same_hits_however_few_are_wanted(asked: Database) -> None:
+    view = asked.view()
+    for question in (*QUESTIONS, "where did Mara grow up?", "who repairs the organ?"):
+        found = [view.recall(question, k=k) for k in range(1, 21)]
+        assert {(each.weak, each.confidence) for each in found} == {(found[0].weak, found[0].confidence)}, question
