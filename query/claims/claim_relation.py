@@ -1436,14 +1436,13 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     parts = [_parts_of_day(one) for one in (earlier, later)]
     if _are_other_parts_of_day(earlier, later) or (own and other and all(parts) and parts[0].isdisjoint(parts[1])):
         return "they are of different parts of the day"
-    if (
-        earlier.place_preposition
-        and later.place_preposition
-        and earlier.place_preposition != later.place_preposition
-        and not later.change
-    ):
-        # Who lives on a street lives in a town.
+    if not later.change and _may_lie_in_other(earlier, later):
         return "the one place may lie in the other"
+    if _is_told_more_closely(earlier, later):
+        return _OTHER_THING
+    whom = [_WHO_IN_BRACKETS.match(one.key) for one in (earlier, later)]
+    if {match and match[1] for match in whom} - {None} and len({match and match[1] for match in whom}) > 1:
+        return "they may be of two of one name"
     if _states_value_in_full(earlier, later):
         return "both may hold" if _may_hold_beside(earlier, later) else ""
     if earlier.owned != later.owned:
@@ -1479,6 +1478,27 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     if not is_one_verb:
         return "their verbs differ"
     return "" if _without_units(earlier) == _without_units(later) else "no word tells that they are of one attribute"
+
+
+def _may_lie_in_other(earlier: Frame, later: Frame) -> bool:
+    """True if one tells where in the other place somebody may be: who lives on a street lives in a town."""
+    ways = earlier.place_preposition, later.place_preposition
+    if all(ways) and ways[0] != ways[1]:
+        return True
+    is_street = [_ENDS_WITH_STREET.search(one.key) is not None for one in (earlier, later)]
+    return "residence" in earlier.attributes & later.attributes and is_street[0] != is_street[1]
+
+
+_ENDS_WITH_STREET: Final = re.compile(r"\w (?:street|road|avenue|lane|alley|terrace|court|boulevard)$")
+_WHO_IN_BRACKETS: Final = re.compile(r"[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)? \(([^()]+)\) \w")
+"""What tells which one of a name is meant: "Theo (my nephew) lives in Kiel"."""
+
+
+def _is_told_more_closely(earlier: Frame, later: Frame) -> bool:
+    """True if only the later one tells by a phrase behind a thing which one it is: the bus, and the bus to handball."""
+    one, other = earlier.thing, later.thing
+    is_of_kind = bool(one.noun) and one.noun == other.noun and not (one.place or later.change)
+    return is_of_kind and bool(other.behind - one.which)
 
 
 _WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend", "summer", "winter"})

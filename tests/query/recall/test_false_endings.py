@@ -300,7 +300,19 @@ ENDS_NOTHING = (
     ("Ana is working on the ranker.", "Ana is working on the index."),
 )
 """Told as near, and in doubt nothing is ended."""
+TOLD_MORE_CLOSELY = (
+    ("Ana's bus is the 31.", "Ana's bus to handball is the 42."),
+    ("Ana's best friend is Ben.", "Ana's best friend at judo is Max."),
+    ("Ana's commute is 20 minutes.", "Ana's commute by bike is 40 minutes."),
+    ("Ana's favourite composer is Ravel.", "Ana's favourite composer to sing is Bach."),
+    ("My favourite pupil is Lina.", "My favourite pupil at the drums club is Tom."),
+    ("Ana (my niece) lives in Kiel.", "Ana lives in Porto."),
+    ("Ana lives in Kiel.", "Ana lives in Lower Street."),
+)
 ENDS_THE_OTHER = (
+    ("Ana's bus to handball is the 31.", "Ana's bus to handball is the 42."),
+    ("Ana's best friend is Ben.", "Ana's best friend is Max."),
+    ("Ana (my niece) lives in Kiel.", "Ana (my niece) lives in Porto."),
     ("Ana lives in Lisbon.", "Ana moved to Porto this week."),
     ("Ana lives in Lisbon.", "Ana moved from Lisbon to Porto."),
     ("Ana lives in Lisbon.", "Ana lives in Porto."),
@@ -316,7 +328,7 @@ ENDS_THE_OTHER = (
 )
 
 
-@pytest.mark.parametrize(("earlier", "later"), [*ENDS_NOTHING, *ENDS_THE_OTHER])
+@pytest.mark.parametrize(("earlier", "later"), [*ENDS_NOTHING, *TOLD_MORE_CLOSELY, *ENDS_THE_OTHER])
 def test_what_may_hold_beside_the_other_ends_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert bool(found and found.is_single_valued) == ((earlier, later) in ENDS_THE_OTHER)
