@@ -909,14 +909,14 @@ class Memory:
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
         known = [*dict.fromkeys(ref for refs in ends.values() for ref in refs)]
-        ended = {*ends["supersedes"]}
-        repeated = [each.ref for each in near if each.is_repeated and {*known} <= ended - {each.ref}]
+        repeated = [each.ref for each in near if each.is_repeated and {*known} <= {*ends["supersedes"]}]
         said = find_restated((seeing[ref].get(ref, include_expired=True) for ref in repeated), type, name)
         if said is not None:
             others = [(one.edge_type(on_near, len(about)), one) for one in near if one.ref not in {said.ref, *known}]
             asked = [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in others if kind]
             whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # Shows edges between the user's worlds.
-            links = unwritten_links(whole, said.ref, asked + [("supersedes", ref, why) for ref in known])
+            asked += [("supersedes", ref, why) for ref in known if ref != said.ref]
+            links = unwritten_links(whole, said.ref, asked)
             how = self._source(source), why, marks, type, key, mentioned
             return self._restate(look, keyed, said, links, (begins, until), how, near)
         near += self._find_replaced(views, nearby, begins, on_near, near)

@@ -125,6 +125,13 @@ def test_a_statement_that_is_added_again_is_linked_as_asked_and_says_what_was_le
     assert len(mem.db.view().conflicts(likes.id)) == 1
 
 
+def test_what_replaces_itself_is_said_again(mem: worlddb.Memory) -> None:
+    said = mem.add("The rent is 950 euros.")
+    again = mem.add("The rent is 950 euros.", replaces=said.id)
+    assert (again.id, again.repeated) == (said.id, 1)
+    assert [hit.content for hit in mem.recall("the rent").hits] == ["The rent is 950 euros."]
+
+
 def test_a_statement_that_is_added_again_gets_another_source(mem: worlddb.Memory) -> None:
     first = mem.add("Ana lives in Lisbon.", about="Ana", source={"mail": 1})
     again = mem.add("Ana lives  in Lisbon.", about="Ana", source={"mail": 2}, why="said twice")

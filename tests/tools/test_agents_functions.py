@@ -128,6 +128,15 @@ def test_what_cannot_be_true_beside_it_is_proposed_as_a_contradiction(db: Databa
     assert {near["linked"] for near in again["near"]} == {None}
 
 
+def test_what_replaces_something_in_words_that_are_known_is_no_second_statement(db: Database) -> None:
+    old = remember(db, "The rent is 900 euros.", since="2024-01-01")
+    assert remember(db, "The rent is 900 euros.", replaces=old["id"])["id"] == old["id"]
+    new = remember(db, "The rent is 1000 euros.", since="2024-02-01")
+    again = remember(db, "The rent is 1000 euros.", replaces=old["id"])
+    assert again["restated"] and again["id"] == new["id"]
+    assert [hit.content for hit in db.view().recall("the rent").hits] == ["The rent is 1000 euros."]
+
+
 def test_what_is_said_again_is_linked_as_asked_and_says_what_was_left_out(db: Database) -> None:
     hates = remember(db, "Ana hates tea.", about="Ana")["id"]
     likes = remember(db, "Ana likes tea.", about="Ana", since="2025-01-01")["id"]

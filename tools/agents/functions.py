@@ -229,10 +229,10 @@ def _write_statement(
 
     found, then = _find_near(db, db.view(world=world), begins, until, on_near, found_in)
     near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in named_refs]
-    repeated = [each.ref for each, _ in near if each.is_repeated and named_refs == {None}]
-    said = find_restated((then.get(ref, include_expired=True) for ref in repeated), type, name)
+    said = _find_said(then, found, named_refs, replaced, marks, type, name)
     if said is not None:
-        return _restate(db, look, then, said, near, (begins, until), source, why, expires_at, type, names, home)
+        how = (begins, until), source, why, expires_at, type, names, home
+        return _restate(db, look, then, said, near, replaced, *how)
     if on_near == ON_NEAR[-1]:
         earlier = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
         near += [(each, each.edge_type(on_near, len(names))) for each in earlier if each.ref not in named_refs]
@@ -259,6 +259,25 @@ def _write_statement(
     answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
     answer |= {"near": [answer_notes.near_record(*each) for each in near], "restated": False}
     return {**answer, "notes": notes} if notes else answer
+
+
+def _find_said(
+    view: View,
+    found: list[Near],
+    named: set[str | None],
+    replaced: str | None,
+    marks: dict[str, Any],
+    type: str,
+    name: str,
+) -> World | None:
+    """Return the statement that a new one says again, if it is linked to nothing but what it replaces.
+
+    What inherits labels from that is not what has none.
+    """
+    is_plain = not any(marks.get(each) for each in ("labels", "pinned", "properties"))
+    found = [each for each in found if each.is_repeated and (is_plain or each.ref == replaced)]
+    fitting = found if named == {replaced} else []
+    return find_restated((view.get(each.ref, include_expired=True) for each in fitting), type, name)
 
 
 def _rewrite_span(
@@ -312,6 +331,7 @@ def _restate(
     view: View,
     said: World,
     near: list[tuple[Near, str]],
+    replaced: str | None,
     window: tuple[int | None, str | None],
     source: dict[str, Any] | None,
     why: str,
@@ -320,13 +340,15 @@ def _restate(
     names: list[str],
     home: str | None,
 ) -> dict[str, Any]:
-    """Record that a statement was said again, with the requested links to near statements.
+    """Record that a statement was said again, with the requested links to near statements and what it replaces.
 
     ``names`` are subjects for a statement that is about nobody yet, with their entries in ``home``.
     """
-    names = [] if any(each.about for each, _ in near if each.ref == said.ref) else names
+    has_subject = replaced == said.ref or any(each.about for each, _ in near if each.ref == said.ref)
+    names = [] if has_subject else names
     others = [(other, edge_type) for other, edge_type in near if other.ref != said.ref]
-    requested = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
+    by_near = [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type]
+    requested = by_near if replaced in (None, said.ref) else [("supersedes", replaced, why), *by_near]
     links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said.ref, requested)}
     (since, until), end = window, find_end_change(look, said, *window)
     with db.batch(seen=look) as tx:
