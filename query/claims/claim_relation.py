@@ -312,7 +312,7 @@ def _relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
     is_one = later.head <= earlier.head | earlier.content and earlier.head <= later.head | later.content
     if not is_one or not _name_one(earlier, later):
         return None
-    return _doubted(0.6, later, "it is back, or works again", "it may be another one, or another time")
+    return _doubted(0.6, later, "it is back, or works again", _OTHER_TIME)
 
 
 _WENT_BACK: Final = re.compile(
@@ -1461,11 +1461,11 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
             return "it may be another job on other days"
         whose = [_AT_WHOSE.search(one.key) for one in (earlier, later)]
         if earlier.times != later.times and whose[0] and whose[1] and whose[0][0] != whose[1][0]:
-            return "they differ in more than one value"
+            return _MORE_VALUES
         if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
-            return "they differ in more than one value"
+            return _MORE_VALUES
         if _are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
-            return "they are of different days"
+            return _OTHER_DAYS
     if earlier.attributes:
         further = earlier.attributes - common - _OF_BEING if common else frozenset()
         other_thing = "" if common else _OTHER_THING
@@ -1477,7 +1477,7 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
     if not is_one_verb:
         return "their verbs differ"
-    return "" if _without_units(earlier) == _without_units(later) else "no word tells that they are of one attribute"
+    return "" if _without_units(earlier) == _without_units(later) else _NO_ATTRIBUTE
 
 
 def _may_lie_in_other(earlier: Frame, later: Frame) -> bool:
@@ -1506,6 +1506,12 @@ _WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend",
 _AT_WHOSE: Final = re.compile(r"\bat (?:ours|mine|yours|home|[\w-]+['’]s)\b")
 _SAYS_MORE: Final = "it says more than the new one replaces"
 _OTHER_THING: Final = "the new one may be of another thing"
+_MORE_VALUES: Final = "they differ in more than one value"
+_OTHER_DAYS: Final = "they are of different days"
+_NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
+_OTHER_TIME: Final = "it may be another one, or another time"
+PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, _OTHER_TIME})
+"""The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 
 
 def _states_value_in_full(earlier: Frame, later: Frame) -> bool:

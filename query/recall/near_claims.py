@@ -166,22 +166,33 @@ def near(
                 if is_plan and one.is_of_one:
                     one = msgspec.structs.replace(one, is_of_one=False, doubt="the new one begins later, by its words")
                 found.append((node, one, build.stated_start(seen.row) != "defaulted"))
-        return _without_overtaken(sorted(found, key=lambda each: (-each[1].likeness, each[0])), since)[:limit]
+        ordered, further = sorted(found, key=lambda each: (-each[1].likeness, each[0])), list[tuple[int, int, bool]]()
+        if any(one.is_repeated for _, one, _ in found):
+            for node in shown.keys() - {node for node, _, _ in found}:
+                seen, is_linked = shown[node], targets.get(node) is None
+                if _competes_later(snapshot, subject, framed[:2], seen, is_linked=is_linked):
+                    further.append((seen.validity.start, node, build.stated_start(seen.row) != "defaulted"))
+        return _without_overtaken(ordered, since, further)[:limit]
 
     return recall.compared(window, request, compare, _find_called(question, names))
 
 
-def _without_overtaken(near: list[tuple[int, Near, bool]], since: int | None) -> list[Near]:
+def _without_overtaken(
+    near: list[tuple[int, Near, bool]], since: int | None, further: Iterable[tuple[int, int, bool]]
+) -> list[Near]:
     """The same without their nodes; what is repeated after something that competes with it is no longer told as such.
 
     That began before ``since``, or now, and after the statement with the same words. If its start was not stated, as
-    the last of each tells, it was also said after that.
+    the last of each tells, it was also said after that. What may hold beside both, as a value of another sort, parts
+    none. ``further`` are the start and the node of
+    others that compete only with what is earlier, and whether the start was stated.
     """
     rivals = [
         (one.valid.start, node, is_stated)
         for node, one, is_stated in near
-        if one.relation in claim_relation.COMPETING and not one.doubt and (since is None or one.valid.start < since)
+        if one.relation in claim_relation.COMPETING and one.doubt in claim_relation.PARTING
     ]
+    rivals = [each for each in (*rivals, *further) if since is None or each[0] < since]
 
     def is_overtaken(node: int, one: Near) -> bool:
         return any(start > one.valid.start and (is_stated or other > node) for start, other, is_stated in rivals)
@@ -555,6 +566,24 @@ def _compare_claims(
         and inside in snapshot.containers(node)
         and not (is_stated and since is not None and _are_two_acts(framed[0], start, since)),
     )
+
+
+def _competes_later(
+    snapshot: visible.VisibleSnapshot,
+    subject: _Subject,
+    framed: tuple[claim_frame.Frame | None, str],
+    seen: SeenVersion,
+    *,
+    is_linked: bool,
+) -> bool:
+    """True if a statement competes with a text as the later of both, though it does not as the earlier one."""
+    body = snapshot.body(seen.row)
+    if body is None or not body.content.strip():
+        return False
+    is_told = is_linked and bool(subject.nodes)
+    began = 1970 + seen.validity.start // _YEAR
+    found = _likeness(subject, body.content, framed, None, is_linked=is_told, is_later=True, began=began)
+    return found is not None and found.relation in claim_relation.COMPETING and found.doubt in claim_relation.PARTING
 
 
 def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:

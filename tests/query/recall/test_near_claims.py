@@ -369,6 +369,28 @@ def test_what_is_said_again_after_what_competes_with_it_is_no_repetition(
     assert claim_relation.find_later_rivals(said) == {1: 0}
 
 
+@pytest.mark.parametrize(
+    ("first", "between", "is_repeated"),
+    [
+        ("Nora's headteacher is Mr Adler.", "Nora's headteacher is Ms Berger.", False),
+        ("The wifi password is Maple77.", "The wifi password is Birch88.", False),
+        ("Ingrid arrives on 22 December.", "Ingrid arrives on 20 December.", False),
+        ("Theo is ill.", "Theo is healthy again.", False),
+        ("Theo is ill.", "Theo is happy.", True),
+        ("Home is by the river.", "Home is warm.", True),
+        ("Ana speaks Dutch.", "Ana speaks Welsh.", True),
+    ],
+)
+def test_a_value_that_is_back_after_one_of_its_sort_is_no_repetition(
+    db: Database, first: str, between: str, is_repeated: bool
+) -> None:
+    """The third was taken for the first, and the second seemed to be the later one."""
+    say(db, first, since="2024-01-16")
+    say(db, between, since="2024-01-19")
+    near = db.view().near(first, since=worlddb.parse_time("2024-01-24"))
+    assert [one.is_repeated for one in near if one.text == first] == [is_repeated]
+
+
 def test_what_was_done_again_on_another_day_is_no_repetition(db: Database) -> None:
     for text, is_repeated in (("Ana took her pill.", False), ("Ana takes her pill.", True), ("Ana moved out.", True)):
         say(db, text, since="2024-03-01")
