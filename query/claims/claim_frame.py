@@ -1015,16 +1015,17 @@ def asked_stems(question: str) -> frozenset[str]:
     return asked.telling if is_of_trade else asked.all
 
 
-def claims_in(message: str, asked: Asked) -> str:
+def claims_in(message: str, asked: Asked, question: str = "") -> str:
     """The clauses of a message that tell of what a question asks, one of each sentence; empty without any.
 
-    "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto".
+    "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto". Of sentences about several people only those
+    are given that are about the people in ``question``, if some are.
     """
-    return _claims_in(message[:_READ], asked)
+    return _claims_in(message[:_READ], asked, _people_in(question))
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
-def _claims_in(beginning: str, asked: Asked) -> str:
+def _claims_in(beginning: str, asked: Asked, people: frozenset[str]) -> str:
     found = []
     for each in analysis.sentences(beginning):
         words = _stems_in(each)
@@ -1038,7 +1039,16 @@ def _claims_in(beginning: str, asked: Asked) -> str:
         told = _BY_ME.sub(_with_me, _GUESS.sub("", _SAID.sub("", told, 1), 1), 1)
         if told and _ASKING.search(told) is None:
             found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
-    return " ".join(found[:_MOST_SENTENCES])
+    return " ".join(_of_named(found, people)[:_MOST_SENTENCES])
+
+
+def _of_named(claims: list[str], people: frozenset[str]) -> list[str]:
+    """The claims, without those of others if some are of these people: of Mila's allergy, not of Theo's."""
+    told = [stems(leading_subject(claim)) for claim in claims]
+    if all(people.isdisjoint(each) for each in told):
+        return claims
+    known = people | stems(_PRONOUNS)
+    return [claim for claim, about in zip(claims, told, strict=True) if not about or not about.isdisjoint(known)]
 
 
 def _with_me(verb: re.Match[str]) -> str:
@@ -1247,6 +1257,26 @@ def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -
         return ""
     is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
     return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
+
+
+def changes_another(question: str, asked: Asked, earlier: str, later: str) -> bool:
+    """True if what a message says for sure is of somebody or something else than was asked, or of today only."""
+    told = _told_in(later)
+    return bool(told) and not _told_of(question, earlier, later, _telling_of(asked))
+
+
+def agree_in_times(question: str, one: str, other: str) -> bool:
+    """True if a question asks for a time, and two claims name the same one, of which neither denies or ends anything.
+
+    One of them may leave out the day, or the hour.
+    """
+    if _kind_of(question) != "time" or any(
+        _sign_of(text) == _REPLACED or _DENIAL.search(text) for text in (one, other)
+    ):
+        return False
+    pairs = [*zip(_values_of(one)[:3], _values_of(other)[:3], strict=True)]
+    is_same = any(mine and mine == theirs for mine, theirs in pairs[:2])
+    return is_same and all(mine == theirs or not (mine and theirs) for mine, theirs in pairs)
 
 
 def _is_by_another(question: str, sentence: str, known: frozenset[str]) -> bool:
@@ -1625,6 +1655,7 @@ _MOVED_THING: Final = lazy(
     r"(?P<thing>(?:(?!to\b)[\w'’-]+ ){1,3})(?:in)?to\b"
 )
 _GIVEN_UP: Final = lazy(r"(?i)\b(?:g[ai]ven? up|quit|stopped|dropped) (?P<thing>(?:(?!for\b|and\b)[\w'’-]+ ?){1,3})")
+_DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
 _DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
 _CORRECTING: Final = lazy(
     r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
@@ -1661,7 +1692,8 @@ _VALUE: Final = lazy(
     rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(_UNITS.split()[1:13])})\b"
     r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
     r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
-    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z])|(?:{'|'.join((*_NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
+    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z]|(?:st|nd|rd|th)\b|(?: of)? (?:{_MONTH})\b)"
+    rf"|(?:{'|'.join((*_NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )
 """A date, a time of day, or another number, with what it counts."""

@@ -502,7 +502,7 @@ def _claims_of_turns(
     bodies = [snapshot.body(hit.passed.seen.row) for hit in turns]
     told = [("", "", "") if body is None else body.content.partition(": ") for body in bodies]
     messages = ["" if speaker.casefold() in ASKED else message for speaker, _, message in told]
-    claims = [claim_frame.claims_in(message, asked) if message else "" for message in messages]
+    claims = [claim_frame.claims_in(message, asked, question) if message else "" for message in messages]
     stated = enumerate(claims)
     first = next((place for place, one in stated if one and (not alone or claim_frame.answers(one, asked))), None)
     if first is None:
@@ -661,6 +661,8 @@ def _competing_pairs(
             continue
         if question and claim_relation.asks_of_rest(old.text, new.text, subject, question):
             continue
+        if (old.is_turn or new.is_turn) and _are_of_others(old, new, question):
+            continue
         alike, order = told
         if is_loose and not alike.is_single_valued:
             continue
@@ -670,6 +672,14 @@ def _competing_pairs(
         # What says of something what it was made of does not take its place.
         elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan")
+
+
+def _are_of_others(old: _Statement, new: _Statement, question: str) -> bool:
+    """True if a turn beside a statement or another turn says the same time, or what was not asked for."""
+    if claim_frame.agree_in_times(question, old.text, new.text):
+        return True
+    asked = claim_frame.asked_of(question) if question and new.is_turn else None
+    return asked is not None and claim_frame.changes_another(question, asked, old.text, new.text)
 
 
 def _are_long(earlier: str, later: str, subject: frozenset[str]) -> bool:
@@ -709,6 +719,9 @@ def _pairs_of_a_subject(
                     around[each] |= frozenset().union(*(_containers_of(snapshot, talk) for talk in around[each]))
         if not shared and around[node].isdisjoint(around[other_node]):
             # A name, or "I", is somebody else where somebody else keeps notes.
+            continue
+        if one.is_turn != other.is_turn and one.seen.row.valid_from == other.seen.row.valid_from:
+            # What was taken from a message holds from when that was said.
             continue
         if _start_order(one.seen) == _start_order(other.seen) or not (shared or claim_frame.names_agree(mine, theirs)):
             continue

@@ -689,6 +689,30 @@ def days(mem: Any, *said: str) -> None:
         )
 
 
+OF_ONE_TELLING = [
+    ("What is Mila allergic to?", "Mila is allergic to eggs. Theo isn't allergic to any.", "Mila is allergic to eggs"),
+    ("When is my dentist appointment?", "dentist moved to 9 May, 14:00", "my dentist appointment is on 9 May at 14:00"),
+    ("What day is choir usually?", "choir is on Tuesdays", "choir is on Thursday this week instead"),
+]
+"""Questions, and two messages of which the later one changes nothing: it says the same, or is of this week."""
+
+
+@pytest.mark.parametrize(("question", "earlier", "later"), OF_ONE_TELLING)
+def test_messages_that_agree_do_not_compete(db: Database, question: str, earlier: str, later: str) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(mem, earlier, later)
+    found = mem.recall(question)
+    assert found.hits and not found.competing and "compete" not in found.note
+
+
+def test_a_message_does_not_compete_with_what_was_taken_from_it(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    mem.add([{"role": "user", "content": "Ben doesn't play chess, he plays go.", "timestamp": "2023-03-01T10:00:00Z"}])
+    mem.add("Ben plays go.", about="Ben", since="2023-03-01T10:00:00Z")
+    found = mem.recall("What does Ben play?")
+    assert len(found.hits) >= 2 and not found.competing
+
+
 def test_what_changed_in_passing_comes_first_with_a_note(db: Database) -> None:
     mem = worlddb.memory(db, user="kim", agent="bot")
     days(mem, "eye test is on the 14th at 9", "the tram was late", "ugh they had to push the eye test to the 16th")
