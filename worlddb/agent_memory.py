@@ -175,8 +175,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
     listed first, all of it, and not by type again. ``later`` maps each listed statement that a later one competes
-    with to the reference of the later one. ``note`` says that nothing was ever written for the user, that the user's
-    world ended, or that there are only messages, in which ``recall`` and ``context`` search.
+    with to the reference of the later one; those of the ``doubted`` may be so as well. ``note`` says that nothing
+    was ever written for the user, that the user's world ended, or that there are only messages, in which ``recall``
+    and ``context`` search.
     """
 
     user: str
@@ -189,6 +190,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     pinned: tuple[records.World, ...] = ()
     note: str = ""
     later: dict[str, str] = {}
+    doubted: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
@@ -196,7 +198,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
         def told(world: records.World) -> str:
             shown = msgspec.structs.replace(world, content=_piece(world.content))
-            return f"- {_line(shown, world.ref)}{_remarks(world, known, self.later)}"
+            return f"- {_line(shown, world.ref)}{_remarks(world, known, self.later, self.doubted)}"
 
         if self.pinned:
             lines += ["Pinned:", *map(told, self.pinned)]
@@ -823,6 +825,7 @@ class Memory:
                 worlds[:limit] if len(views) < 2 else with_conflicts(self._whole_view(), views, worlds[:limit])
             )
         pinned = self._pinned()
+        later, doubted = _later_competitors(itertools.chain(pinned, *kinds.values()), about)
         return Profile(
             user=str(self.user or ""),
             at=(views[0] if views else self._whole_view()).valid,
@@ -832,7 +835,8 @@ class Memory:
             messages=counted[extraction.TURN],
             left=left,
             pinned=tuple(pinned),
-            later=_later_competitors(itertools.chain(pinned, *kinds.values()), about),
+            later=later,
+            doubted=doubted,
             note=_unlisted_note(counted, is_empty=not kinds and not pinned) if views else self._empty_note(),
         )
 
@@ -1638,6 +1642,7 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
     telling = [hit for hit in found.hits if not _is_mere_reply(hit)]
     known = {hit.ref: hit for hit in telling}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
+    sure = {pair.earlier for pair in found.competing if later.get(pair.earlier) == pair.ref and not pair.doubt}
     hits: list[records.World | records.Hit] = [*pinned, *telling]
     places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
     first = next((hit for hit in telling[:1] if hit.ref == found.begins_later), None)
@@ -1649,7 +1654,9 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
     hits.sort(key=lambda hit: hit.ref not in due)
     lines: dict[tuple[str, str], _Line] = {}
     for hit in hits:
-        told: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
+        told: list[tuple[records.World | records.Hit | records.Version, str]] = [
+            (hit, _remarks(hit, known, later, later.keys() - sure))
+        ]
         told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
         for each, beside in told:
             said = one_line(each.content or each.name), _time_label(each)
@@ -1736,23 +1743,33 @@ def _is_seen(db: Database, view: View, ref: str) -> bool:
     return False
 
 
-def _later_competitors(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Map each memory that a later one competes with to the reference of the later one."""
+def _later_competitors(
+    listed: Iterable[records.World], about: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, str], frozenset[str]]:
+    """Map each memory that a later one competes with to the reference of the later one; also those that may be so
+    as well."""
     worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
     said = [claim_relation.NamedStatement(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
-    return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.find_later_rivals(said).items()}
+    found = {worlds[place].ref: rival for place, rival in claim_relation.find_later_rivals(said).items()}
+    doubted = frozenset(ref for ref, rival in found.items() if rival.doubt)
+    return {ref: worlds[rival.place].ref for ref, rival in found.items()}, doubted
 
 
 def _remarks(
     found: records.World | records.Hit,
     known: Mapping[str, records.World | records.Hit],
     later: Mapping[str, str],
+    doubted: Set[str],
 ) -> str:
-    """Return remarks for a memory's line: contradicting memories, and a later statement about the same."""
+    """Return remarks for a memory's line: contradicting memories, and a later statement about the same.
+
+    What is ``doubted`` is only to be compared with that: both may be so.
+    """
     against = [known[ref].content for ref in found.conflicts if ref in known]
     remark = f" (contradicted by: {'; '.join(one_line(_piece(each)) for each in against)})" if against else ""
     if found.ref in later:
-        remark += f" (a later one says: {one_line(_piece(known[later[found.ref]].content))})"
+        told = "compare" if found.ref in doubted else "a later one says"
+        remark += f" ({told}: {one_line(_piece(known[later[found.ref]].content))})"
     return remark
 
 

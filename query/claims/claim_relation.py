@@ -1864,12 +1864,21 @@ class NamedStatement(NamedTuple):
     about: frozenset[str] = frozenset()
 
 
-def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
-    """Map the index of each statement that a later one competes with to the index of the latest such.
+class LaterRival(NamedTuple):
+    """The index of a later statement that competes with another one, and why it may hold beside it, if anything."""
+
+    place: int
+    doubt: str
+
+
+def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, LaterRival]:
+    """Map the index of each statement that a later one competes with to the latest such.
+
+    One without a doubt goes before a later one with it.
 
     The statements are given newest first; only the first ``MAX_COMPARED`` are compared.
     """
-    found: dict[int, int] = {}
+    found: dict[int, LaterRival] = {}
     for place, earlier in enumerate(said[:MAX_COMPARED]):
         for later_place, later in enumerate(said[:place]):
             shared = earlier.about & later.about
@@ -1889,8 +1898,9 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
                 break  # Who moved back lives there.
             if one is None or other is None or alike is None or alike.relation not in COMPETING:
                 continue
-            if not _may_have_both(one, other):
-                found[place] = later_place
+            if not _may_have_both(one, other) and (place not in found or not alike.doubt):
+                found[place] = LaterRival(later_place, alike.doubt)
+            if place in found and not found[place].doubt:
                 break
     return found
 

@@ -126,6 +126,6 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
         if told is None or claim_relation.asks_of_rest(old.content, new.content, subject, question.text):
             continue
         alike, order = told
-        pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason)
+        pair = Competing(ref=new.ref, earlier=old.ref, relation=alike.relation, reason=alike.reason, doubt=alike.doubt)
         first, last = (new.ref, old.ref) if order in ("later", "swapped") else (old.ref, new.ref)
         yield first, last, pair if order == "later" else None

@@ -533,6 +533,7 @@ def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rival
             earlier=ref(pair.earlier),
             relation="perhaps" if pair.is_unsure else pair.relation,
             reason=pair.reason,
+            doubt=pair.doubt,
         )
         for pair in rivals
     )

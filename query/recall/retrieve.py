@@ -130,6 +130,7 @@ class Rivals(NamedTuple):
 
     ``is_plan``: the later one holds only after the time asked about, so they do not compete yet. ``is_beside``: the
     one called the later tells what was or may be, is so at times, or is denied, where the other tells what is so now.
+    ``doubt`` is why both may be so after all.
     """
 
     later: int
@@ -139,6 +140,7 @@ class Rivals(NamedTuple):
     is_plan: bool = False
     is_beside: bool = False
     is_unsure: bool = False
+    doubt: str = ""
 
 
 class _Statement(NamedTuple):
@@ -671,7 +673,7 @@ def _competing_pairs(
             yield Rivals(last, first, "compatible", "", is_beside=True)
         # What says of something what it was made of does not take its place.
         elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
-            yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan")
+            yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan", doubt=alike.doubt)
 
 
 def _are_of_others(old: _Statement, new: _Statement, question: str) -> bool:

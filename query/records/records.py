@@ -665,14 +665,15 @@ class Competing(msgspec.Struct, frozen=True, kw_only=True):
     """Two statements about one subject that are both valid and may not both be true, as far as their words tell.
 
     ``ref`` began later than ``earlier``, and stands before it. ``relation`` is ``replacement`` or ``contradiction``;
-    with ``perhaps`` it is a message that may change the earlier one, and stands behind it. Nothing was decided: a
-    ``supersedes`` or a ``contradicts`` between them says what is so.
+    with ``perhaps`` it is a message that may change the earlier one, and stands behind it. ``doubt`` is why both may
+    be so after all. Nothing was decided: a ``supersedes`` or a ``contradicts`` between them says what is so.
     """
 
     ref: str
     earlier: str
     relation: str
     reason: str
+    doubt: str = ""
 
 
 class Absence(msgspec.Struct, frozen=True, kw_only=True):

@@ -325,11 +325,11 @@ def test_a_profile_says_what_was_said_later_of_the_same_and_what_contradicts(mem
     tea, no_tea = (mem.add(f"Ana {says} tea.", about="Ana", pinned=True) for says in ("drinks", "avoids"))
     mem.contradict(tea, no_tea)
     profile = mem.profile()
-    assert profile.later == {globex.id: acme.id}
+    assert profile.later == {globex.id: acme.id} and profile.doubted == {globex.id}
     lines = str(profile).splitlines()
     told = "Ana works at Globex as a data analyst."
-    assert [line for line in lines if "a later one says" in line] == [line for line in lines if told in line]
-    assert next(line for line in lines if told in line).endswith(" (a later one says: Ana works at Acme Tools.)")
+    assert [line for line in lines if "(compare: " in line] == [line for line in lines if told in line]
+    assert next(line for line in lines if told in line).endswith(" (compare: Ana works at Acme Tools.)")
     assert sum("(contradicted by: Ana avoids tea.)" in line for line in lines) == 1
     mem.forget(acme)
     assert mem.profile().later == {} and "a later one" not in str(mem.profile(limit=1))
@@ -2288,3 +2288,13 @@ def test_a_context_spends_nothing_on_messages_that_only_reply(tmp_path: Path) ->
         ])  # fmt: skip
         told = mem.context("When are the Nordhaus screens due?", max_tokens=400)
         assert "Friday" in told and "No parking" in told and "Noted" not in told and "thanks" not in told
+
+
+def test_what_may_be_so_beside_a_later_one_is_only_put_beside_it(mem: worlddb.Memory) -> None:
+    mem.add("Ana's teacher is Mr Boyd.", since="2024-01-01")
+    mem.add("Ana's teacher for art is Ms Ray.", since="2024-02-01")
+    mem.add("Ana lives in Lisbon.", since="2024-01-01")
+    mem.add("Ana lives in Porto.", since="2024-02-01")
+    for told in (str(mem.profile()), mem.context("who is Ana's teacher, and where does Ana live?")):
+        assert "(a later one says: Ana lives in Porto.)" in told and told.count("a later one says") == 1
+        assert "(compare: Ana's teacher for art is Ms Ray.)" in told
