@@ -1214,7 +1214,7 @@ def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: froz
     of_phrase = [stem(_SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]
     if not any(of_phrase) or not _REFERRED.isdisjoint(_words_of(sentence)):
         return False
-    if any(word in _OURS and stem(noun) in telling for word, noun in pairwise(rest)):
+    if any(word in _ITS_OR_OURS and stem(noun) in telling for word, noun in pairwise(rest)):
         return False
     if not known.intersection(of_phrase):
         return is_begun
@@ -1232,6 +1232,7 @@ def _ends_noun(word: str, after: str) -> bool:
 _BESIDE_THING: Final = lazy(
     r"(?i) (?:next (?:to|door)|opposite|beside|near|behind|across from)(?: (?:the|my|our) [\w-]+)?\b"
 )
+_ITS_OR_OURS: Final = _words("the my our its their his her")
 _REFERRED: Final = _FIRST - {"my", "our"} | _PRONOUNS | _words("that them this those him her it")
 _NOT_IN_NOUN: Final = _AUX | _PREPOSITIONS | _words("now to for from with and or the a an my our has have again")
 _OF_WHAT_IS_ASKED: Final = _words(
