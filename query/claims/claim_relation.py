@@ -149,6 +149,8 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         ):
             if (told := find(earlier, later)) is not None:
                 return told
+    if found is None and earlier.is_marked and (told := _relate_relapse(earlier, later)) is not None:
+        return told
     if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
         return _doubted(0.7, later, "another personal best", "both stay true as records")
     if found is not None and found.relation in COMPETING and _tell_only_because(earlier, later):
@@ -315,6 +317,26 @@ def _relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
     return _doubted(0.6, later, "it is back, or works again", _OTHER_TIME)
 
 
+def _relate_relapse(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of being ill or broken to having been well or at work again."""
+    if earlier.mood or later.mood or earlier.negated or earlier.former:
+        return None
+    is_told = any(well.search(earlier.key) and ill.search(later.key) for well, ill in _WELL_AND_ILL)
+    if not is_told or not _name_one(earlier, later):
+        return None
+    return _doubted(0.6, later, "it is not well, or does not work, any more", _OTHER_TIME)
+
+
+_WELL_AND_ILL: Final = (
+    (re.compile(r"\b(?:well|fine|healthy) again\b"), re.compile(r"\b(?:ill|sick|unwell)\b")),
+    (
+        re.compile(r"\b(?:works?|working|runs?|running|online) again\b"),
+        re.compile(
+            r"\b(?:broken|broke down|offline|down|out of (?:order|service)|(?:not|n['’]t|stopped) work(?:ing)?)\b"
+        ),
+    ),
+)
+"""What is so again, and what is so no longer then."""
 _WENT_BACK: Final = re.compile(
     r"\b(?:went|has gone|have gone|goes|go|is|are) back to (?P<place>[^\W\d][\w'’-]+(?: [\w'’-]+)?)$"
 )

@@ -638,6 +638,8 @@ def _note_of_previous(hits: Sequence[records.Hit]) -> str:
     """The note of what was before, where a question asks for that: it was replaced, or only said earlier."""
     before = [hit for hit in hits if retrieve.BEFORE in hit.scores]
     over, open_ = ([hit for hit in before if (hit.valid.end < FOREVER) == is_over] for is_over in (True, False))
+    # Ranked behind another hit it does not come first.
+    open_ = open_ if hits and hits[0] in open_ else []
     return joined(
         _note_of_times(told, note) if told else "" for told, note in ((over, _REPLACED), (open_, _SAID_BEFORE))
     )

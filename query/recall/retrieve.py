@@ -1587,7 +1587,10 @@ def _lift_previous(search: _Search, ranked: list[ranking.Ranked]) -> list[rankin
         return _show_previous_version(search, ranked, next((node for node in hits if node in fitting), None))
     order = sorted(of_one, key=lambda node: _start_order(hits[node].passed.seen))
     order = order if last == "first" else [*order[-2::-1], order[-1]]
-    at = next(place for place, node in enumerate(hits) if node in of_one or node not in fitting)
+    # What began no sooner than the last of them was not before, either.
+    begun = hits[order[-1]].passed.seen.validity.start
+    late = {node for node, hit in hits.items() if hit.passed.seen.validity.start >= begun} if last != "first" else set()
+    at = next(place for place, node in enumerate(hits) if node in of_one | late or node not in fitting)
     score = ranked[at].score
     moved = [hits[node]._replace(score=score, parts={**hits[node].parts, BEFORE: 0.0}) for node in order[:-1]]
     rest = [hit for hit in ranked if hit.passed.node not in of_one]

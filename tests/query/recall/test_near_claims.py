@@ -1045,6 +1045,16 @@ def test_a_repetition_in_other_words_stays_the_same(one: str, other: str) -> Non
         assert claim_relation.relation_of(earlier, later) == "same" and not analysis.say_otherwise(earlier, later)
 
 
+def test_who_is_ill_is_not_healthy_again_any_more() -> None:
+    """Whoever fell ill once more was healthy again by the answer, since that was told of as a change."""
+    for again, ill in (("Theo is healthy again.", "Theo is ill."), ("The lift works again.", "The lift is broken.")):
+        told = claim_relation.relate(
+            *(claim_frame.frame(text, claim_frame.leading_subject(text)) for text in (again, ill))
+        )
+        assert told is not None and told.relation in claim_relation.COMPETING
+    assert claim_relation.relation_of("Theo is healthy again.", "Theo is away.") is None
+
+
 def test_a_trade_and_an_employer_are_not_values_of_one_attribute() -> None:
     trade, place = "Ivo works as a teacher.", "Ivo works at Lincoln High School."
     assert claim_relation.relation_of(trade, place) == claim_relation.relation_of(place, trade) == "compatible"

@@ -251,6 +251,18 @@ def test_what_was_before_comes_first_where_a_question_asks_for_it(tmp_path: Path
         assert changed.hits[0].content == said[2] and ("the later one comes first" in changed.note) == (not way)
 
 
+def test_what_began_with_what_took_the_place_of_what_was_before_does_not_come_first(tmp_path: Path) -> None:
+    """The drums came first, and the note said that the piano did."""
+    with worlddb.memory(tmp_path / "mem", user="nora") as mem:
+        at = "2024-11-20T19:00:00Z"
+        mem.add("Mila plays the piano.", about="Mila", since="2024-11-16")
+        mem.add([{"role": "user", "content": "Mila gave up piano, she's on drums now", "timestamp": at}])
+        mem.add("Mila plays the drums.", about="Mila", since=at)
+        found = mem.recall("Which instrument did Mila play before?", k=5)
+        told = "the earlier one comes first, as the question asks: "
+        assert found.hits[0].content == "Mila plays the piano." and told + "'Mila plays the piano." in found.note
+
+
 def test_a_long_text_is_judged_in_the_time_of_reading_it() -> None:
     for text in ("who was " * 20_000, "before " * 20_000, "who did " + "x " * 40_000, "where " + "A " * 50_000 + "?"):
         began = time.process_time()
