@@ -777,6 +777,8 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change:
         return False
+    if _are_of_other_sides(earlier, later) or _adds_word_to_thing(earlier, later):
+        return True
     if "residence" in earlier.attributes & later.attributes:
         is_owned = [_OWNS.search(one.key) is not None for one in (earlier, later)]
         is_lived_in = not {earlier.verb, later.verb}.isdisjoint(_moving_stems() | frames.stems(("lives", "resides")))
@@ -790,6 +792,28 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         or _at_other_half_of_day(earlier, later)
         or (_are_other_parts_of_day(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
+
+
+def _are_of_other_sides(earlier: Frame, later: Frame) -> bool:
+    """True if only one tells of a side of somebody that the other does not: whom they drive somewhere, and not what
+    they drive; a year of school, and not an age; how they live, and not where."""
+    return any((form.search(earlier.key) is None) != (form.search(later.key) is None) for form in _SIDES)
+
+
+_SIDES: Final = (
+    re.compile(r"\bdrives? (?!an? |the |my |his |her |our |their )\S+ (?:\S+ )?(?:to|from|home)\b"),
+    re.compile(r"\b(?:is|am|['’]m) in (?:year|grade|form|class) \d+\b"),
+    re.compile(r"\bliv(?:es?|ing) in (?:fear|hope|poverty|peace|luxury|misery|harmony|pain|denial|exile)\b"),
+)
+
+
+def _adds_word_to_thing(earlier: Frame, later: Frame) -> bool:
+    """True if only the later thing has a word before it, and each says by name what it is: a doctor, an eye doctor."""
+    one, other = earlier.thing, later.thing
+    if not one.noun or one.noun != other.noun or one.which or one.place != other.place:
+        return False
+    is_named = all(not each.verb and (each.names or each.indefinite) and not each.times for each in (earlier, later))
+    return is_named and bool(other.which) and not later.ranks
 
 
 _OWNS: Final = re.compile(r"\b(?:has|have|owns?|buys?|bought|inherited) (?:an?|the|another|her|his|my|our|their) ")

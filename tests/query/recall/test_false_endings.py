@@ -731,3 +731,19 @@ def test_an_opposite_denies_only_what_states_it(who: str, earlier: str, later: s
     one, other = frame(earlier, words_of(who)), frame(later, words_of(who))
     found = claim_relation.relate(one, other) if one and other else None
     assert (found and found.relation) == relation
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "instead"),
+    [
+        ("Ana drives a Yaris.", "Ana drives Theo to judo.", "Ana drives a Golf."),
+        ("Ana is nine.", "Ana is in Year 4.", "Ana is ten."),
+        ("Ana lives in Lisbon.", "Ana lives in fear of inspections.", "Ana lives in Porto."),
+        ("Ana's doctor is Dr Amari.", "Ana's heart doctor is Dr Sand.", "Ana's doctor is Dr Sand."),
+        ("Ana's laptop is a Dell.", "Ana's school laptop is a Lenovo.", "Ana's laptop is a Lenovo."),
+    ],
+)
+def test_what_is_of_another_kind_does_not_compete(earlier: str, later: str, instead: str) -> None:
+    found, replaced = related(earlier, later), related(earlier, instead)
+    assert found is None or found.relation == "compatible"
+    assert replaced is not None and replaced.relation == "replacement"
