@@ -1004,6 +1004,8 @@ def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
         return False
     before, after = earlier.content | earlier.light, later.content | later.light
     own, new = before - after, after - before
+    if _tell_of_two_read(earlier, later):
+        return False
     if one == other:
         # What a thing has is one part and another, and of two qualities it has one at a time if they are opposites.
         is_several = one == "part" or (one == "quality" and not any(pair <= own | new for pair in _antonym_stems()))
@@ -1012,6 +1014,17 @@ def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
         return "state" not in (one, other) or not {one, other}.isdisjoint(("colour", "quality", "kind"))
     unsorted = later if one else earlier
     return (one or other) == "quality" or ((one or other) in ("colour", "kind") and bool(unsorted.verb))
+
+
+def _tell_of_two_read(earlier: Frame, later: Frame) -> bool:
+    """True if they tell which book somebody is reading by its name: one at a time, most often."""
+    is_read = all(_IS_READING.search(one.key) and one.names for one in (earlier, later))
+    return is_read and earlier.names.isdisjoint(later.names)
+
+
+_IS_READING: Final = re.compile(
+    r"(?:\b(?:is|are|am)|['’](?:s|re|m)) (?:now |currently )?reading (?!(?:about|aloud|at|for|from|in|on|to|with) )"
+)
 
 
 @cache
@@ -1489,6 +1502,8 @@ def _find_doubt(earlier: Frame, later: Frame) -> str:
     whom = [_WHO_IN_BRACKETS.match(one.key) for one in (earlier, later)]
     if {match and match[1] for match in whom} - {None} and len({match and match[1] for match in whom}) > 1:
         return "they may be of two of one name"
+    if _tell_of_two_read(earlier, later) and not later.change:
+        return _NO_ATTRIBUTE
     if _states_value_in_full(earlier, later):
         return "both may hold" if _may_hold_beside(earlier, later) else ""
     if earlier.owned != later.owned:

@@ -1045,6 +1045,25 @@ def test_a_repetition_in_other_words_stays_the_same(one: str, other: str) -> Non
         assert claim_relation.relation_of(earlier, later) == "same" and not analysis.say_otherwise(earlier, later)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "relation"),
+    [
+        (
+            "Nora's class is reading Emil and the Detectives.",
+            "Nora's class is reading Pippi Longstocking.",
+            "replacement",
+        ),
+        ("Nora's class is reading about Rome.", "Nora's class is reading Emma.", "compatible"),
+        ("Nora's class is reading Emil.", "Nora's class is noisy.", "compatible"),
+    ],
+)
+def test_a_class_reads_another_book_after_the_first(earlier: str, later: str, relation: str) -> None:
+    """The book of the week before came first, without a note."""
+    nora = frozenset({"nora"})
+    told = claim_relation.relate(claim_frame.frame(earlier, nora), claim_frame.frame(later, nora))
+    assert told is not None and told.relation == relation and not told.is_single_valued
+
+
 def test_who_is_ill_is_not_healthy_again_any_more() -> None:
     """Whoever fell ill once more was healthy again by the answer, since that was told of as a change."""
     for again, ill in (("Theo is healthy again.", "Theo is ill."), ("The lift works again.", "The lift is broken.")):
