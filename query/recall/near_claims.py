@@ -290,13 +290,18 @@ def _plain_words(speaker: str, text: str) -> list[str]:
     """The words of a text in their order, without what opens or closes it, "the phone of Ana" as "Ana phone"."""
     text = text.replace("phone number", "phone")
     plain = _OF_WHOM.sub(r"\2 \1", _ASIDE.sub("", claim_frame.fold_blanks(text).casefold().replace("’", "'")))
-    words, name = list[str](), speaker.casefold().split()
+    words, name, before = list[str](), speaker.casefold().split(), ""
     for word in plain.split():
         bare = word.strip('.,;:!?"“”()…').removesuffix("'s")
         if bare in {"i", "my", "i'm", "i've"}:
             words += [*name, *{"i'm": ["is"], "i've": ["have"]}.get(bare, [])]
         elif bare and bare != "the":
-            words.append("is" if bare == "am" else bare.removesuffix("s") if len(bare) > len("has") else bare)
+            # The user likes what "I" like.
+            is_verb = before == "i" or (words == name and [before] == name[-1:])
+            words.append(
+                "is" if bare == "am" else bare.removesuffix("s") if is_verb and len(bare) > len("has") else bare
+            )
+        before = word
     return words
 
 

@@ -2245,6 +2245,7 @@ def test_what_is_forgotten_everywhere_ends_with_the_message_that_told_it(mem: wo
         ("Nora lives in Heilbronn.", "my aunt Ruth lives in Heilbronn, near us", False),
         ("Ana owes Bo 50 euros.", "Bo owes Ana 50 euros.", False),
         ("He is vegetarian.", "He is vegetarian.", False),
+        ("Ana owns the flats in Ulm.", "Ana owns the flat in Ulm.", False),
         ("Nora lives in Heilbronn.", "Nora lives in Heilbronn and works in Ulm.", False),
         ("I'm allergic to cats.", "By the way, I am allergic to cats!", True),
         ("Ana's sister is Eva.", "The sister of Ana is Eva", True),
