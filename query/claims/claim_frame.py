@@ -1254,8 +1254,9 @@ def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -
     known = _content_of(earlier) | _content_of(question) | telling
     told = [one for one in analysis.sentences(_told_in(later)) if not _is_by_another(question, one, known)]
     clauses = [each for one in told for each in _CLAIM_ENDS.split(one) if each]
-    if any(_leaves_another(question, each, known, telling) for each in clauses):
-        return ""
+    kept = [each for each in clauses if not _leaves_another(question, each, known, telling)]
+    if len(kept) < len(clauses):
+        told = [", ".join(each for each in kept if not _content_of(each).isdisjoint(known))]
     is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
     return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
 

@@ -634,6 +634,7 @@ def test_what_is_told_of_something_else_changes_nothing(question: str, earlier: 
 TOLD_OF_THE_SAME = [
     ("Which ward is Grandpa in?", "Grandpa is on ward 5", "they moved Grandpa to ward 2"),
     ("Which class do I teach?", "I teach Class 3", "I switched to Class 5 with the new term"),
+    ("What do I drink in the morning?", "coffee in the morning", "gave up sugar, in the morning I drink tea instead"),
     ("When is training?", "training is on Mondays", "the club moved its training to Thursdays"),
     ("how much are the tickets?", "tickets are 15", "we're not selling enough tickets so they're 12 from today"),
 ]
