@@ -1069,6 +1069,12 @@ def answers(claim: str, asked: Asked) -> bool:
     return 2 * len(asked.telling & _stems_in(claim)) >= len(asked.telling)
 
 
+def names_asked(claim: str, asked: Asked) -> bool:
+    """True if a claim has more than half of a question's words, but for "day", "take" and the like."""
+    telling = _telling_of(asked)
+    return 2 * len(telling & _stems_in(claim)) > len(telling)
+
+
 def name_other_things(one: str, other: str, asked: Asked) -> bool:
     """True if two claims put another word before a noun that is asked for: the alarm code, the door code."""
     before, after = (_before_asked(claim, asked) for claim in (one, other))
@@ -1298,6 +1304,8 @@ def _leaves_another(question: str, clause: str, known: frozenset[str], telling: 
         moved = _MOVED_THING.search(clause)
         if moved is not None and (thing := _content_of(moved["thing"])) and thing.isdisjoint(known):
             return True
+    elif any(stem(group.casefold()) not in known for group in _NUMBERED_GROUP.findall(clause)):
+        return True
     given = _GIVEN_UP.search(clause)
     if given is not None and (thing := _content_of(given["thing"])) and thing.isdisjoint(known):
         return _kind_of(question) not in ("time", "number", "name") and _content_of(clause[given.end() :]) <= thing
@@ -1656,6 +1664,8 @@ _MOVED_THING: Final = lazy(
     r"(?i)\b(?:mov(?:ed|ing)|shift(?:ed|ing)|switched|relocated|put) (?:the|my|our|their|his|her|that|a) "
     r"(?P<thing>(?:(?!to\b)[\w'’-]+ ){1,3})(?:in)?to\b"
 )
+_NUMBERED_GROUP: Final = lazy(r"(?i)\b(year|grade|class|form|group|team) \d+\b")
+"""One of several groups, each of which has times of its own."""
 _GIVEN_UP: Final = lazy(r"(?i)\b(?:g[ai]ven? up|quit|stopped|dropped) (?P<thing>(?:(?!for\b|and\b)[\w'’-]+ ?){1,3})")
 _DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
 _DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")

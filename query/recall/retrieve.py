@@ -517,7 +517,7 @@ def _claims_of_turns(
         if place < first or not 0 < len(claim) <= MAX_CHARACTERS:
             continue
         # A long message that has a word of the question may be about something else.
-        if len(message) > MAX_CHARACTERS and not claim_frame.answers(claim, asked):
+        if len(message) > MAX_CHARACTERS and not claim_frame.names_asked(claim, asked):
             continue
         if place > first and claim_frame.name_other_things(claims[first], claim, asked):
             continue

@@ -621,6 +621,7 @@ OF_SOMETHING_ELSE = [
     ("Who is my dentist?", "my dentist is Dr Vogel", "Paul switched to a new dentist, Dr Lang"),
     ("Which gym do I go to?", "I go to the gym on Mill Street", "my colleague switched to the gym on Kent Road"),
     ("Where do I live?", "I live in Leeds", "my old pupil moved to Lisbon"),
+    ("When is parents' evening?", "Parents' evening is on 1 May", "the Year 6 parents' evening got pushed to 8 May"),
 ]
 """Questions, messages that answer them, and later ones of somebody or something else, or of today only."""
 
@@ -704,6 +705,17 @@ def test_messages_that_agree_do_not_compete(db: Database, question: str, earlier
     days(mem, earlier, later)
     found = mem.recall(question)
     assert found.hits and not found.competing and "compete" not in found.note
+
+
+def test_a_long_message_about_another_class_does_not_compete(db: Database) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    chat = (
+        " We talked about the weather, the neighbours, and what to eat at the weekend, as we do most of the time." * 4
+    )
+    cocktails = "I take a cocktail-making class on Fridays."
+    days(mem, cocktails + chat, "I take a class on Thursdays now, so I need new workout outfits." + chat)
+    found = mem.recall("What day do I take a cocktail-making class?")
+    assert cocktails in found.hits[0].content and not found.competing
 
 
 def test_a_message_does_not_compete_with_what_was_taken_from_it(db: Database) -> None:
