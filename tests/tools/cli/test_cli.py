@@ -379,10 +379,10 @@ def test_a_command_is_found_where_the_table_of_commands_says():
     )
 
 
-def test_an_option_that_resembles_none_has_no_suggestion_and_an_empty_file_no_false_success(run, tmp_path):
+def test_an_option_that_resembles_none_has_no_suggestion_and_an_empty_file_no_false_success(writing, tmp_path):
     """The dashes alone made --rest resemble --store, and of no messages "everything was there already"."""
-    assert "Did you mean" not in run("recall", "x", "--rest").err
+    assert "Did you mean" not in writing("recall", "x", "--rest").err
     file = tmp_path / "chat.json"
     file.write_text("[]")
-    told = run("ingest", str(file), "--format", "messages").out
+    told = writing("ingest", str(file), "--format", "messages").out
     assert "nothing to import was found" in told and "already" not in told
