@@ -1922,7 +1922,7 @@ def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
         has_verb |= any(
             word[-1:] == "s" and word.isalpha() and not before[:1].isdecimal() for before, word, _ in around
         )
-    if not is_listed and _NUMBERED_ONE.match(f"{noun} {rest}") is not None:
+    if not is_listed and (_NUMBERED_ONE.match(f"{noun} {rest}") is not None or _is_number_alone(noun, rest)):
         return ""
     is_bare = (is_listed or _is_bare_value(begin[0])) and not has_verb
     is_dated = begin[0] in _PREPOSITIONS and (begin[-1][:1].isdecimal() or begin[-1] in _TIMES)
@@ -1940,6 +1940,15 @@ def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
     return f"{subject} {rest}" if is_verb and rest[:1].islower() else ""
 
 
+def _is_number_alone(noun: str, rest: str) -> bool:
+    """True if a number is all that is behind a noun, and may tell one from others: "lease 5", but not "weight 72"."""
+    *_, head = noun.casefold().split()
+    is_measured = head in _OF_NUMBER or bool(attributes_of([stem(head)]))
+    return rest.rstrip(".!").isdecimal() and len(rest) < _DIGITS_OF_CODE and not is_measured
+
+
+_OF_NUMBER: Final = _words("rent price cost fee salary wage deposit bill budget size pin code score level dose total")
+_DIGITS_OF_CODE: Final = 4
 _UNITS_BEHIND: Final = tuple(sorted({*_OF_UNIT, *(unit for kind in KINDS_OF_UNITS for unit in kind)}))
 _NUMBERED_ONE: Final = lazy(
     r"(?:.* )?(?i:room|flat|floor|gate|platform|track|bus|tram|line|locker|seat|desk|table|drawer|shelf|box|jar|key"

@@ -1228,3 +1228,13 @@ def test_words_of_a_change_of_something_else_replace_nothing(
     say(db, earlier, since="2024-01-01", about=whom)
     near = db.view().near(later, about=about or None, since=worlddb.parse_time("2026-06-01"))
     assert [one for one in near if one.relation in claim_relation.COMPETING] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("lease 1", "lease 2"), ("parcel 12", "parcel 13."), ("note 100", "note 101")]
+)
+def test_a_number_alone_tells_one_of_a_kind_from_others(one: str, other: str) -> None:
+    """A dream deprecated four of five leases, each as superseded by the next."""
+    assert claim_relation.relation_of(one, other) is None
+    assert claim_relation.relation_of("weight 72", "weight 74") == "replacement"
+    assert claim_relation.relation_of("rent 990", "rent 1100") == "replacement"
