@@ -357,11 +357,6 @@ def release_buffers(folder: Path) -> None:
             buffers.close()
 
 
-def has_buffers(folder: Path) -> bool:
-    """Whether a store has working memory."""
-    return (folder / FOLDER).exists()
-
-
 def find_damage(folder: Path) -> tuple[Path, str] | None:
     """The file of a store's working memory and what is wrong with it; ``None`` if nothing is. It opens nothing."""
     found = None

@@ -173,10 +173,10 @@ class Judge:
             is_shared = any(hit.coverage for hit in self._shown)
             return _LOW_CONFIDENCE.format(_COMMON_WORDS if is_shared else _NO_WORDS)
         if not self._shown:
-            return SELDOM
+            return _SELDOM
         _, coverage, lead, _ = scoring.answer_evidence(self._shown, person=self._person)
         against = [_FEW_WORDS] * (coverage <= _FEW) + [_OF_OTHERS] * (lead < 0)
-        return ", since ".join((SELDOM, *filter(None, [" and ".join(against)])))
+        return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
 
 
 _ANYTHING: Final = lazy(
@@ -447,7 +447,7 @@ _LOW_CONFIDENCE: Final = (
 )
 _COMMON_WORDS: Final = "they share only common words with the question"
 _NO_WORDS: Final = "none of them has a telling word of the question"
-SELDOM: Final = "perhaps nothing here answers that: such hits seldom do"
+_SELDOM: Final = "perhaps nothing here answers that: such hits seldom do"
 _FEW_WORDS: Final = "none of the first has more than half of the question's words"
 _OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom or what the question names"
 IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"

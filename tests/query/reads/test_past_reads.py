@@ -165,7 +165,7 @@ def test_a_history_takes_no_more_calls_than_before_versions_had_spans_and_reason
                 view.history(ref)
             finally:
                 sys.setprofile(None)
-    assert calls[1] <= 120, "110 when a version was one span, and 125 later; 3 ask whether the file was cut short"
+    assert calls[1] <= 116, "110 when a version was one span, and 125 later"
     assert calls[41] - calls[1] <= 40 * 25, "23 for each version, and 29 later"
 
 
