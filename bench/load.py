@@ -95,7 +95,7 @@ def main() -> None:
             "the same, sorted beforehand",
             result["sorted_writes_per_s"],
             result["sorted_seconds"],
-            round(result["floor_seconds"] / result["sorted_seconds"], 4),
+            round(result["sorted_writes_per_s"] / result["floor_writes_per_s"], 4),
         ),
     ]
     notes = (
