@@ -7,17 +7,193 @@ time. Facts that only one bundle holds therefore stand for the events that made 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import blobs, errors, ids, times
+from worlddb.log.model import blobs, codec, errors, ids, times
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
+from worlddb.log.statements import bundled_statements
+from worlddb.log.statements.bundled_statements import Windows
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, collect_contents
-from worlddb.query.diff import bundle_side, common_past, diff_records, diff_side, field_diff, world_diff
+from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.diff import common_past, diff_records, diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import Entry, journal
-from worlddb.query.snapshot.snapshot import SnapshotSource
+from worlddb.query.snapshot.snapshot import NO_DETAILS, SnapshotSource
+
+_KEPT_STATES: Final = 4096
+"""How many worlds are kept decoded; a container is asked for again for each of its members."""
+
+
+class BundleSide(diff_side.Side):
+    """The content of one bundle. Anything outside of it has no text and no hash here."""
+
+    def __init__(self, label: str, contents: Contents) -> None:
+        self.label = label
+        self.contents = contents
+        self.groups = {world.frame.lineage: world for world in contents.worlds}
+        self._edges: dict[bytes, tuple[fr.EdgeFrame, bytes]] = {}
+        self._proposals: dict[bytes, fr.ProposalFrame] = {}
+        self._containers: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._states: dict[bytes, diff_side.State] = {}
+        for lineage, world in self.groups.items():
+            self._proposals.update((frame.proposal, frame) for frame in world.proposals)
+            for edge in world.edges:
+                self._edges[edge.edge] = edge, lineage
+                if edge.type == CONTAINS and lineage not in self._containers[edge.target]:
+                    self._containers[edge.target].append(lineage)
+
+    def root(self) -> bytes:
+        return self.contents.heading.world
+
+    def hash(self, lineage: bytes) -> bytes:
+        group = self.groups.get(lineage)
+        return b"" if group is None else group.frame.world_hash
+
+    def body(self, lineage: bytes) -> bytes:
+        group = self.groups.get(lineage)
+        return b"" if group is None else group.versions[-1].body
+
+    def state(self, lineage: bytes) -> diff_side.State | None:
+        found = self._states.get(lineage)
+        group = self.groups.get(lineage)
+        if found is None and group is not None:
+            if len(self._states) >= _KEPT_STATES:
+                self._states.clear()
+            found = self._states[lineage] = self._state(group)
+        return found
+
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        return tuple(self._containers.get(lineage, ()))
+
+    def name(self, lineage: bytes) -> str:
+        state = self.state(lineage)
+        return state.name if state else ""
+
+    def type(self, lineage: bytes) -> str:
+        state = self.state(lineage)
+        return state.type if state else ""
+
+    def statements(self, lineage: bytes) -> Mapping[str, Windows]:
+        group = self.groups.get(lineage)
+        return {} if group is None else bundled_statements.shown_windows(group, self.contents)
+
+    def edge(self, edge: bytes) -> diff_side.EdgeState | None:
+        found = self._edges.get(edge)
+        if found is None:
+            return None
+        frame, home = found
+        return diff_side.EdgeState(
+            edge=edge,
+            type=frame.type,
+            source=frame.source,
+            target=frame.target,
+            home=home,
+            seq=frame.seq,
+            known=True,
+            validity=fr.validity_of(frame.valid_from, frame.valid_to, frame.spans),
+            text=f"{self.called(frame.source)} {frame.type} {self.called(frame.target)}",
+        )
+
+    def proposal(self, proposal: bytes) -> diff_side.ProposalState | None:
+        frame = self._proposals.get(proposal)
+        if frame is None:
+            return None
+        status = frame.decisions[-1][0] if frame.decisions else "pending"
+        text = f"{self.called(frame.source)} the same as {self.called(frame.target)}: {status}"
+        return diff_side.ProposalState(frame.source, frame.target, text)
+
+    # -- what only bundles are asked for
+
+    def refs(self) -> Iterator[bytes]:
+        """Every world, edge and proposal that the bundle holds."""
+        yield from self.groups
+        yield from self._edges
+        yield from self._proposals
+
+    def members(self, lineage: bytes) -> dict[bytes, bytes]:
+        """The members of a world with their hashes."""
+        group = self.groups.get(lineage)
+        edges = group.edges if group else []
+        return {edge.target: self.hash(edge.target) for edge in edges if edge.type == CONTAINS}
+
+    def interior(self, lineage: bytes) -> set[bytes]:
+        """The interior edges of a world, those that its hash covers."""
+        group = self.groups.get(lineage)
+        return {edge.edge for edge in group.edges if edge.type != CONTAINS} if group else set()
+
+    def called(self, lineage: bytes) -> str:
+        """The name of a world, else the beginning of its reference."""
+        return self.name(lineage) or ids.short(lineage)
+
+    def text(self, version: fr.VersionFrame, group: BundledWorld) -> blobs.Body | None:
+        """The body of a version; ``None`` if its text was erased."""
+        found = self._blob(version.body, version.seq, group)
+        return found if isinstance(found, blobs.Body) else None
+
+    def details(self, blob: bytes, seq: int, group: BundledWorld) -> blobs.Details:
+        """The details of a text, an end, an edge or a decision; empty if there are none, or they were erased."""
+        found = self._blob(blob, seq, group) if blob else None
+        return found if isinstance(found, blobs.Details) else NO_DETAILS
+
+    def source(self, version: fr.VersionFrame, group: BundledWorld) -> dict[str, Any]:
+        """The source of a version, without the origin that an import added."""
+        source = self.details(version.details, version.seq, group).source
+        if blobs.origin_in(source) is None:
+            return source
+        return {name: value for name, value in source.items() if name != blobs.IMPORTED}
+
+    def _blob(self, blob: bytes, seq: int, group: BundledWorld) -> Any:
+        stored = self.contents.blob(blob, group)
+        return None if stored is None else codec.decode_blob(stored, seq)
+
+    def _state(self, group: BundledWorld) -> diff_side.State:
+        newest = group.versions[-1]
+        body = self.text(newest, group)
+        aliases = (
+            self.details(alias.details, alias.seq, group).aliases[alias.position]
+            for alias in group.aliases
+            if not alias.removed
+        )
+        return diff_side.State(
+            body=newest.body,
+            seq=newest.seq,
+            ingested_at=self.contents.commits[newest.seq].ingest_time,
+            lacks=diff_side.NOT_BUNDLED if body is None else "",
+            type=body.type if body else "",
+            name=body.name if body else "",
+            content=body.content if body else "",
+            why=self.details(newest.details, newest.seq, group).why,
+            source=self.source(newest, group),
+            validities=tuple(
+                fr.validity_of(each.valid_from, each.valid_to, each.spans) for each in reversed(group.versions)
+            ),
+            aliases=tuple(aliases),
+            ended=bool(group.ended),
+        )
+
+
+BundleSides = tuple[BundleSide, BundleSide]
+
+
+class BundleDescent(world_diff.Descent):
+    """Descend by lists of members and edges where hashes differ; a bundle holds no tries."""
+
+    def __init__(self, sides: BundleSides) -> None:
+        self._sides = sides
+
+    def members(self, lineage: bytes) -> Iterator[world_diff.DifferingMember]:
+        one, other = (side.members(lineage) for side in self._sides)
+        for key in sorted(one.keys() | other.keys()):
+            if one.get(key) != other.get(key):
+                yield world_diff.DifferingMember(key, key in one, key in other)
+
+    def edges(self, lineage: bytes) -> Iterator[world_diff.DifferingMember]:
+        one, other = (side.interior(lineage) for side in self._sides)
+        for key in sorted(one ^ other):
+            yield world_diff.DifferingMember(key, key in one, key in other)
+
 
 Key = tuple[Any, ...]
 
@@ -59,7 +235,7 @@ class FactDifferences(NamedTuple):
     details: dict[bytes, list[diff_records.Detail]]
 
 
-def compare_facts(sides: bundle_side.BundleSides) -> FactDifferences:
+def compare_facts(sides: BundleSides) -> FactDifferences:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
     later = [
@@ -87,7 +263,7 @@ def compare_facts(sides: bundle_side.BundleSides) -> FactDifferences:
 # -- the facts of one side
 
 
-def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
+def facts_of(side: BundleSide) -> Iterator[tuple[Key, Fact]]:
     """All facts of a bundle, by their identity within it."""
     for lineage, group in side.groups.items():
         for number, version in enumerate(group.versions, 1):
@@ -122,7 +298,7 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
         yield from _edges(side, group)
 
 
-def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
+def _identity(side: BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
     for frame in group.proposals:
         refs = group.frame.lineage, frame.proposal, frame.source, frame.target
         data = {"proposal": frame.proposal.hex()}
@@ -137,7 +313,7 @@ def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tup
             yield ("decision", frame.proposal, decision), fact
 
 
-def _edges(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
+def _edges(side: BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
     home = group.frame.lineage
     for edge in group.edges:
         details = side.details(edge.details, edge.seq, group)
@@ -147,7 +323,7 @@ def _edges(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[
         yield ("edge", edge.edge), Fact("linked", refs, edge.seq, _author_of(side, edge.seq), details.why, data, words)
 
 
-def _author_of(side: bundle_side.BundleSide, seq: int) -> Author:
+def _author_of(side: BundleSide, seq: int) -> Author:
     commit = side.contents.commits[seq]
     return Author(side.contents.heading.store_id.hex(), seq, commit.author, times.format_time(commit.ingest_time))
 
@@ -156,7 +332,7 @@ def _earlier_author(origin: dict[str, Any]) -> Author:
     return Author(*(origin[name] for name in ("store", "seq", "author", "ingested_at")))
 
 
-def _fact_entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
+def _fact_entry(side: BundleSide, index: int, fact: Fact) -> Entry:
     commit = side.contents.commits[fact.seq]
     return Entry(
         seq=fact.seq,
@@ -194,7 +370,7 @@ def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_
         yield diff_records.Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
 
 
-def _version_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _version_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """The differences of common versions, except the newest, which states cover."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
@@ -237,7 +413,7 @@ def _stated_text(version: fr.VersionFrame) -> str:
     return " and ".join(name for name, bit in ends if version.stated & bit) or "neither"
 
 
-def _type_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _type_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Edge types that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _type_text(each) for each in side.groups[lineage].registrations} for side in sides)
     for name in sorted(one.keys() | other.keys()):
@@ -247,7 +423,7 @@ def _type_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterato
             )
 
 
-def _tuning_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _tuning_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Thresholds of the resolver that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _tuning_text(each) for each in side.groups[lineage].tunings} for side in sides)
     for name in sorted(one.keys() | other.keys()):
@@ -256,7 +432,7 @@ def _tuning_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Itera
             yield diff_records.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
 
 
-def _rule_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _rule_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Profiles and belief settings of a world that one side lacks or has differently."""
     one, other = (dict(_rules(side.groups[lineage])) for side in sides)
     for field in sorted(one.keys() | other.keys()):
@@ -282,12 +458,12 @@ def _type_text(frame: fr.RegistrationFrame) -> str:
     return ", ".join((code, *frame.rewrites, *(("functional",) if frame.functional else ())))
 
 
-def _text(side: bundle_side.BundleSide, version: fr.VersionFrame, lineage: bytes) -> str:
+def _text(side: BundleSide, version: fr.VersionFrame, lineage: bytes) -> str:
     body = side.text(version, side.groups[lineage])
     return diff_side.NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
 
 
-def _find_silent(sides: bundle_side.BundleSides) -> Iterator[bytes]:
+def _find_silent(sides: BundleSides) -> Iterator[bytes]:
     """The worlds, edges and proposals that both have, and not in the same state."""
     one, other = sides
     for lineage in one.groups.keys() & other.groups.keys():
@@ -300,7 +476,7 @@ def _find_silent(sides: bundle_side.BundleSides) -> Iterator[bytes]:
                 yield frame.edge
 
 
-def _comparable(side: bundle_side.BundleSide, lineage: bytes) -> tuple[diff_side.State | None, tuple[bytes, ...]]:
+def _comparable(side: BundleSide, lineage: bytes) -> tuple[diff_side.State | None, tuple[bytes, ...]]:
     """Without the commit, which is another one in every store that a world was imported into."""
     state = side.state(lineage)
     return state and state._replace(seq=0, ingested_at=0), side.containers(lineage)
@@ -334,7 +510,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.
         AmbiguousReference: ``world`` is the beginning of several references.
     """
     top = _shared_world(a, b)
-    sides = bundle_side.BundleSide("a", _contents(a, top)), bundle_side.BundleSide("b", _contents(b, top))
+    sides = BundleSide("a", _contents(a, top)), BundleSide("b", _contents(b, top))
     start = top if world is None else _find_named_world(sides, world)
     parted, notes = _find_parting(a, b)
     found = compare_facts(sides)
@@ -344,7 +520,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.
     outside = field_diff.outside_details(sides, since)
     for lineage, details in found.details.items():
         outside.setdefault(lineage, []).extend(details)
-    walk = world_diff.Walk(sides, bundle_side.BundleDescent(sides), since, outside)
+    walk = world_diff.Walk(sides, BundleDescent(sides), since, outside)
     walk.descend(start)
     worlds = tuple(walk.changes(start))
     one, other = (side.contents.heading for side in sides)
@@ -401,7 +577,7 @@ def _contents(given: Given, world: bytes) -> Contents:
         ) from None
 
 
-def _find_named_world(sides: bundle_side.BundleSides, world: bytes | str) -> bytes:
+def _find_named_world(sides: BundleSides, world: bytes | str) -> bytes:
     """The world on either side that has a reference, or one that begins so."""
     digits = world if isinstance(world, str) else world.hex()
     worlds = dict.fromkeys(lineage.hex() for side in sides for lineage in side.groups)
@@ -434,9 +610,7 @@ def _find_parting(a: Given, b: Given) -> tuple[int, list[str]]:
     return 0, [_OTHER_LOG]
 
 
-def _compare_by_log(
-    sides: bundle_side.BundleSides, given: tuple[Given, Given], parted: int
-) -> Iterator[common_past.LaterEvent]:
+def _compare_by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[common_past.LaterEvent]:
     """The store's events since the bundle was made about anything that either side holds."""
     for side, each in zip(sides, given, strict=True):
         if not parted or isinstance(each, Contents):

@@ -1,7 +1,7 @@
 """Protocols for one side of a comparison: a store at one moment, or an equivalent.
 
 :class:`Side` is the seam: worlds, edges and proposals at one moment. A bundle provides that much
-(:mod:`worlddb.query.diff.bundle_side`). A store also has a log and tables, and is a :class:`LogSide`
+(:mod:`worlddb.query.diff.bundle_diff`). A store also has a log and tables, and is a :class:`LogSide`
 (:mod:`worlddb.query.diff.store_side`).
 """
 
