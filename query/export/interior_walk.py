@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.reads.asof import edge_known
-from worlddb.projections.tables.storage import proposal_rows, rows, schema
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.query.snapshot.snapshot import Snapshot
 
 _OPEN: Final = 1
@@ -71,7 +71,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
                 leads(row.target, row.target_version)
                 if place.type == schema.SAME_AS_CODE and (accepted := tables.proposal(row.edge)) is not None:
                     # The world hash covers its edge, wherever its sides are now.
-                    staged.add(proposal_rows.staging_of(tables, row.edge, accepted))
+                    staged.add(rows.staging_of(tables, row.edge, accepted))
             else:
                 retracted[home].append(row.edge)
     proposals: defaultdict[int, list[tuple[int, bytes, schema.ProposalRow]]] = defaultdict(list)

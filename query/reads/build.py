@@ -15,8 +15,7 @@ from msgspec import structs
 from worlddb.log.model import blobs, events, times
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage.proposal_rows import Staged
-from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.rows import Staged, Tables
 from worlddb.projections.tables.storage.schema import (
     EDGE_TYPE_CODES,
     ROOT_NODE,

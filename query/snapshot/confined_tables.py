@@ -21,7 +21,7 @@ from worlddb.log.model.blobs import Body
 from worlddb.projections.tables.names.canonical import compose_name, type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
-from worlddb.projections.tables.storage import proposal_rows, rows, schema, timeline_rows, transaction, write_buffer
+from worlddb.projections.tables.storage import rows, schema, timeline_rows, transaction, write_buffer
 from worlddb.query.snapshot.snapshot import (
     Scope,
     Snapshot,
@@ -308,7 +308,7 @@ class ConfinedTables:
             return None
         return row if self._shows_proposal(row) else None
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[rows.Staged]:
         if nodes is not None:
             nodes = [node for node in nodes if self._sees(node)]
         elif self._world != schema.ROOT_NODE:

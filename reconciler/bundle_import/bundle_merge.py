@@ -23,7 +23,7 @@ from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
+from worlddb.projections.tables.storage import rows, schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
 from worlddb.reconciler.statements import arriving_statements
@@ -624,7 +624,7 @@ class BundleMerge:
         What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
         """
         one, other = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
-        latest = None if one is None or other is None else proposal_rows.latest_about(self._tables, one, other)
+        latest = None if one is None or other is None else rows.latest_proposal(self._tables, one, other)
         rejected = None if latest is None or latest in told else self._tables.proposal(latest)
         if latest is None or rejected is None or rejected.status != schema.REJECTED:
             return False

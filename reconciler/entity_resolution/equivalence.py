@@ -10,7 +10,7 @@ from typing import NoReturn
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.apply.log_marks import reclustered_through
-from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction.context import Context
 
@@ -37,7 +37,7 @@ def refuse_joined_by_types(ctx: Context, decided: Sequence[ev.AnyEvent]) -> None
         if isinstance(event, ev.Linked) and event.type in unifying_types:
             ends.update(node for node in map(ctx.tables.node_of, (event.source, event.target)) if node is not None)
         elif isinstance(event, ev.Registered) and event.type in unifying_types:
-            staged = (ctx.tables.proposal(found.proposal) for found in proposal_rows.staged_by_pair(ctx.tables))
+            staged = (ctx.tables.proposal(found.proposal) for found in rows.proposals_by_pair(ctx.tables))
             ends.update(row.source for row in staged if row is not None and row.status == schema.REJECTED)
     refuse_joined(ctx, sorted(ends))
 
@@ -90,7 +90,7 @@ def _unified_neighbours(ctx: Context, node: int) -> Iterator[tuple[int, int]]:
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
     """The pairs of members whose latest decision is a rejection, ordered by world."""
-    for one, other, proposal in proposal_rows.latest_among(ctx.tables, sorted(members)):
+    for one, other, proposal in rows.latest_proposals_among(ctx.tables, sorted(members)):
         row = ctx.tables.proposal(proposal)
         if row is not None and row.status == schema.REJECTED:
             yield one, other

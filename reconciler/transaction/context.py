@@ -15,7 +15,7 @@ from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.log.store import high_water
 from worlddb.projections.tables.apply.apply import erasure_of, forbids
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.projections.tables.storage.transaction import KnownWorlds
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import registry, relation_laws, scopes, supersession
@@ -250,7 +250,7 @@ class ReadContext:
 
     def proposal(self, one: int, other: int) -> PairProposal | None:
         """The latest proposal about an unordered pair of nodes."""
-        identifier = proposal_rows.latest_about(self.tables, one, other)
+        identifier = rows.latest_proposal(self.tables, one, other)
         row = None if identifier is None else self.tables.proposal(identifier)
         if identifier is None or row is None:
             return None

@@ -13,8 +13,7 @@ from worlddb import DamagedStore, Database, RefusedError, UnknownReference, View
 from worlddb.log.model import events as ev
 from worlddb.log.model import ids
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
-from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.rows import Tables, latest_proposal, latest_proposals_among
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE,
@@ -78,8 +77,8 @@ def test_edges_by_their_home_and_proposals_by_their_sides_are_those_of_the_whole
                 inside = {ref for ref, row in proposals.items() if row.source in some and row.target in some}
                 assert {found.proposal for found in tables.staged(some)} == inside
                 latest = {proposed_pair(tables, ref): ref for ref in order if ref in inside}
-                assert {(one, other): ref for one, other, ref in latest_among(tables, some)} == latest
-                assert all(latest_about(tables, *pair[::-1]) == ref for pair, ref in latest.items())
+                assert {(one, other): ref for one, other, ref in latest_proposals_among(tables, some)} == latest
+                assert all(latest_proposal(tables, *pair[::-1]) == ref for pair, ref in latest.items())
 
 
 def proposed_pair(tables: Tables, proposal: bytes) -> tuple[int, int]:

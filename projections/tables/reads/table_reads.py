@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import Final, Protocol, TypeVar
 
 from worlddb.log.model import errors, ids
-from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows, write_buffer
+from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
 
 
@@ -114,7 +114,7 @@ class TableReads(Protocol):
 
     def proposal(self, proposal: bytes) -> schema.ProposalRow | None: ...
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]: ...
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[rows.Staged]: ...
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None: ...
 

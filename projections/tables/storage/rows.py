@@ -12,7 +12,8 @@ from itertools import product, repeat, starmap
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids, times
-from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
+from worlddb.log.model.ids import short
+from worlddb.projections.tables.storage import schema, transaction, write_buffer
 
 Values = tuple[Any, ...]
 
@@ -75,6 +76,17 @@ def edges_known(
 
 
 _CODE_NAMES = {code: name for name, code in schema.EDGE_TYPE_CODES.items()}
+
+
+class Staged(NamedTuple):
+    """A proposal, after when it was staged.
+
+    That is by which commit, and as which of those of the commit, from 0 on.
+    """
+
+    seq: int
+    place: int
+    proposal: bytes
 
 
 class SparseNode(NamedTuple):
@@ -768,12 +780,12 @@ class Tables(transaction.WholeTables):
     def put_proposal(self, proposal: bytes, row: schema.ProposalRow) -> None:
         self.proposals.put(proposal, schema.PROPOSAL.pack(*row))
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
         """Yield every proposal, pair by pair.
 
         Or those alone of which both sides are among ``nodes``, in ascending order.
         """
-        return proposal_rows.staged_by_pair(self, nodes)
+        return proposals_by_pair(self, nodes)
 
     def all_proposals(self) -> Iterator[tuple[bytes, schema.ProposalRow]]:
         for key, value in self.proposals.scan(b""):
@@ -830,3 +842,52 @@ def _first_uses(
     pairs = table.scan(digest, start) if nodes is None else write_buffer.scan_nodes(table, digest, nodes)
     for key, value in pairs:
         yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+
+
+def latest_proposal(tables: transaction.WholeTables, one: int, other: int) -> bytes | None:
+    """The latest proposal about an unordered pair of nodes."""
+    pair = _pair_prefix(one, other)
+    found = tables.pairs.last(pair, pair + b"\xff" * (schema.PAIR_KEY.size - schema.U64_U64.size))
+    return None if found is None else found[1]
+
+
+def latest_proposals_among(tables: transaction.WholeTables, nodes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the latest proposal about each pair of some nodes.
+
+    It comes after the lower and the higher of the two. ``nodes`` are in ascending order, and so are the pairs.
+    """
+    latest = {(lower, higher): staged.proposal for lower, higher, staged in _proposals_about(tables.pairs, nodes)}
+    yield from ((lower, higher, latest[lower, higher]) for lower, higher in sorted(latest))
+
+
+def proposals_by_pair(tables: transaction.WholeTables, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+    """Yield every proposal, pair by pair.
+
+    Or those alone of which both sides are among ``nodes``, in ascending order.
+    """
+    if nodes is not None:
+        yield from (staged for *_, staged in _proposals_about(tables.pairs, nodes))
+        return
+    for key, proposal in tables.pairs.scan(b""):
+        _, _, seq, place = schema.PAIR_KEY.unpack(key)
+        yield Staged(seq, place, proposal)
+
+
+def staging_of(tables: transaction.WholeTables, proposal: bytes, row: schema.ProposalRow) -> Staged:
+    """When a proposal was staged."""
+    for key, found in tables.pairs.scan(_pair_prefix(row.source, row.target) + schema.U64.pack(row.seq)):
+        if found == proposal:
+            return Staged(row.seq, schema.PAIR_KEY.unpack(key)[3], proposal)
+    raise transaction.missing_row(f"place of the proposal {short(proposal)} in commit {row.seq}")
+
+
+def _proposals_about(pairs: write_buffer.Table, nodes: Sequence[int]) -> Iterator[tuple[int, int, Staged]]:
+    for node in nodes:
+        for key, proposal in write_buffer.scan_nodes(pairs, schema.U64.pack(node), nodes):
+            higher, lower, seq, place = schema.PAIR_KEY.unpack(key)
+            yield lower, higher, Staged(seq, place, proposal)
+
+
+def _pair_prefix(one: int, other: int) -> bytes:
+    """The key prefix of an unordered pair of nodes."""
+    return schema.U64_U64.pack(max(one, other), min(one, other))
