@@ -11,7 +11,7 @@ from typing import Any, Final
 from worlddb.log.model import ids, times
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
-from worlddb.query.export.interior_walk import Interior, interior_of
+from worlddb.query.export.bundle_export import Interior, interior_of
 from worlddb.query.reads import build
 from worlddb.query.records.records import Edge, Valid, World
 from worlddb.query.snapshot import provenance
