@@ -57,7 +57,7 @@ _COMMAND_MODULES: Final = (
         lambda: import_module("worlddb.tools.cli.read.show_commands").COMMANDS,
     ),
     _CommandModule("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
-    _CommandModule("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
+    _CommandModule("blame", lambda: import_module("worlddb.tools.cli.history.log_commands").BLAME_COMMANDS),
     _CommandModule(
         "relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS
     ),
@@ -72,8 +72,8 @@ _COMMAND_MODULES: Final = (
     _CommandModule("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),
     _CommandModule("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),
     _CommandModule("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
-    _CommandModule("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(_needed_commands),)),
-    _CommandModule("bookmark", lambda: import_module("worlddb.tools.cli.history.moment_commands").COMMANDS),
+    _CommandModule("at", lambda: (import_module("worlddb.tools.cli.history.log_commands").at(_needed_commands),)),
+    _CommandModule("bookmark", lambda: import_module("worlddb.tools.cli.history.log_commands").BOOKMARK_COMMANDS),
     _CommandModule("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
     _CommandModule("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
     _CommandModule("doctor", lambda: import_module("worlddb.tools.cli.keep.verify_commands").DOCTOR_COMMANDS),
