@@ -2,7 +2,7 @@
 
 from worlddb.query.diff.bundle_diff import StoreMoment, diff_bundles
 from worlddb.query.diff.comparison import Asked, compare, diff
-from worlddb.query.diff.diff_records import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
+from worlddb.query.diff.diff_side import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 
 __all__ = [
     "CHANGE_KINDS",

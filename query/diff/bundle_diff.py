@@ -17,7 +17,7 @@ from worlddb.log.statements import bundled_statements
 from worlddb.log.statements.bundled_statements import Windows
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, collect_contents
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff import common_past, diff_records, diff_side, field_diff, world_diff
+from worlddb.query.diff import common_past, diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.snapshot.snapshot import NO_DETAILS, SnapshotSource
@@ -232,7 +232,7 @@ class FactDifferences(NamedTuple):
 
     later: list[common_past.LaterEvent]
     silent: list[bytes]
-    details: dict[bytes, list[diff_records.Detail]]
+    details: dict[bytes, list[diff_side.Detail]]
 
 
 def compare_facts(sides: BundleSides) -> FactDifferences:
@@ -244,7 +244,7 @@ def compare_facts(sides: BundleSides) -> FactDifferences:
         for index, (key, fact) in enumerate(mine.items())
         if key not in others
     ]
-    details: defaultdict[bytes, list[diff_records.Detail]] = defaultdict(list)
+    details: defaultdict[bytes, list[diff_side.Detail]] = defaultdict(list)
     same_store = sides[0].contents.heading.store_id == sides[1].contents.heading.store_id
     for key, one in facts[0].items():
         other = facts[1].get(key)
@@ -351,7 +351,7 @@ def _fact_entry(side: BundleSide, index: int, fact: Fact) -> Entry:
 # -- what differs between two sides
 
 
-def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_records.Detail]:
+def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_side.Detail]:
     """The differences of a fact that both sides have: author, reason and other fields.
 
     Of an edge and the like only the commits of one store can be compared: an import keeps who wrote which version, and
@@ -360,17 +360,17 @@ def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_
     kind = "validity" if one.event == "ended" else "provenance"
     for field in one.words:
         if one.words[field] != other.words[field]:
-            yield diff_records.Detail(kind=kind, field=field, a=one.words[field], b=other.words[field])
+            yield diff_side.Detail(kind=kind, field=field, a=one.words[field], b=other.words[field])
     if one.why != other.why:
-        yield diff_records.Detail(kind="provenance", field=f"why of {one.event}", a=one.why, b=other.why)
+        yield diff_side.Detail(kind="provenance", field=f"why of {one.event}", a=one.why, b=other.why)
     if one.by != other.by and (same_store or one.event in ("created", "revised")):
         texts = [f"by {by.name}, {by.time}" for by in (one.by, other.by)]
         if texts[0] == texts[1]:
             texts = [f"commit {by.seq} of store {by.store[:12]}" for by in (one.by, other.by)]
-        yield diff_records.Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
+        yield diff_side.Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
 
 
-def _version_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _version_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_side.Detail]:
     """The differences of common versions, except the newest, which states cover."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
@@ -381,13 +381,13 @@ def _version_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_re
             texts = [_text(side, version, lineage) for side, version in zip(sides, versions, strict=True)]
             if texts[0] != texts[1]:
                 kind = "erased" if one.body == other.body else "revised"
-                yield diff_records.Detail(kind=kind, field=f"text of version {number}", a=texts[0], b=texts[1])
+                yield diff_side.Detail(kind=kind, field=f"text of version {number}", a=texts[0], b=texts[1])
             sources = [
                 field_diff.as_text(side.source(version, side.groups[lineage]))
                 for side, version in zip(sides, versions, strict=True)
             ]
             if sources[0] != sources[1]:
-                yield diff_records.Detail(
+                yield diff_side.Detail(
                     kind="provenance", field=f"source of version {number}", a=sources[0], b=sources[1]
                 )
         # Versions that a later one has closed on one side only end differently for that reason.
@@ -397,15 +397,15 @@ def _version_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_re
                 for version in versions
             ]
             if spans[0] != spans[1]:
-                yield diff_records.Detail(kind="validity", field=f"valid of version {number}", a=spans[0], b=spans[1])
+                yield diff_side.Detail(kind="validity", field=f"valid of version {number}", a=spans[0], b=spans[1])
         if one.stated != other.stated and ev.UNKNOWN not in (one.stated, other.stated):
             words = [_stated_text(version) for version in versions]
-            yield diff_records.Detail(kind="validity", field=f"stated of version {number}", a=words[0], b=words[1])
+            yield diff_side.Detail(kind="validity", field=f"stated of version {number}", a=words[0], b=words[1])
         if one.by != other.by:
             names = [
                 side.called(version.by) if version.by else "" for side, version in zip(sides, versions, strict=True)
             ]
-            yield diff_records.Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
+            yield diff_side.Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
 
 
 def _stated_text(version: fr.VersionFrame) -> str:
@@ -413,31 +413,31 @@ def _stated_text(version: fr.VersionFrame) -> str:
     return " and ".join(name for name, bit in ends if version.stated & bit) or "neither"
 
 
-def _type_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _type_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_side.Detail]:
     """Edge types that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _type_text(each) for each in side.groups[lineage].registrations} for side in sides)
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
-            yield diff_records.Detail(
+            yield diff_side.Detail(
                 kind="registered", field=f"edge type {name}", a=one.get(name, ""), b=other.get(name, "")
             )
 
 
-def _tuning_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _tuning_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_side.Detail]:
     """Thresholds of the resolver that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _tuning_text(each) for each in side.groups[lineage].tunings} for side in sides)
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
             field = f"thresholds for {name or 'every type'}"
-            yield diff_records.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
+            yield diff_side.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
 
 
-def _rule_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _rule_differences(sides: BundleSides, lineage: bytes) -> Iterator[diff_side.Detail]:
     """Profiles and belief settings of a world that one side lacks or has differently."""
     one, other = (dict(_rules(side.groups[lineage])) for side in sides)
     for field in sorted(one.keys() | other.keys()):
         if one.get(field) != other.get(field):
-            yield diff_records.Detail(kind="registered", field=field, a=one.get(field, ""), b=other.get(field, ""))
+            yield diff_side.Detail(kind="registered", field=field, a=one.get(field, ""), b=other.get(field, ""))
 
 
 def _rules(group: BundledWorld) -> Iterator[tuple[str, str]]:
@@ -502,7 +502,7 @@ class StoreMoment(NamedTuple):
 Given = Contents | StoreMoment
 
 
-def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.Difference:
+def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_side.Difference:
     """Compare two sides, at least one of them a bundle: everything that both hold, or ``world`` in it.
 
     Raises:
@@ -524,7 +524,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.
     walk.descend(start)
     worlds = tuple(walk.changes(start))
     one, other = (side.contents.heading for side in sides)
-    return diff_records.Difference(
+    return diff_side.Difference(
         equal=not worlds,
         related=True,
         relation=RELATION,

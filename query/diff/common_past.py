@@ -39,7 +39,7 @@ def _shares_history(sides: LogSides, seq: int) -> bool:
 
 
 def relation_of(sides: LogSides, parted: int) -> str:
-    """One of :data:`worlddb.query.diff.diff_records.HISTORY_RELATIONS`."""
+    """One of :data:`worlddb.query.diff.diff_side.HISTORY_RELATIONS`."""
     one, other = sides
     if parted == one.seq == other.seq:
         return "same"

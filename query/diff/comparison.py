@@ -8,16 +8,7 @@ from itertools import islice
 import msgspec
 
 from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError, shown
-from worlddb.query.diff import (
-    common_past,
-    content_diff,
-    diff_records,
-    diff_side,
-    field_diff,
-    store_side,
-    stored_bytes,
-    world_diff,
-)
+from worlddb.query.diff import common_past, content_diff, diff_side, field_diff, store_side, stored_bytes, world_diff
 from worlddb.query.snapshot.snapshot import SnapshotSource
 
 _STRANGERS = (
@@ -43,7 +34,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     deep: bool | None = None
 
 
-def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Difference:
+def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_side.Difference:
     """Compare two stores, each at a commit (default: its head).
 
     Raises:
@@ -67,7 +58,7 @@ def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Dif
         return compare(sides, asked, lambda: reads[0])
 
 
-def compare(sides: diff_side.LogSides, asked: Asked, trie_reads: Callable[[], int]) -> diff_records.Difference:
+def compare(sides: diff_side.LogSides, asked: Asked, trie_reads: Callable[[], int]) -> diff_side.Difference:
     """Compare any two sides."""
     comparison = _Comparison(sides, asked)
     with comparison.noting_damage():
@@ -85,8 +76,8 @@ class _Comparison:
         self._asked = asked
         self._parted = common_past.last_common(sides)
         self._relation = common_past.relation_of(sides, self._parted)
-        self._worlds: list[diff_records.Change] = []
-        self._altered: list[diff_records.AlteredRecord] = []
+        self._worlds: list[diff_side.Change] = []
+        self._altered: list[diff_side.AlteredRecord] = []
         self._problems: list[str] = []
         self._notes: list[str] = []
         self._deep = False
@@ -187,7 +178,7 @@ class _Comparison:
                     # The record that tells of it is the one that was altered.
                     continue
 
-    def answer(self, trie_reads: int) -> diff_records.Difference:
+    def answer(self, trie_reads: int) -> diff_side.Difference:
         one, other = self._sides
         self._notes.extend(
             f"{side.label} is hypothetical: {side.supposes()}" for side in self._sides if side.supposes()
@@ -198,7 +189,7 @@ class _Comparison:
         same = self._relation == "same" or not whole
         if not found and not same:
             self._notes.append(_SAME_WORLDS)
-        return diff_records.Difference(
+        return diff_side.Difference(
             equal=same and not found,
             related=self._relation != "strangers",
             relation=self._relation,

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, ids, times
-from worlddb.query.diff import common_past, diff_records, diff_side, field_diff, world_diff
+from worlddb.query.diff import common_past, diff_side, field_diff, world_diff
 
 BY: Final = ("key", "path")
 _TEXTS: Final = ("type", "name", "content")
@@ -46,10 +46,10 @@ class Content:
         found = f"One {what} stands" if self._repeated == 1 else f"{self._repeated:,} times a {what} stands"
         return [f"{found} for several worlds: those with equal texts were paired, the rest in order"]
 
-    def changes(self, world: bytes | None) -> list[diff_records.Change]:
+    def changes(self, world: bytes | None) -> list[diff_side.Change]:
         """The worlds whose contents differ, each below the one that contains it."""
         one, other = self._sides
-        made: list[diff_records.Change] = []
+        made: list[diff_side.Change] = []
         pending = [Match(one.root(), other.root(), (), "", world is None)]
         seen: set[tuple[bytes | None, bytes | None]] = set()
         while pending:
@@ -153,7 +153,7 @@ class Content:
 
     # -- comparing
 
-    def _change(self, match: Match) -> diff_records.Change:
+    def _change(self, match: Match) -> diff_side.Change:
         refs = (match.a, match.b)
         states = [side.state(ref) if ref else None for side, ref in zip(self._sides, refs, strict=True)]
         details = tuple(self._details(match, states))
@@ -166,9 +166,9 @@ class Content:
             if entry.event in ("created", "revised")
         ]
         names = world_diff.extend_names(match.names, self._label(match))
-        kind = "removed" if match.b is None else "added" if match.a is None else diff_records.main_kind(details)
+        kind = "removed" if match.b is None else "added" if match.a is None else diff_side.main_kind(details)
         newest = states[1] or states[0]
-        return diff_records.Change(
+        return diff_side.Change(
             path="/".join(names),
             names=names,
             within=match.within,
@@ -189,19 +189,19 @@ class Content:
         ]
         return next((name for name in names if name), ids.short(match.a or match.b or b""))
 
-    def _details(self, match: Match, states: list[diff_side.State | None]) -> Iterator[diff_records.Detail]:
+    def _details(self, match: Match, states: list[diff_side.State | None]) -> Iterator[diff_side.Detail]:
         one, other = states
         if one is None or other is None:
             for side, state in zip("ab", states, strict=True):
                 yield from field_diff.whole(state, side) if state else ()
             return
         if one.lacks != other.lacks:
-            yield diff_records.Detail(
+            yield diff_side.Detail(
                 kind="revised", field="content", a=one.lacks or one.content, b=other.lacks or other.content
             )
         for field in () if one.lacks or other.lacks else _TEXTS:
             if getattr(one, field) != getattr(other, field):
-                yield diff_records.Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
+                yield diff_side.Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
         yield from _count_differences("names", "alias", one.aliases, other.aliases)
         yield from self._validity(one, other)
         edges = [
@@ -216,12 +216,10 @@ class Content:
             ]
             yield from _count_differences("statements", "statement", stated[0], stated[1])
 
-    def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
+    def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_side.Detail]:
         """The given times of a validity; those of a commit differ between any two stores."""
         if one.ended != other.ended:
-            yield diff_records.Detail(
-                kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower()
-            )
+            yield diff_side.Detail(kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower())
         left, right = one.validities[0], other.validities[0]
         given = [
             [
@@ -231,7 +229,7 @@ class Content:
             for side, validity in zip(self._sides, (left, right), strict=True)
         ]
         if left != right and given[0] != given[1]:
-            yield diff_records.Detail(kind="validity", field="valid", a=diff_side.span(left), b=diff_side.span(right))
+            yield diff_side.Detail(kind="validity", field="valid", a=diff_side.span(left), b=diff_side.span(right))
 
 
 def _statement_times(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
@@ -243,12 +241,10 @@ def _statement_times(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
             yield f"{text}{begins}{' until taken back' if ends and side.is_commit_time(window.end) else ends}"
 
 
-def _count_differences(
-    kind: str, field: str, own: Iterable[str], theirs: Iterable[str]
-) -> Iterator[diff_records.Detail]:
+def _count_differences(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[diff_side.Detail]:
     """The elements that only one of two multisets has."""
     mine, others = Counter(own), Counter(theirs)
     for text in (mine - others).elements():
-        yield diff_records.Detail(kind=kind, field=field, a=text, b="")
+        yield diff_side.Detail(kind=kind, field=field, a=text, b="")
     for text in (others - mine).elements():
-        yield diff_records.Detail(kind=kind, field=field, a="", b=text)
+        yield diff_side.Detail(kind=kind, field=field, a="", b=text)

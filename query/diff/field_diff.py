@@ -13,7 +13,7 @@ import msgspec
 from worlddb.log.model import ids, times
 from worlddb.log.statements import bundled_statements
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff import common_past, diff_records, diff_side
+from worlddb.query.diff import common_past, diff_side
 from worlddb.query.history.journal import Entry
 
 _TEXTS: Final = ("type", "name", "content")
@@ -22,8 +22,8 @@ Name = Callable[[bytes], str]
 
 
 def state_details(
-    one: diff_side.State, other: diff_side.State, moved: Iterable[diff_records.Detail]
-) -> Iterator[diff_records.Detail]:
+    one: diff_side.State, other: diff_side.State, moved: Iterable[diff_side.Detail]
+) -> Iterator[diff_side.Detail]:
     """The differences between two states of a world, and where it ``moved``."""
     yield from _texts(one, other)
     yield from moved
@@ -33,22 +33,22 @@ def state_details(
         yield from _provenance(one, other)
 
 
-def _texts(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
+def _texts(one: diff_side.State, other: diff_side.State) -> Iterator[diff_side.Detail]:
     """Compare type, name and content; a body with another nonce alone is another version too."""
     revised = one.body != other.body or len(one.validities) != len(other.validities)
     if bool(one.lacks) != bool(other.lacks):
         kind = "revised" if revised or diff_side.BY_REFERENCE in (one.lacks, other.lacks) else "erased"
-        yield diff_records.Detail(kind=kind, field="content", a=_text(one), b=_text(other))
+        yield diff_side.Detail(kind=kind, field="content", a=_text(one), b=_text(other))
         return
     kind = "revised" if revised else "altered"
     found = [
-        diff_records.Detail(kind=kind, field=field, a=getattr(one, field), b=getattr(other, field))
+        diff_side.Detail(kind=kind, field=field, a=getattr(one, field), b=getattr(other, field))
         for field in _TEXTS
         if getattr(one, field) != getattr(other, field)
     ]
     if revised and not found:
         numbers = [str(len(state.validities)) for state in (one, other)]
-        found = [diff_records.Detail(kind=kind, field="version", a=numbers[0], b=numbers[1])]
+        found = [diff_side.Detail(kind=kind, field="version", a=numbers[0], b=numbers[1])]
     yield from found
 
 
@@ -56,7 +56,7 @@ def _text(state: diff_side.State) -> str:
     return state.lacks or state.content or state.name
 
 
-def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[diff_records.Detail]:
+def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[diff_side.Detail]:
     """A world that left one container and joined another, as one move.
 
     One that only joined shows as a member of the other.
@@ -64,50 +64,48 @@ def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[
     left = [ref for ref in one if ref not in other]
     joined = [ref for ref in other if ref not in one]
     if left and joined:
-        yield diff_records.Detail(
-            kind="moved", field="container", a=_join_names(left, name), b=_join_names(joined, name)
-        )
+        yield diff_side.Detail(kind="moved", field="container", a=_join_names(left, name), b=_join_names(joined, name))
 
 
 def _join_names(refs: Iterable[bytes], name: Name) -> str:
     return ", ".join(name(ref) for ref in refs)
 
 
-def _validity(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
+def _validity(one: diff_side.State, other: diff_side.State) -> Iterator[diff_side.Detail]:
     """The newest version's, and the others' where no revision explains that they were closed."""
     if one.validities[0] != other.validities[0]:
         kind = "validity" if one.body == other.body else "revised"
-        yield diff_records.Detail(
+        yield diff_side.Detail(
             kind=kind, field="valid", a=diff_side.span(one.validities[0]), b=diff_side.span(other.validities[0])
         )
     if len(one.validities) == len(other.validities):
         numbers = range(len(one.validities), 0, -1)
         for number, left, right in list(zip(numbers, one.validities, other.validities, strict=True))[1:]:
             if left != right:
-                yield diff_records.Detail(
+                yield diff_side.Detail(
                     kind="validity", field=f"valid of version {number}", a=diff_side.span(left), b=diff_side.span(right)
                 )
     if one.ended != other.ended:
-        yield diff_records.Detail(kind="validity", field="ended", a=_yes_or_no(one.ended), b=_yes_or_no(other.ended))
+        yield diff_side.Detail(kind="validity", field="ended", a=_yes_or_no(one.ended), b=_yes_or_no(other.ended))
 
 
 def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _names(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
+def _names(one: diff_side.State, other: diff_side.State) -> Iterator[diff_side.Detail]:
     mine, theirs = Counter(one.aliases), Counter(other.aliases)
     for text in (mine - theirs).elements():
-        yield diff_records.Detail(kind="names", field="alias", a=text, b="")
+        yield diff_side.Detail(kind="names", field="alias", a=text, b="")
     for text in (theirs - mine).elements():
-        yield diff_records.Detail(kind="names", field="alias", a="", b=text)
+        yield diff_side.Detail(kind="names", field="alias", a="", b=text)
 
 
-def _provenance(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
+def _provenance(one: diff_side.State, other: diff_side.State) -> Iterator[diff_side.Detail]:
     if one.why != other.why:
-        yield diff_records.Detail(kind="provenance", field="why", a=one.why, b=other.why)
+        yield diff_side.Detail(kind="provenance", field="why", a=one.why, b=other.why)
     if one.source != other.source:
-        yield diff_records.Detail(kind="provenance", field="source", a=as_text(one.source), b=as_text(other.source))
+        yield diff_side.Detail(kind="provenance", field="source", a=as_text(one.source), b=as_text(other.source))
 
 
 def as_text(value: Any) -> str:
@@ -115,35 +113,33 @@ def as_text(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic", enc_hook=str).decode() if value else ""
 
 
-def whole(state: diff_side.State, side: str) -> Iterator[diff_records.Detail]:
+def whole(state: diff_side.State, side: str) -> Iterator[diff_side.Detail]:
     """A world that only one side has: its text, and what it is."""
     kind = "removed" if side == "a" else "added"
     for field in _TEXTS:
         text = getattr(state, field)
         if text:
-            yield diff_records.Detail(
-                kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else ""
-            )
+            yield diff_side.Detail(kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else "")
     if state.lacks:
         texts = (state.lacks, "") if side == "a" else ("", state.lacks)
-        yield diff_records.Detail(kind=kind, field="content", a=texts[0], b=texts[1])
+        yield diff_side.Detail(kind=kind, field="content", a=texts[0], b=texts[1])
 
 
-def statement_details(one: diff_side.Side, other: diff_side.Side, lineage: bytes) -> Iterator[diff_records.Detail]:
+def statement_details(one: diff_side.Side, other: diff_side.Side, lineage: bytes) -> Iterator[diff_side.Detail]:
     """The statements of a world that one side has not, or for another time."""
     mine, theirs = one.statements(lineage), other.statements(lineage)
     for line in sorted(mine.keys() | theirs.keys()):
         windows = mine.get(line, ()), theirs.get(line, ())
         if windows[0] != windows[1]:
             told = [f"{line} ({bundled_statements.windows_in_words(each)})" if each else "" for each in windows]
-            yield diff_records.Detail(kind="statements", field="statement", a=told[0], b=told[1])
+            yield diff_side.Detail(kind="statements", field="statement", a=told[0], b=told[1])
 
 
-def edge_validity(one: diff_side.EdgeState, other: diff_side.EdgeState) -> Iterator[diff_records.Detail]:
+def edge_validity(one: diff_side.EdgeState, other: diff_side.EdgeState) -> Iterator[diff_side.Detail]:
     """An edge that both sides have, for another time."""
     if one.known and other.known and one.validity != other.validity:
         field = f"valid of {one.text}"
-        yield diff_records.Detail(
+        yield diff_side.Detail(
             kind="validity",
             field=field,
             a=diff_side.span(one.validity),
@@ -164,9 +160,9 @@ _KINDS: Final[dict[str, str]] = {
 """What kind of change an event is that only one history has; all others are ``registered``."""
 
 
-def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> dict[bytes, list[diff_records.Detail]]:
+def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> dict[bytes, list[diff_side.Detail]]:
     """Changes that later events made outside the states of worlds, by the world they belong to."""
-    found: defaultdict[bytes, list[diff_records.Detail]] = defaultdict(list)
+    found: defaultdict[bytes, list[diff_side.Detail]] = defaultdict(list)
     for ref in since.edges():
         named = since.naming(ref)
         kinds = {later.entry.event for later in named}
@@ -186,7 +182,7 @@ def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> d
     return found
 
 
-def _merge_rewritten(since: common_past.LaterEvents, found: dict[bytes, list[diff_records.Detail]]) -> None:
+def _merge_rewritten(since: common_past.LaterEvents, found: dict[bytes, list[diff_side.Detail]]) -> None:
     """Merge commits in which both sides decide the same with another author, time or words.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
@@ -202,21 +198,21 @@ def _merge_rewritten(since: common_past.LaterEvents, found: dict[bytes, list[dif
                 found[bytes.fromhex(ref)].extend(_is_same_decision(one, other, (by[0], by[1])))
 
 
-def _is_same_decision(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[diff_records.Detail]:
+def _is_same_decision(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[diff_side.Detail]:
     for field, a, b in (("name", one.name, other.name), ("content", one.text, other.text), ("why", one.why, other.why)):
         if a != b:
-            yield diff_records.Detail(kind="altered", field=field, a=a, b=b)
+            yield diff_side.Detail(kind="altered", field=field, a=a, b=b)
     if by[0] != by[1]:
-        yield diff_records.Detail(kind="provenance", field=f"commit {one.seq}", a=by[0], b=by[1])
+        yield diff_side.Detail(kind="provenance", field=f"commit {one.seq}", a=by[0], b=by[1])
 
 
-def _edge(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
+def _edge(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_side.Detail]]) -> None:
     one, other = (side.edge(edge) for side in sides)
     if one is not None and other is not None:
         found[one.source if one.type == CONTAINS else one.home].extend(edge_validity(one, other))
 
 
-def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
+def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_side.Detail]]) -> None:
     """A common membership at other times, which no hash covers."""
     states = [side.edge(edge) for side in sides]
     known = [state is not None and state.known for state in states]
@@ -226,7 +222,7 @@ def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[dif
     if all(state.source in side.containers(state.target) for side in sides):
         span = diff_side.span(state.validity)
         found[state.source].append(
-            diff_records.Detail(
+            diff_side.Detail(
                 kind="validity",
                 field=f"valid of {state.text}",
                 a=span if known[0] else "",
@@ -236,18 +232,18 @@ def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[dif
         )
 
 
-def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
+def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[diff_side.Detail]]) -> None:
     states = [side.proposal(proposal) for side in sides]
     texts = [state.text if state else "" for state in states]
     ends = next(((state.source, state.target) for state in states if state), ())
     for lineage in ends if texts[0] != texts[1] else ():
         found[lineage].append(
-            diff_records.Detail(kind="identity", field="proposal", a=texts[0], b=texts[1], ref=proposal.hex()),
+            diff_side.Detail(kind="identity", field="proposal", a=texts[0], b=texts[1], ref=proposal.hex()),
         )
 
 
 def _other_events(
-    sides: diff_side.Sides, others: list[common_past.LaterEvent], found: dict[bytes, list[diff_records.Detail]]
+    sides: diff_side.Sides, others: list[common_past.LaterEvent], found: dict[bytes, list[diff_side.Detail]]
 ) -> None:
     """Registrations, erasures and the like that one history has, by the world they name."""
     statements = [Counter(_event_text(later) for later in others if later.side == side.label) for side in sides]
@@ -256,9 +252,7 @@ def _other_events(
         for (event, ref, data), _ in only.items():
             kind = _KINDS.get(event, "registered")
             texts = (data, "") if label == "a" else ("", data)
-            found[bytes.fromhex(ref) or root].append(
-                diff_records.Detail(kind=kind, field=event, a=texts[0], b=texts[1])
-            )
+            found[bytes.fromhex(ref) or root].append(diff_side.Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
 
 
 def _event_text(later: common_past.LaterEvent) -> tuple[str, str, str]:

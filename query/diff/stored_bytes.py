@@ -12,7 +12,7 @@ from worlddb.log.model import blobs, codec, errors, ids
 from worlddb.log.model.events import NONE
 from worlddb.log.store.log import RecordPlace, place_of_key
 from worlddb.projections.tables.storage import schema
-from worlddb.query.diff import diff_records, diff_side, field_diff
+from worlddb.query.diff import diff_side, field_diff
 
 MAX_FINDINGS: Final = 1000
 """How many records that differ are reported."""
@@ -27,9 +27,9 @@ class Altered(NamedTuple):
     """A record that differs: as it is reported (``None``: erased), and field by field."""
 
     seq: int
-    record: diff_records.AlteredRecord | None
+    record: diff_side.AlteredRecord | None
     worlds: tuple[bytes, ...]
-    details: tuple[diff_records.Detail, ...]
+    details: tuple[diff_side.Detail, ...]
 
 
 class Mismatch(NamedTuple):
@@ -180,12 +180,12 @@ def _row_alteration(sides: diff_side.LogSides, table: str, found: Mismatch) -> A
     world = next((row.lineage for row in rows if row is not None and row.lineage), b"")
     columns = [row.fields if row is not None else {} for row in rows]
     details = tuple(
-        diff_records.Detail(kind="altered", field=f"{name} (table {table})", a=a, b=b)
+        diff_side.Detail(kind="altered", field=f"{name} (table {table})", a=a, b=b)
         for name in dict.fromkeys((*columns[0], *columns[1]))
         for a, b in ((columns[0].get(name, MISSING), columns[1].get(name, MISSING)),)
         if a != b
     )
-    record = diff_records.AlteredRecord(
+    record = diff_side.AlteredRecord(
         seq=0,
         where=f"table {table}, key {found.key.hex()[:40]}",
         ref=world.hex(),
@@ -207,7 +207,7 @@ def _record_alteration(
     sound = [commit.is_sound(place, value) for commit, value in zip(commits, values, strict=True)]
     side = {(True, True): "", (False, True): "a", (True, False): "b", (False, False): "both"}[sound[0], sound[1]]
     where = f"blob {place.position}" if place.kind == "blob" else place.kind
-    record = diff_records.AlteredRecord(
+    record = diff_side.AlteredRecord(
         seq=place.seq, where=where, ref=worlds[0].hex() if worlds else "", side=side, problem=_problem(values, side)
     )
     return Altered(place.seq, record, worlds, tuple(_details("altered", place, values)))
@@ -222,7 +222,7 @@ def _problem(values: tuple[bytes | None, bytes | None], side: str) -> str:
     return "neither matches the hash in its log" if side else "both match the hash in their own log"
 
 
-def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | None]) -> Iterator[diff_records.Detail]:
+def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | None]) -> Iterator[diff_side.Detail]:
     fields = [_fields(place, value) for value in values]
     named = [name for name in dict.fromkeys((*fields[0], *fields[1])) if fields[0].get(name) != fields[1].get(name)]
     gone = ERASED if kind == "erased" else MISSING
@@ -231,7 +231,7 @@ def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | 
             gone if value is None else side.get(name, "" if named else value.hex()[:200])
             for side, value in zip(fields, values, strict=True)
         )
-        yield diff_records.Detail(kind=kind, field=name, a=a, b=b)
+        yield diff_side.Detail(kind=kind, field=name, a=a, b=b)
 
 
 def _fields(place: RecordPlace, value: bytes | None) -> dict[str, str]:

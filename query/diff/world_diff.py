@@ -13,7 +13,7 @@ import msgspec
 
 from worlddb.log.model import ids, trie
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff import common_past, diff_records, diff_side, field_diff
+from worlddb.query.diff import common_past, diff_side, field_diff
 
 
 class DifferingMember(NamedTuple):
@@ -149,7 +149,7 @@ class Walk:
         sides: diff_side.Sides,
         descent: Descent,
         since: common_past.LaterEvents,
-        outside: Mapping[bytes, list[diff_records.Detail]],
+        outside: Mapping[bytes, list[diff_side.Detail]],
     ) -> None:
         """``outside`` are differences outside the states of worlds, by world."""
         self._sides = sides
@@ -158,7 +158,7 @@ class Walk:
         self._outside = outside
         self._places: dict[bytes, Place] = {}
         self._above: dict[bytes, list[bytes]] = {}
-        self._inside: dict[bytes, list[diff_records.Detail]] = {}
+        self._inside: dict[bytes, list[diff_side.Detail]] = {}
         self._moved: dict[bytes, None] = {}
         self._states_otherwise: set[bytes] = set()
         self.visited = 0
@@ -182,7 +182,7 @@ class Walk:
                     self._above.setdefault(member.key, []).append(lineage)
                 pending.extend((member.key, lineage, names) for member in reversed(below))
 
-    def changes(self, world: bytes | None) -> list[diff_records.Change]:
+    def changes(self, world: bytes | None) -> list[diff_side.Change]:
         """The visited worlds that differ, then moves, then differences that no hash covers.
 
         With ``world``, the latter only of what that world contains.
@@ -216,7 +216,7 @@ class Walk:
                     pending.append(container)
         return False
 
-    def _member_details(self, members: list[DifferingMember]) -> Iterator[diff_records.Detail]:
+    def _member_details(self, members: list[DifferingMember]) -> Iterator[diff_side.Detail]:
         for member in members:
             if member.in_a == member.in_b:
                 continue
@@ -224,7 +224,7 @@ class Walk:
             if left and right:
                 self._moved[member.key] = None
             name = self.label(member.key)
-            yield diff_records.Detail(
+            yield diff_side.Detail(
                 kind="members",
                 field="member",
                 a=name if member.in_a else "",
@@ -232,7 +232,7 @@ class Walk:
                 ref=member.key.hex(),
             )
 
-    def _edge_details(self, lineage: bytes) -> Iterator[diff_records.Detail]:
+    def _edge_details(self, lineage: bytes) -> Iterator[diff_side.Detail]:
         for edge in self._descent.edges(lineage):
             if all(side.edge(edge.key) is None for side in self._sides):
                 self._states_otherwise.add(lineage)  # What is no edge stands for a statement.
@@ -243,9 +243,9 @@ class Walk:
                 texts.append(
                     f"{state.text} {diff_side.span(state.validity)}" if state else ids.short(edge.key) if has else ""
                 )
-            yield diff_records.Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
+            yield diff_side.Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
 
-    def _details(self, lineage: bytes) -> tuple[diff_records.Detail, ...]:
+    def _details(self, lineage: bytes) -> tuple[diff_side.Detail, ...]:
         return tuple(
             dict.fromkeys(
                 (
@@ -257,17 +257,17 @@ class Walk:
             )
         )
 
-    def _statements(self, lineage: bytes) -> Iterator[diff_records.Detail]:
+    def _statements(self, lineage: bytes) -> Iterator[diff_side.Detail]:
         """The statements that only one side has, if a hash or an event indicates some."""
         named = any(later.entry.event in ("stated", "unstated") for later in self._since.naming(lineage))
         if named or lineage in self._states_otherwise:
             yield from field_diff.statement_details(*self._sides, lineage)
 
-    def _own_details(self, lineage: bytes) -> list[diff_records.Detail]:
+    def _own_details(self, lineage: bytes) -> list[diff_side.Detail]:
         """The differences of a world itself, none if no event names it and its text is the same."""
         if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
             return []
-        found: list[diff_records.Detail] = []
+        found: list[diff_side.Detail] = []
         states = [side.state(lineage) for side in self._sides]
         if states[0] is not None and states[1] is not None:
             found.extend(field_diff.state_details(states[0], states[1], self._move(lineage)))
@@ -279,13 +279,13 @@ class Walk:
     def _has_same_text(self, lineage: bytes) -> bool:
         return self._descent.only_contains(lineage) or self._sides[0].body(lineage) == self._sides[1].body(lineage)
 
-    def _move(self, lineage: bytes) -> Iterator[diff_records.Detail]:
+    def _move(self, lineage: bytes) -> Iterator[diff_side.Detail]:
         """Where a world went, as the tries of its containers say if they were descended into."""
         if lineage in self._moved or lineage not in self._above or self._since.joins_or_leaves(lineage):
             one, other = (side.containers(lineage) for side in self._sides)
             yield from field_diff.moved(one, other, self.label)
 
-    def _events(self, lineage: bytes, details: tuple[diff_records.Detail, ...]) -> list[common_past.LaterEvent]:
+    def _events(self, lineage: bytes, details: tuple[diff_side.Detail, ...]) -> list[common_past.LaterEvent]:
         others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
         return self._since.about(lineage, others)
 
@@ -312,10 +312,10 @@ class Walk:
                     yield above
 
     def _change(
-        self, lineage: bytes, details: tuple[diff_records.Detail, ...], events: list[common_past.LaterEvent]
-    ) -> diff_records.Change:
+        self, lineage: bytes, details: tuple[diff_side.Detail, ...], events: list[common_past.LaterEvent]
+    ) -> diff_side.Change:
         left, right = diff_side.both(self._sides, lineage)
-        kind = "removed" if not right else "added" if not left else diff_records.main_kind(details)
+        kind = "removed" if not right else "added" if not left else diff_side.main_kind(details)
         return change_of(self._sides, lineage, self._places[lineage], kind, details, (left, right), events)
 
 
@@ -344,13 +344,13 @@ def place_from_root(sides: diff_side.Sides, lineage: bytes) -> Place:
 def lone_change(
     sides: diff_side.Sides,
     lineage: bytes,
-    details: tuple[diff_records.Detail, ...],
+    details: tuple[diff_side.Detail, ...],
     events: list[common_past.LaterEvent],
-) -> diff_records.Change:
+) -> diff_side.Change:
     """The change of a world whose hash says that nothing has changed."""
     place = place_from_root(sides, lineage)
     return change_of(
-        sides, lineage, place, diff_records.main_kind(details), details, diff_side.both(sides, lineage), events
+        sides, lineage, place, diff_side.main_kind(details), details, diff_side.both(sides, lineage), events
     )
 
 
@@ -359,13 +359,13 @@ def change_of(
     lineage: bytes,
     place: Place,
     kind: str,
-    details: tuple[diff_records.Detail, ...],
+    details: tuple[diff_side.Detail, ...],
     hashes: tuple[bytes, bytes],
     events: list[common_past.LaterEvent],
-) -> diff_records.Change:
+) -> diff_side.Change:
     """The record of one world that differs."""
     documents: list[dict[str, Any]] = [later.document() for later in events[: common_past.MAX_EVENTS]]
-    return diff_records.Change(
+    return diff_side.Change(
         path="/".join(place.names),
         names=place.names,
         within=place.within.hex(),
@@ -382,15 +382,15 @@ def change_of(
 
 
 def with_details(
-    change: diff_records.Change, details: tuple[diff_records.Detail, ...], events: list[common_past.LaterEvent]
-) -> diff_records.Change:
+    change: diff_side.Change, details: tuple[diff_side.Detail, ...], events: list[common_past.LaterEvent]
+) -> diff_side.Change:
     """Add details to a change; the weightiest determines its kind."""
     known = [*change.events, *(later.document() for later in events)]
     return msgspec.structs.replace(
         change,
         change=change.change
         if change.change in ("added", "removed")
-        else diff_records.main_kind(details + change.changes),
+        else diff_side.main_kind(details + change.changes),
         changes=details + change.changes,
         events=tuple(known[: common_past.MAX_EVENTS]),
     )
