@@ -32,7 +32,7 @@ from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, ingest_commands
 from worlddb.reconciler.redaction import text_guard
 from worlddb.reconciler.similarity.thresholds import StoreThresholds
-from worlddb.reconciler.transaction import context, inputs, interiors, receipts, recorded_texts
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 WRITES_PER_CHECK: Final = 32
@@ -341,7 +341,7 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
     draft.staged = decided.staged and (draft.staged or not draft.commands)
     draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
     if ctx.has_forbidden_texts():
-        recorded_texts.refuse_written(ctx, command)
+        forbidden_texts.refuse_written(ctx, command)
 
 
 def commit(

@@ -16,7 +16,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, L
 from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings, outside_effects
 from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.edge_types import supersession
-from worlddb.reconciler.transaction import context, inputs, recorded_texts
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs
 
 _MAX_LISTED: Final = 20
 """How many conflicts a refusal lists, and how many worlds a note names."""
@@ -35,7 +35,7 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     """
     assert ctx.arrival is not None, "a request to import brings it"
     world, outside = _import_contents(ctx, command, ctx.arrival)
-    recorded_texts.refuse_written(ctx, command)
+    forbidden_texts.refuse_written(ctx, command)
     if ctx.arrival.outside == "rehearse":
         raise outside_effects.ImportRehearsed(len(ctx.draft.events), outside)
     if outside and ctx.arrival.outside == "refuse":

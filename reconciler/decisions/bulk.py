@@ -15,7 +15,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
 from worlddb.projections.tables.storage import schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
-from worlddb.reconciler.transaction import context, receipts, recorded_texts
+from worlddb.reconciler.transaction import context, forbidden_texts, receipts
 from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
 MIN_PREFETCHED_WORLDS: Final = 64
@@ -98,7 +98,7 @@ class BulkDecider:
         else:
             return False
         if decided and self._has_forbidden:
-            recorded_texts.refuse_written(self._ctx, command)
+            forbidden_texts.refuse_written(self._ctx, command)
         return decided
 
     def _link(self, command: cmd.Link) -> bool:

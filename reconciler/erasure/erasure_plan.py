@@ -22,7 +22,7 @@ from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase, EraseLiteral, TakeBack
 from worlddb.reconciler.erasure import erased_worlds
-from worlddb.reconciler.transaction import context, inputs, recorded_texts
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
 MOST_TOLD: Final = 20
 """How many members that stay a note of the receipt names."""
@@ -260,7 +260,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
         texts = {recorded_texts.text_of(body) for body in bodies}
         if any(body.content for body in bodies):
             texts |= {said for said in _spoken_texts(ctx.draft.log, ctx.tables, target.node, bodies) if said}
-        forbidden = sorted(recorded_texts.digest_of(ctx.secret, text) for text in texts)
+        forbidden = sorted(forbidden_texts.digest_of(ctx.secret, text) for text in texts)
         erased_places = sorted([*blobs, *planned.marks.get(target.node, [])])
         if erased_places:
             trust_events = _restated_trust(ctx, erased_places)
