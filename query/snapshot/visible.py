@@ -210,9 +210,10 @@ class VisibleSnapshot:
         return self.others is not None and self.others(node)
 
     def users_of(self, node: int) -> set[str]:
-        """The names of the users to whom a world belongs, in a view for users to whatever user."""
+        """The names of the users to whom a world belongs; in a view for users, of these alone."""
         owned = self.others or OtherUsers(self._snapshot, frozenset(), self.place.moment, self.place.top)
-        return {*owned.owners(node)} - {ERASED_USER}
+        owners, users = owned.owners(node), self.place.users
+        return {*(owners if users is None else owners & users)} - {ERASED_USER}
 
     def may_hold_others(self, world: int) -> bool:
         """Whether what a world contains may belong to other users: all in a user's world is that user's."""

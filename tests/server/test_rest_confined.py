@@ -189,3 +189,27 @@ def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_
                 assert answer.status_code in (200, 404) and "note" not in answer.text, answer.text
         share = median(took[0]) / median(took[1]) - 1
         assert abs(share) < MOST_APART, (median(took[0]), median(took[1]), share)
+
+
+def test_a_key_of_a_user_reads_nothing_by_name_or_id_that_belongs_to_others_alone(tmp_path: Path) -> None:
+    """An id was enough to read another user's memory, and every list and the log named them all."""
+    with serve_store(tmp_path) as served:
+        owner, written = served.caller("owner"), list[str]()
+        for name, text in (("user:ben", f"Ben paid Jon for {OUTSIDE}."), ("user:ana", "Ana paid Jon.")):
+            written.append(owner.send("POST", f"/v1/worlds/{name}/memories", text=text)["receipt"]["refs"][-1])
+            written += [each["ref"] for each in owner.get("/v1/worlds", name=name)["worlds"]]
+        theirs, bens, mine, anas = written
+        key = served.db.accounts.create_key("laptop", right="write", user="ana").secret
+        ana, known = RestClient(served.rest, key), dict.fromkeys((anas, mine), "")
+        everything = "/v1/sparql?query=SELECT * { GRAPH ?g { ?s ?p ?o } }"
+        paths = [*_paths(anas, mine, theirs), *_paths("user:ben", bens, bens), f"/v1/proofs?ref={theirs}", everything]
+        for path in paths:
+            status, said = _asked(ana, path, known)[1:]
+            # A proof has the hashes and the ids beside its path.
+            assert OUTSIDE not in said and (status == 404 or path.startswith("/v1/proofs") or theirs not in said), path
+            assert status in (404, 422) or not any(named in path for named in (theirs, bens, "user:ben")), path
+            assert path != "/v1/worlds" or (mine in said and bens not in said)
+        # It is no isolation: who may write names another user, and changes what it has the id of.
+        assert ana.send("POST", "/v1/worlds/user:ben/memories", text="Ben swims.")["receipt"]["events"]
+        assert ana.send("PATCH", f"/v1/worlds/{theirs}", content="Ben paid.")["events"]
+        assert len(owner.get("/v1/worlds", name="user:ben")["worlds"]) == 1, "it began no second one"

@@ -158,9 +158,8 @@ def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -
     return tool_results.Origins(rests_on=shown, more=len(found) - len(shown))
 
 
-def make_withdrawal_plan(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
-    """Plan the withdrawal that the arguments describe, as of now."""
-    view = session.view()
+def make_withdrawal_plan(session: Session, view: View, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
+    """Plan the withdrawal that the arguments describe, of what a view of now sees."""
     return view.withdrawal(
         None if given.id is None else session.get(view, given.id).ref,
         author=given.author,
@@ -174,12 +173,12 @@ def make_withdrawal_plan(session: Session, given: tool_arguments.PlanWithdrawal)
 
 def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_plan_withdrawal``: nothing is done."""
-    return tool_results.withdrawal_plan(make_withdrawal_plan(session, given), given.limit)
+    return tool_results.withdrawal_plan(make_withdrawal_plan(session, session.view(), given), given.limit)
 
 
 def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: Call) -> tool_results.Receipted:
     """``memory_recall_receipt``: an exact recall in at most one scope, since a receipt covers one recall."""
-    view = session.view(valid=given.valid, known=given.known)
+    view = session.view(valid=given.valid, known=given.known, given=given)
     scopes = session.scope_refs(view, given)
     if session.user is not None and not any(label.kind == "user" for label in session.labels(given)):
         raise InputError(

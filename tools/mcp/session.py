@@ -348,7 +348,17 @@ class Session(Scopes):
         known: str | int | None = None,
         given: tool_arguments.Scoped | None = None,
     ) -> worlddb.View:
-        """Return the view of a moment; now by default. It sees nothing of others than the user whom ``given`` names.
+        """Return the view of a moment for a read; now by default.
+
+        It sees nothing that belongs to others alone than the user whom ``given`` names, else the user of the server.
+
+        Raises:
+            InputError: a commit's number was given where commits have none.
+        """
+        return self.for_user(self.view_to_write(valid=valid, known=known), given)
+
+    def view_to_write(self, *, valid: str | None = None, known: str | int | None = None) -> worlddb.View:
+        """Return the view of a moment for a change, which may be of another user's memory: its id is enough.
 
         Raises:
             InputError: a commit's number was given where commits have none.
@@ -356,9 +366,9 @@ class Session(Scopes):
         if isinstance(known, int) and self.world is not None:
             raise worlddb.InputError("Commits have no numbers in this world", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
-            return self.for_user(self.db.view(valid=valid, seq=known, world=self.world), given)
+            return self.db.view(valid=valid, seq=known, world=self.world)
         try:
-            return self.for_user(self.db.view(valid=valid, ingested=known, world=self.world), given)
+            return self.db.view(valid=valid, ingested=known, world=self.world)
         except worlddb.UnknownReference:
             if self.world is None or known is None:
                 raise
@@ -366,8 +376,8 @@ class Session(Scopes):
             raise worlddb.UnknownReference("Nothing was known here by then", "Ask for a later time") from None
 
     def for_user(self, view: worlddb.View, given: tool_arguments.Scoped | None) -> worlddb.View:
-        """Return the view for the user whom a call names, else for the user of the server, if the call names scopes."""
-        user = None if given is None else given.user_id or self.user
+        """Return the view for the user whom a call names, else for the user of the server, if it has one."""
+        user = self.user if given is None else given.user_id or self.user
         return view if user is None else view._for_users([user])
 
     def resume(

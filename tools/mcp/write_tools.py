@@ -116,7 +116,7 @@ def _compare_and_write(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
     """Find what a memory is near, then write it, or record that it was said again."""
-    view = session.view()
+    view = session.view_to_write()
     named_memories = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
@@ -161,7 +161,7 @@ def _compare_and_write(
     memory = next(new_refs)
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the read and the write.
-        now = session.view()
+        now = session.view_to_write()
         for label, key, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
                 session.move_to_new_scope(key, [memory], given.valid_from)
@@ -495,7 +495,7 @@ def _may_be_retry(view: View, given: tool_arguments.Write, other: World) -> bool
 
 def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool_results.Done:
     """``memory_mark``."""
-    view = session.view()
+    view = session.view_to_write()
     memory = session.statement(view, given.id, entries=True)
     if given.pinned is None and given.expires_at is None and not (given.add_labels or given.remove_labels):
         raise InputError("No mark was given", "Give pinned, expires_at, add_labels or remove_labels")
@@ -513,7 +513,8 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
             tx.unlabel(memory.ref, *given.remove_labels, why=given.why)
     answer = _answer(session, tx.receipt, memory.ref)
     if deadline is not None or given.pinned or given.add_labels:
-        answer.notes.extend(memory_scopes.mark_notes(session.view(), memory.ref, deadline=deadline is not None))
+        now = session.view_to_write()
+        answer.notes.extend(memory_scopes.mark_notes(now, memory.ref, deadline=deadline is not None))
     answer.notes.extend(session.notes_on_other_user(view, memory.ref))
     return answer
 
@@ -522,7 +523,7 @@ def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_r
     """``memory_tag``."""
     if given.remove and given.version is not None:
         raise InputError("Both remove and version were given", "Give one of them")
-    found = session.statement(session.view(), given.id, entries=True).ref
+    found = session.statement(session.view_to_write(), given.id, entries=True).ref
     if given.remove:
         receipt = session.db.untag(found, given.tag, why=given.why)
     else:
@@ -533,7 +534,7 @@ def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_r
 
 def deprecate(session: Session, given: tool_arguments.DeprecateMemory, call: Call) -> tool_results.Done:
     """``memory_deprecate``."""
-    found = session.statement(session.view(), given.id, entries=True).ref
+    found = session.statement(session.view_to_write(), given.id, entries=True).ref
     receipt = (session.db.undeprecate if given.undo else session.db.deprecate)(found, why=given.why)
     receipt.raise_if_refused()
     return _answer(session, receipt, found)
@@ -559,7 +560,7 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
 
 def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_results.Done:
     """``memory_prefer``."""
-    view = session.view()
+    view = session.view_to_write()
     ends = [session.reference(view, each) for each in (given.subject, given.object)]
     receipt = session.db.prefer(
         ends[0],
@@ -585,7 +586,7 @@ _CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 
 def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_results.Done:
     """``memory_relate``."""
-    view = session.view()
+    view = session.view_to_write()
     ends = [session.reference(view, each) for each in (given.id, given.to)]
     # Accept only relations that this view lists: an error must not reveal those registered elsewhere.
     known = view.edge_types(session.world)
@@ -607,7 +608,7 @@ def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_r
 
 def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> tool_results.Done:
     """``memory_unrelate``."""
-    edge = session.view().edge(given.relation)
+    edge = session.view_to_write().edge(given.relation)
     _check_relation(edge.type, [edge.type])
     if given.ended is None:
         receipt = session.db.unlink(edge.ref, why=given.why)
@@ -628,7 +629,7 @@ def _check_relation(relation: str, known: list[str]) -> None:
 def believe(session: Session, given: tool_arguments.Believe, call: Call) -> tool_results.Done:
     """``memory_believe``."""
     _check_beliefs(given.beliefs)
-    item = session.statement(session.view(), given.id).ref
+    item = session.statement(session.view_to_write(), given.id).ref
     options: dict[str, Any] = {"valid_from": given.valid_from, "source": call.source, "why": given.why}
     if given.how == "expand":
         receipt = session.db.expand(item, given.beliefs, **options)
@@ -652,7 +653,7 @@ def _check_beliefs(beliefs: dict[str, Any]) -> None:
 
 def contract(session: Session, given: tool_arguments.Contract, call: Call) -> tool_results.Contraction:
     """``memory_contract``."""
-    view = session.view()
+    view = session.view_to_write()
     claims = [(session.statement(view, each.id).ref, each.predicate, each.value) for each in given.beliefs]
     plan = view.contraction(claims, whole=given.whole, each=given.each)
     answer = None
@@ -666,7 +667,7 @@ def contract(session: Session, given: tool_arguments.Contract, call: Call) -> to
 
 def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> tool_results.Done:
     """``memory_rollback``."""
-    item = session.statement(session.view(), given.id).ref
+    item = session.statement(session.view_to_write(), given.id).ref
     receipt = session.db.rollback(item, given.version, why=given.why)
     receipt.raise_if_refused()
     session.embed_new()
@@ -679,7 +680,7 @@ def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_r
         raise InputError(
             "Both location and remove were given, or neither", "Give location to attach it, remove=true to remove it"
         )
-    item = session.statement(session.view(), given.id).ref
+    item = session.statement(session.view_to_write(), given.id).ref
     if given.location is None:
         receipt = session.db.detach(item, given.name, why=given.why)
     else:
@@ -694,13 +695,13 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     _check_text(given.text)
     answer = retry_while_changed(lambda: _amend_memory(session, given, call))
     assert answer.id is not None, "a memory was amended"
-    answer.notes.extend(session.notes_on_other_user(session.view(), answer.id))
+    answer.notes.extend(session.notes_on_other_user(session.view_to_write(), answer.id))
     return answer
 
 
 def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """Write the successor of a memory, in view of what holds now."""
-    view = session.view()
+    view = session.view_to_write()
     old = session.statement(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what is true with memory_write")
@@ -803,7 +804,7 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     session.embed_new()
     answer = _answer(session, receipt, ref)
     answer.notes.extend(_loss_notes(session, receipt))
-    answer.notes.extend(memory_scopes.displaced_notes(session.view(), receipt, ref))
+    answer.notes.extend(memory_scopes.displaced_notes(session.view_to_write(), receipt, ref))
     answer.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
     answer.notes.extend(_future_notes(session, ref, given.valid_from))
     return answer
@@ -856,13 +857,13 @@ def _future_notes(session: Session, ref: str | None, valid_from: str | None) -> 
     """Return a note if a memory begins in the future."""
     if ref is None or valid_from is None:
         return []
-    view = session.view()
+    view = session.view_to_write()
     return memory_scopes.future_start_notes([session.get(view, ref).valid.start], view.valid)
 
 
 def _describe_ended(session: Session, old: World) -> str:
     """Describe the memory that an amendment ended, and its validity."""
-    view = session.view()
+    view = session.view_to_write()
     found = next(each for each in session.around(view, old.ref).history(old.ref) if each.number == old.number)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
     held = f"was valid from {start} until {end}" if start != end else f"is never valid now: it began at {start}"
@@ -876,7 +877,7 @@ def _excerpt(memory: World) -> str:
 
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
-    view = session.view()
+    view = session.view_to_write()
     memory = session.statement(view, given.id, members=given.members)
     receipt = session.db.retire(memory.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
@@ -885,7 +886,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     answer = _answer(session, receipt, memory.ref, retired=ended if receipt.events else 0)
     if given.valid_to is not None or given.members:
         answer.notes.extend(_loss_notes(session, receipt))
-    now = session.view()
+    now = session.view_to_write()
     answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
     answer.notes.extend([] if receipt.events else answer_notes.continuation_notes(now, memory.ref))
     answer.notes.extend(memory_scopes.same_words_beside(session.db, view, memory.ref, "retire that too, or amend it"))
@@ -909,7 +910,7 @@ def _loss_notes(session: Session, receipt: Receipt) -> list[str]:
 def _visible_losses(session: Session, receipt: Receipt) -> list[Loss]:
     if session.world is None:
         return list(receipt.lost)
-    view = session.view()
+    view = session.view_to_write()
     world = partial(session.get, view)
     return [loss for loss in receipt.lost if _is_visible(view.edge if loss.version is None else world, loss.ref)]
 
@@ -922,12 +923,13 @@ def _answer_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_re
 
 def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
     """``memory_retire_all``."""
-    return _retire_memories(session, call, _require_scopes(session, session.view(), given), given.why, itself=False)
+    scopes = _require_scopes(session, session.view_to_write(), given)
+    return _retire_memories(session, call, scopes, given.why, itself=False)
 
 
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
-    scopes = _require_scopes(session, session.view(), given)
+    scopes = _require_scopes(session, session.view_to_write(), given)
     if any(scope.ref == session.world for scope in scopes):
         raise InputError(f"{scopes[0].name} is the world of this server", "Retire its memories with memory_retire_all")
     if not _is_scope_name(given.confirm, scopes[0].name) and not _ask_confirmation(session, given, scopes, call):
@@ -946,7 +948,7 @@ def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes
     """Ask the person who uses the client, if the model named no scope; false if that is impossible or refused."""
     if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
         return False
-    memories = len(_current_and_future(session, session.view(), [scope.ref for scope in scopes]))
+    memories = len(_current_and_future(session, session.view_to_write(), [scope.ref for scope in scopes]))
     question = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
     answer = call.ask({"confirm": tool_arguments.yes_or_no(question)})["confirm"]
     return bool(answer.get("action") == "accept" and (answer.get("content") or {}).get("yes") is True)
@@ -958,7 +960,7 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
         raise InputError(
             "This server serves one world, and only an operator withdraws", "An operator uses `worlddb withdraw`"
         )
-    plan = read_tools.make_withdrawal_plan(session, given)
+    plan = read_tools.make_withdrawal_plan(session, session.view_to_write(), given)
     if len(plan.changes) != given.changes:
         raise InputError(
             f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",
@@ -992,19 +994,19 @@ _MAX_EXCERPT: Final = 200
 def fork(session: Session, given: tool_arguments.ForkWorld, call: Call) -> tool_results.Forked:
     """``memory_fork``."""
     session.require("forks")
-    view = session.view()
-    then = view if given.known is None else session.view(known=given.known)
+    view = session.view_to_write()
+    then = view if given.known is None else session.view_to_write(known=given.known)
     ref = session.get(then, given.id).ref
     seq = None if given.known is None else then.seq
     receipt = session.db.fork(ref, given.name, seq=seq, into=session.fork_container(view, ref), why=given.why)
     receipt.raise_if_refused()
-    inside, more = _fork_contents(session, receipt.ref, MAX_INSIDE)
+    inside, more = _fork_contents(session.view_to_write(), receipt.ref, MAX_INSIDE)
     answer = _answer(session, receipt, receipt.ref)
     return tool_results.Forked(**msgspec.structs.asdict(answer), inside=inside, more=more)
 
 
-def _fork_contents(session: Session, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:
-    found = session.view().find(world=ref, limit=most + 1)
+def _fork_contents(view: View, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:
+    found = view.find(world=ref, limit=most + 1)
     told = [
         tool_results.ForkedMemory(
             id=each.ref, type=each.type, name=each.name[:_MAX_EXCERPT], text=each.content[:_MAX_EXCERPT]
@@ -1019,7 +1021,7 @@ def forks(session: Session, given: tool_arguments.ListForks, call: Call) -> tool
     view = session.view()
     ref = session.get(view, given.id).ref
     origin = view.forked_from(ref)
-    inside, more = _fork_contents(session, ref, given.limit)
+    inside, more = _fork_contents(view, ref, given.limit)
     return tool_results.Forks(
         forks=[_fork_record(each) for each in view.forks(ref)],
         forked_from=None if origin is None else _fork_record(origin),
@@ -1042,7 +1044,7 @@ def _fork_record(found: Fork) -> tool_results.Fork:
 def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool_results.Merged:
     """``memory_merge``."""
     session.require("forks")
-    ref = session.get(session.view(), given.id).ref
+    ref = session.get(session.view_to_write(), given.id).ref
     session.check_merge(ref)
     how: dict[str, Any] = {"decide": given.decide, "on_conflict": given.on_conflict, "why": given.why}
     found = session.db.merge(ref, plan=given.plan, **how)
@@ -1114,7 +1116,7 @@ def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) 
         raise InputError(
             "This server serves one world, and only an operator sets profiles", "An operator uses `worlddb vocabulary`"
         )
-    world = None if given.id is None else session.get(session.view(), given.id).ref
+    world = None if given.id is None else session.get(session.view_to_write(), given.id).ref
     if given.lift:
         if given.profile or given.node_types or given.relations:
             raise InputError("lift was given with a profile", "Leave one of them out")
@@ -1153,7 +1155,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
             "An operator does it with `worlddb forget-user`",
         )
     label = Label("user", given.user_id)
-    view = session.view()
+    view = session.view_to_write()
     known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id)
     refs = _all_scopes_of(session, label) if not isinstance(known, int) or not known else []
     if not _is_scope_name(given.confirm, str(label)):
@@ -1191,7 +1193,7 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
             "This server serves one world, and its forks may lie beyond it",
             "An operator uses `worlddb erase --literal`",
         )
-    ref, db = session.get(session.view(), given.id).ref, session.db
+    ref, db = session.get(session.view_to_write(), given.id).ref, session.db
     plan = db.literal_erasure_plan(ref, given.literal, everywhere=given.everywhere)
     answer = tool_results.ErasedLiteral(
         outcome="planned", statements=plan.statements, worlds=list(plan.worlds), elsewhere=list(plan.elsewhere)
@@ -1290,7 +1292,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
 
 
 def _all_scopes_of(session: Session, label: Label) -> list[str]:
-    refs: list[str] = session.refs_at_any_time(session.view(), label)
+    refs: list[str] = session.refs_at_any_time(session.view_to_write(), label)
     if not refs:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     return refs
@@ -1298,7 +1300,8 @@ def _all_scopes_of(session: Session, label: Label) -> list[str]:
 
 def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
     """``memory_decide``."""
-    matching = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
+    known = session.view_to_write().proposals(status=None)
+    matching = [each for each in known if each.ref.startswith(given.proposal.lower())]
     if len(matching) != 1:
         problem = "There is no proposal" if not matching else "There are several proposals that begin with"
         raise UnknownReference(f"{problem} {mcp_wording.named(given.proposal)}", "List them with memory_proposals")
@@ -1310,7 +1313,7 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
 
 def _retire_memories(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
     """Retire all current and future memories of scopes in one commit; with ``itself`` also the scopes."""
-    scope_refs, view = [scope.ref for scope in scopes], session.view()
+    scope_refs, view = [scope.ref for scope in scopes], session.view_to_write()
     found = _current_and_future(session, view, scope_refs)
     call.tell(f"{len(found)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
@@ -1366,7 +1369,7 @@ def _answer(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -
     # The call did not ask to change the entities that the memory is about.
     proposals, notes = list(receipt.proposals), [note for note in receipt.notes if note.code != "not_changed"]
     if session.world is not None and (proposals or notes):
-        view = session.view()
+        view = session.view_to_write()
         lookups = (view.reference_of, partial(session.get, view))
         proposals = [proposal for proposal in proposals if _is_visible(view.proposal, proposal)]
         own = {*proposals, ref}

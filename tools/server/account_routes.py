@@ -51,7 +51,7 @@ def list_keys(store: ClientStore, request: Request) -> Reply:
 def create_key(store: ClientStore, request: Request) -> Reply:
     """Make a key; only this answer has its secret."""
     body: types.NewKeyAsked = request.body
-    world = None if body.world is None else store.ref(store.session.view(), body.world)
+    world = None if body.world is None else store.ref(store.session.view_to_write(), body.world)
     how: Any = {"account": body.account, "right": body.right, "user": body.user, "expires_at": body.expires_at}
     made = store.db.accounts.create_key(body.name, world=world, **how)
     return Reply(_key(made.key) | {"secret": made.secret}, 201)

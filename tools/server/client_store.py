@@ -162,6 +162,18 @@ class ClientStore:
         """Return the full references of several worlds; names are looked up in the world ``home`` first."""
         return [self._find_inside(view, name, home) or self.ref(view, name) for name in names]
 
+    def check_seen_by_user(self, ref: str, **moment: Any) -> None:
+        """Check that the user of the key, if it has one, may read a world or an edge at a moment of the store.
+
+        Raises:
+            UnknownReference: it belongs to others.
+        """
+        if self.session.user is None:
+            return
+        view = self.session.for_user(self.db.view(**moment), None)
+        if not any(_is_visible(look, ref) for look in (view.reference_of, view.edge)):
+            raise UnknownReference(f"Nothing has the reference {ref[:80]!r}", "Give that of a world or of an edge")
+
     def target_ref(self, view: View, name: str) -> str:
         """Return the full reference of a world to change; raises as :meth:`world`.
 
@@ -383,7 +395,7 @@ class ClientStore:
         view = self.view_of_write(stored_key)
         ref = self.find_target(view, name) if rests_on is None else self.target_ref(view, name)
         if ref is not None:
-            rested = None if rests_on is None else rests_on(self.session.view(), ref)
+            rested = None if rests_on is None else rests_on(self.session.view_to_write(), ref)
             return self.commit_write(partial(call, ref), key=key, rests_on=rested)
         return self._create_and_write(self.db.batch(idempotency_key=stored_key), view, name, call)
 
@@ -407,7 +419,7 @@ class ClientStore:
                 return self._create_and_write(
                     batch, view, name, lambda new, tx: tx.sparql_update(update, world=new, within=home, **how)
                 )
-            rested = None if rests_on is None else rests_on(self.session.view(), ref)
+            rested = None if rests_on is None else rests_on(self.session.view_to_write(), ref)
             receipt = self.db._update_by_sparql(
                 update, ref, home, stored_key, seen=None if rested is None else rested[0], **how
             )
@@ -439,7 +451,7 @@ class ClientStore:
         """Return a receipt as the client may see it; a key of one world sees nothing from outside of it."""
         proposals, notes, lost = list(given.proposals), list(given.notes), list(given.lost)
         if not self.commits:
-            view = self.session.view()
+            view = self.session.view_to_write()
             lookups: tuple[Callable[[str], object], ...] = (view.reference_of, partial(self.session.get, view))
             proposals = [ref for ref in proposals if _is_visible(view.proposal, ref)]
             own = {*given.refs, *proposals}

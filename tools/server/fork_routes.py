@@ -13,10 +13,10 @@ from worlddb.tools.server.world_routes import WORLD, precondition, receipt_reply
 def fork(store: ClientStore, request: Request) -> Reply:
     """Let a world go on a second time, beside itself or in another world."""
     body: types.Forking = request.body
-    view = store.session.view()
+    view = store.session.view_to_write()
     if body.at is not None and body.seq is not None:
         raise InputError("Both at and seq were given", "Give one of them")
-    then = store.session.view(known=body.at if body.seq is None else body.seq)
+    then = store.session.view_to_write(known=body.at if body.seq is None else body.seq)
     ref = store.target_ref(then, request.path["world"])
     into = None if body.into is None else store.ref(view, body.into)
     into = store.session.fork_container(view, ref) if into is None else into

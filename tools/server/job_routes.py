@@ -28,7 +28,7 @@ def _begin_job(store: ClientStore, kind: str, work: Callable[[Job, Step], dict[s
 def erase(store: ClientStore, request: Request) -> Reply:
     """Erase the texts of a world for good; with ``plan`` only show what would be erased."""
     body: types.Erasing = request.body
-    view = store.session.view()
+    view = store.session.view_to_write()
     ref = store.target_ref(view, request.path["world"])
     precondition(store, request, view, ref)
     if not (body.plan or body.reason.strip()):
@@ -96,7 +96,7 @@ def verify(store: ClientStore, request: Request) -> Reply:
 def export(store: ClientStore, request: Request) -> Reply:
     """Write a world and everything inside it as a bundle, the file of the job."""
     body: types.Exporting = request.body
-    view = store.db.view(ingested=body.ingested, seq=body.seq)
+    view = store.session.for_user(store.db.view(ingested=body.ingested, seq=body.seq), None)
     ref = None if body.world is None else store.ref(view, body.world)
 
     def work(job: Job, step: Step) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def export(store: ClientStore, request: Request) -> Reply:
 def import_bundle(store: ClientStore, request: Request) -> Reply:
     """Import a bundle."""
     query: types.Importing = request.query
-    into = None if query.into is None else store.ref(store.session.view(), query.into)
+    into = None if query.into is None else store.ref(store.session.view_to_write(), query.into)
     if not request.body:
         raise InputError("The body has no bundle", "Send the bytes of a bundle")
 

@@ -124,7 +124,7 @@ def _statements_reply(store: ClientStore, receipt: Receipt, status: int = 200) -
 def unstate(store: ClientStore, request: Request) -> Reply:
     """Retract statements: those of the body, or else those that hold and match a pattern."""
     query: types.TakenBack = request.query
-    view = store.session.view()
+    view = store.session.view_to_write()
     ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:

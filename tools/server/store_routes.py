@@ -41,7 +41,7 @@ def get_proposal(store: ClientStore, request: Request) -> Reply:
 
 def _decide_handler(name: str) -> Callable[[ClientStore, Request], Reply]:
     def decide(store: ClientStore, request: Request) -> Reply:
-        ref = store.session.view().proposal(request.path["proposal"]).ref
+        ref = store.session.view_to_write().proposal(request.path["proposal"]).ref
 
         def write(target: Any, **key: Any) -> Any:
             return getattr(target, name)(ref, why=request.body.why, **key)
@@ -77,6 +77,7 @@ def prove(store: ClientStore, request: Request) -> Reply:
     """A proof that a world or an edge was inside a world at a moment."""
     query: types.Prove = request.query
     how: Any = {"ingested": query.ingested, "seq": query.seq, "with_text": query.with_text}
+    store.check_seen_by_user(query.ref, ingested=query.ingested, seq=query.seq)
     return Reply({"proof": store.db.prove(query.ref, world=query.world, **how)})
 
 

@@ -87,7 +87,7 @@ def create_world(store: ClientStore, request: Request) -> Reply:
     within: str | None = request.body.world
     home, view = store.home(), None
     if within is not None or home is not None:  # Otherwise skip the view, which costs as much as a small read.
-        view = store.session.view()
+        view = store.session.view_to_write()
         home = home if within is None else store.ref(view, within)
     rests_on = precondition(store, request, view, home) if view is not None and home is not None else None
     receipt = store.commit_write(
@@ -144,12 +144,12 @@ def get_world(store: ClientStore, request: Request) -> Reply:
 
 def claim_world(store: ClientStore, request: Request) -> Reply:
     """Return the world of a name, creating it if there is none."""
-    view = store.session.view()
+    view = store.session.view_to_write()
     if request.if_match is not None:
         # Before anything is created: a missing world has no hash.
         precondition(store, request, view, store.ref(view, request.path["world"]))
     ref = store.claim(request.path["world"])
-    view = store.session.view()
+    view = store.session.view_to_write()
     return Reply(store.to_wire(store.world(view, ref)), tag=view.hash(ref))
 
 
@@ -192,7 +192,7 @@ def retire_world(store: ClientStore, request: Request) -> Reply:
 
     rests_on = precondition(store, request, view, ref)
     receipt = store.commit_write(write, key=request.idempotency_key, rests_on=rests_on)
-    alike = same_words_beside(store.db, store.session.view(), ref, "DELETE that too, or PATCH it")
+    alike = same_words_beside(store.db, store.session.view_to_write(), ref, "DELETE that too, or PATCH it")
     return receipt_reply(store, with_sentences(receipt, alike))
 
 
@@ -326,7 +326,7 @@ def timeline(store: ClientStore, request: Request) -> Reply:
 def download(store: ClientStore, request: Request) -> Reply:
     """A world and all inside it as lines of JSON."""
     query: types.AtCommit = request.query
-    view = store.db.view(ingested=query.ingested, seq=query.seq)
+    view = store.session.for_user(store.db.view(ingested=query.ingested, seq=query.seq), None)
     ref = store.ref(view, request.path["world"])
     lines: Iterator[dict[str, Any]] = store.db.export_lines(ref, seq=view.seq)
     return Reply(lines, tag=view.hash(ref), media_type=LINES)

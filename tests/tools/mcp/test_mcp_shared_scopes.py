@@ -15,6 +15,7 @@ from worlddb.query.question.question import Question, Request
 from worlddb.query.recall.recall import _count_searched
 from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.snapshot.valid_period import Choice
+from worlddb.tools.mcp import resources
 from worlddb.tools.mcp.catalogue import tools_in_sets
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.tool_arguments import Scoped, WorkingScope
@@ -154,6 +155,42 @@ def test_a_server_s_default_user_meets_nothing_of_others_in_an_agent_that_a_call
         assert theirs not in answer and "ING" not in answer
         assert tool == "memory_conflicts" or (mine in answer and shared in answer)
     assert theirs in str(call(desk, "memory_list", user_id="dev")), "another user may still be named"
+
+
+def test_a_server_of_a_user_lists_no_other_s_id_and_reads_none_by_its_id(db: worlddb.Database) -> None:
+    """memory_list_scopes listed all users, and a memory's id alone was enough to read it."""
+    everybody, desk = Session(db), Session(db, user="nora")
+    devs = devs_memories(everybody)
+    mine = write(desk, "My bank is GLS.", name="Bank", agent_id="helper")
+    both = write(everybody, "The bank opens at nine.", **{**SHARED, "run_id": "r2"})
+    read = resources.read(desk, resources.TEMPLATES, resources.world_uri(mine)).text
+    assert "GLS" in read and {each.name for each in resources.list_scopes(desk)} >= {"user:nora", "agent:helper"}
+    assert "user:dev" not in [each.name for each in resources.list_scopes(desk)]
+    assert resources.completions(desk, "user_id", "") == ["nora"]
+    asked = set[str]()
+    for tool, known in TOOLS.items():
+        takes = known.takes.__struct_fields__
+        names = {"id": "id", "to": "id", "subject": "subject"}
+        by_id = {field: devs[0] for field in names if field in takes}
+        if not known.read_only or not by_id:
+            continue
+        more = {"valid": "2062-01-01"} if tool == "memory_as_of" else {}
+        answer = call(desk, tool, **by_id, **more)
+        assert "unknown_reference" in str(answer), (tool, answer)
+        with pytest.raises(worlddb.UnknownReference):
+            resources.read(desk, resources.TEMPLATES, resources.world_uri(devs[0]))
+        asked.add(tool)
+    assert {"memory_read", "memory_history", "memory_as_of", "memory_path", "memory_impact", "memory_forks"} <= asked
+    for tool in ("memory_list_scopes", "memory_proposals", "memory_list", "memory_conflicts"):
+        answer = json.dumps(call(desk, tool))
+        assert "dev" not in answer and not any(ref in answer for ref in devs), (tool, answer)
+    listed = json.dumps(call(desk, "memory_list_scopes"))
+    assert '"nora"' in listed and '"helper"' in listed and '"dev"' in json.dumps(call(everybody, "memory_list_scopes"))
+    assert call(desk, "memory_read", id=both)["id"] == both, "what is nobody's is everybody's"
+    # What belongs to both names the one user of the server alone.
+    db.link(db.view().find(name="user:dev")[0].ref, "contains", mine)
+    assert call(desk, "memory_read", id=mine)["scopes"] == ["user:nora", "agent:helper"]
+    assert "dev" not in json.dumps(call(desk, "memory_read", id=mine))
 
 
 NAMES = ("nora", "Nora", "Zenith", "klio", "k-run")
