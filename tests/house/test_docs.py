@@ -174,6 +174,11 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert reached == set(PAGES)
 
 
+def test_the_index_of_the_docs_lists_every_page_beside_it() -> None:
+    linked = {match["to"].partition("#")[0] for match in LINK.finditer(text_of("docs/README.md"))}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"} <= linked
+
+
 def test_every_room_has_a_page() -> None:
     assert {f"{room}/README.md" for room in ROOMS} <= set(PAGES)
 

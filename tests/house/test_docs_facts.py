@@ -340,7 +340,14 @@ def test_every_benchmark_is_on_the_page_of_performance() -> None:
     assert told == {f"bench.{name}" for name in names}
 
 
-# -- the walks
+# -- the rooms and the walks
+
+
+def test_the_page_of_the_architecture_has_every_folder_of_the_product() -> None:
+    rooms = ("log", "projections", "reconciler", "query", "worlddb", "tools")
+    folders = {path.parent.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py")}
+    page = text_of("docs/architecture.md")
+    assert not [each for each in folders - set(rooms) if f"{each}/" not in page and not each.startswith("tools/cli/")]
 
 
 def test_the_walks_on_the_page_of_the_architecture_are_those_that_calls_take() -> None:

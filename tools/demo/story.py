@@ -344,7 +344,7 @@ def a_forgery_is_found(stage: Stage) -> Section:
     size = (stage.forged / "data.mdb").stat().st_size
     lines = [
         Shown("In another copy, one digit of the same sum is changed on disk, behind the engine's back."),
-        Shown("ask the copy", read, f"{changed} of its {size:,} bytes differ", "bad"),
+        Shown("ask the copy", read, f"its {size:,} bytes hold the text {changed} times", "bad"),
         Shown("verify the copy", "intact" if found.ok else f"damaged at commit {found.first_bad_seq}", problem, "bad"),
         Shown("diff with the memory", f"event {event['event']!r} of commit {event['seq']}, by {event['author']}",
               " ".join(_told(altered)), "bad"),
