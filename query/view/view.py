@@ -1523,7 +1523,7 @@ class View:
             UnknownReference: the view sees no such world.
             InputError: there is no such pool.
         """
-        from worlddb.query.graph_query.composed_search import composed
+        from worlddb.query.graph_query.planner import composed
 
         return composed(self._window, ref, pool)
 
