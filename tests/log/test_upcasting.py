@@ -12,7 +12,6 @@ import worlddb
 from tests.log.test_golden import RECORD_HEX
 from tests.support.golden.values import EDGE_ID
 from worlddb.log.model import codec
-from worlddb.log.model import codec as upcasting
 from worlddb.log.model import events as ev
 from worlddb.log.model.codec import Events, chain_hash, events_hash
 from worlddb.log.model.ids import HASH_BYTES
@@ -32,8 +31,8 @@ Later = ev.AnyEvent | Weighed
 @pytest.fixture
 def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later release, whose third version of an event has grams for pounds, and a name."""
-    monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 1), lambda fields: [*fields, "nobody"])
-    monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 2), lambda fields: [fields[0], fields[1] * 454, fields[2]])
+    monkeypatch.setitem(codec.UPCASTERS, ("weighed", 1), lambda fields: [*fields, "nobody"])
+    monkeypatch.setitem(codec.UPCASTERS, ("weighed", 2), lambda fields: [fields[0], fields[1] * 454, fields[2]])
 
     class LaterEvents(Events, frozen=True, array_like=True, tag="events"):
         events: list[Later]  # type: ignore[assignment]
@@ -77,10 +76,12 @@ def test_an_earlier_version_that_does_not_hold_what_it_should_is_damage(event: l
         codec.decode_events(record(event), 7)
 
 
+@pytest.mark.usefixtures("later_release")
 def test_every_upcaster_leads_to_a_type_of_event_that_there_is() -> None:
+    assert codec.UPCASTERS
     tags = {str(kind.__struct_config__.tag) for kind in ev.Event.__subclasses__()}
-    for type_name, version in upcasting.UPCASTERS:
-        assert (type_name, version + 1) in upcasting.UPCASTERS or f"{type_name}/{version + 1}" in tags
+    for type_name, version in codec.UPCASTERS:
+        assert (type_name, version + 1) in codec.UPCASTERS or f"{type_name}/{version + 1}" in tags
 
 
 def test_a_store_with_an_event_of_the_future_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -72,7 +72,6 @@ def test_what_is_no_statement_is_refused_and_makes_no_world(ana: RestClient, sta
 
 
 def test_turtle_comes_in_and_a_broken_one_says_where(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     path = "/v1/worlds/cafes/statements?valid_from=2020-01-01"
     sent = ana("POST", path, content=TURTLE, headers={"Content-Type": "text/turtle; charset=utf-8"})
     assert sent.status_code == 201 and len(_objects(ana, "cafes")) == 3
@@ -85,7 +84,6 @@ def test_turtle_comes_in_and_a_broken_one_says_where(ana: RestClient) -> None:
 
 
 def test_sparql_answers_in_every_format_as_of_any_moment(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     for name in ("cafes", "tea"):
         ana.send("POST", "/v1/worlds", name=name, valid_from="2020-01-01")
     for accept, part in (
@@ -112,7 +110,6 @@ def test_sparql_answers_in_every_format_as_of_any_moment(ana: RestClient) -> Non
 
 
 def test_sparql_refusals_have_their_own_code(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     for name in ("cafes", "tea", "cake"):
         ana.send("POST", "/v1/worlds", name=name)
     wrong = ana("GET", "/v1/sparql?query=SELECT")
@@ -129,7 +126,6 @@ def test_sparql_refusals_have_their_own_code(ana: RestClient) -> None:
 
 
 def test_an_update_under_a_key_has_one_effect(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     how: Any = {"headers": {"Content-Type": "application/sparql-update", "Idempotency-Key": "k"}}
     insert, path = f"INSERT DATA {{ {A} {SERVES} [], 'tea' }}", "/v1/worlds/cafes/sparql"
     first, again = (ana("POST", path, content=insert, **how) for _ in range(2))
@@ -139,7 +135,6 @@ def test_an_update_under_a_key_has_one_effect(ana: RestClient) -> None:
 
 
 def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: RestServer, ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     how: Any = {"headers": {"Content-Type": "application/sparql-update"}}
     ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"tea"']])
     before = served.db.head().seq
@@ -161,7 +156,6 @@ def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: 
 
 
 def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: RestServer, ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     served.db.accounts.define_plan("small", writes_per_minute=2, features=["sparql"])
     served.db.accounts.create_account("acme", plan="small")
     secret = served.db.accounts.create_key("robot", account="acme", right="write").secret
@@ -184,7 +178,6 @@ def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: 
 
 
 def test_a_query_has_its_dataset_beside_it(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     stated = [[A, SERVES, f'"{name}"', f"<urn:{name}>"] for name in ("tea", "cake")]
     ana.send("POST", "/v1/worlds/cafes/statements", statements=stated)
     query, path = "SELECT ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", "/v1/worlds/cafes/sparql"
@@ -265,7 +258,6 @@ def test_a_key_of_one_world_has_its_own_statements_and_forks(served: RestServer,
 
 
 def test_sparql_of_a_key_of_one_world_ends_at_it(served: RestServer, ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     home = ana.send("POST", "/v1/worlds", name="home", content="inside")["refs"][0]
     other = ana.send("POST", "/v1/worlds", name="other", content="outside")["refs"][0]
     ana.send("POST", f"/v1/worlds/{other}/statements", statements=[[A, SERVES, '"outside"']])
@@ -279,7 +271,6 @@ def test_sparql_of_a_key_of_one_world_ends_at_it(served: RestServer, ana: RestCl
 
 
 def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: RestServer, ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     secret = ana.send("POST", "/v1/worlds", name="secret")["refs"][0]
     home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
     ana.send("POST", "/v1/worlds/secret/statements", statements=[[A, SERVES, '"hidden"']])

@@ -71,7 +71,6 @@ def test_who_is_only_named_answers_where_nothing_else_does(ana: RestClient) -> N
 @pytest.mark.parametrize("media_type", RDF)
 def test_what_came_in_turtle_goes_out_in_every_format(ana: RestClient, media_type: str) -> None:
     """It could be read as JSON alone, statement by statement, and 406 was the answer to who asked for Turtle."""
-    pytest.importorskip("pyoxigraph")
     answer = ana("GET", "/v1/worlds/cafes/statements", headers={"Accept": media_type})
     assert (answer.status_code, answer.headers["content-type"]) == (200, media_type), answer.text
     assert RDF[media_type] in answer.content and answer.headers["etag"]
@@ -83,7 +82,6 @@ def test_what_came_in_turtle_goes_out_in_every_format(ana: RestClient, media_typ
 
 
 def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     turtle = {"Accept": "text/turtle"}
     path = "/v1/worlds/hours/statements"
     window = {"valid_from": "2020-01-01", "valid_to": "2021-01-01"}
@@ -110,13 +108,11 @@ def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: RestClie
 )
 def test_a_query_error_names_the_fault(ana: RestClient, query: str, detail: str, remedy: str) -> None:
     """The engine said of each "expected OPTIONAL" or "expected CONSTRUCT"."""
-    pytest.importorskip("pyoxigraph")
     found = told(ana, "GET", "/v1/worlds/cafes/sparql", 400, params={"query": query})
     assert detail in found[0] and remedy in found[1], found
 
 
 def test_an_update_given_as_a_query_is_reported(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": "ASK {}", "headers": {"Content-Type": "application/sparql-update"}}
     detail, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)
     assert "ASK at line 1, column 1 begins a query" in detail and "application/sparql-query" in remedy
@@ -131,7 +127,6 @@ def test_a_query_as_curl_sends_it_by_data_is_told_how_to_send_it(ana: RestClient
 
 
 def test_a_relative_iri_error_suggests_a_base(ana: RestClient) -> None:
-    pytest.importorskip("pyoxigraph")
     sent: dict[str, Any] = {"content": '<a> <b> "c" .', "headers": {"Content-Type": "text/turtle"}}
     assert "base" in told(ana, "POST", "/v1/worlds/cafes/statements", 422, **sent)[1]
     assert ana("POST", "/v1/worlds/based/statements?base=https://a.example/", **sent).status_code == 201

@@ -9,12 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from tests.support.rest import RestClient, serve_store
 from worlddb import ManualClock
-
-pytest.importorskip("pyoxigraph")
 
 OUTSIDE = "zyzzyva"
 """A word that stands in everything outside."""

@@ -11,8 +11,6 @@ import pytest
 
 from tests.support.rest import RestClient, serve_store
 
-pytest.importorskip("pyoxigraph")
-
 PATH = "/v1/worlds/cafes/sparql"
 FORM, QUERY, UPDATE = (f"application/{kind}" for kind in ("x-www-form-urlencoded", "sparql-query", "sparql-update"))
 BOTH = "{ ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } }"

@@ -184,7 +184,7 @@ def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> N
         (),
         'read as times: "last spring" is from 2024-03-01 until 2024-06-01',
     )
-    assert all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
+    assert found.hits and all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
     vague = view.recall("What happened the week after Easter, or last spring?", asked="2024-12-01")
     assert (len(vague.times), vague.unread) == (1, ("the week after Easter",))
     assert 'not understood as a time, and ignored: "the week after Easter"' in vague.note

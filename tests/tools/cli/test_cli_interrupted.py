@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -30,8 +29,6 @@ code = main()
 {afterwards}
 sys.exit(code)
 """
-
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT of that kind there")
 
 
 @pytest.fixture(autouse=True)

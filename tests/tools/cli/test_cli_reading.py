@@ -331,7 +331,6 @@ def test_a_name_of_an_entity_and_of_notes_shows_the_entity_and_says_so(tmp_path,
     assert "ambiguous_reference" in here("show", "Bob").err, "there are two"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
 def test_a_question_with_a_byte_that_is_not_utf8_is_refused(run, tmp_path):
     """It was asked without the byte, and the answer was that to another question."""
     typed = os.fsdecode(b"where is the caf\xe9?")

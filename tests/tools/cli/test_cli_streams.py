@@ -103,7 +103,6 @@ def test_a_write_whose_answer_nobody_gets_says_that_it_is_done(tmp_path, into, s
     assert [world.name for world in worlddb.open(store).view().children()] == ["heard", "both"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
 def test_a_write_with_a_closed_standard_output_says_that_it_is_done(tmp_path):
     """It ended with 0, and nobody had the reference of what was written."""
     for closed, told in ((">&-", b"error[answer_not_printed]: `create` has written up to commit"), (">&- 2>&-", b"")):
@@ -129,7 +128,6 @@ def test_a_key_whose_secret_nobody_got_is_to_be_ended_and_made_again(tmp_path):
     assert "secret of" not in unheard("--store", store, "create", "Note", "n", into="full").stderr.decode()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")
 def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_path):
     store = ["--store", made[0]]
     for argv, seen in (
@@ -149,14 +147,12 @@ def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_p
     assert unheard(*store, "show", "Search team").returncode == 128 + signal.SIGPIPE
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")
 def test_a_reader_that_goes_away_ends_the_command_quietly(made):
     done = unheard("--store", made[0], "log", started=[])
     assert done.returncode == 128 + signal.SIGPIPE
     assert done.stderr == b""
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
 @pytest.mark.parametrize(("argv", "code"), [("stats", 0), soak("show nobody", 1)])
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, code, made):
@@ -167,7 +163,6 @@ def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, 
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
 @pytest.mark.parametrize(
     ("argv", "code", "told"),
     [
@@ -195,7 +190,6 @@ sys.exit(start.main() or sum(os.fstat(number).st_rdev != nowhere for number in r
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
 def test_no_file_of_a_store_gets_the_number_of_a_stream_that_was_closed(made):
     """What a library writes to standard error would stand in it."""
     command = ["sh", "-c", 'exec "$0" -c "$2" "$1" <&- >&- 2>&-', sys.executable, str(made[0]), HELD]
@@ -218,7 +212,6 @@ def test_a_pipe_gets_plain_text_and_a_stream_without_unicode_gets_escapes(made, 
     assert as_json.json["content"] == "ção"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals there")
 @pytest.mark.parametrize(
     "argv", [["show", "Sarah"], ["rebuild"], soak(["log"]), soak(["children", "Search team"])], ids=" ".join
 )
