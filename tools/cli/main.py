@@ -74,12 +74,12 @@ _COMMAND_MODULES: Final = (
     _CommandModule("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
     _CommandModule("at", lambda: (import_module("worlddb.tools.cli.history.log_commands").at(_needed_commands),)),
     _CommandModule("bookmark", lambda: import_module("worlddb.tools.cli.history.log_commands").BOOKMARK_COMMANDS),
-    _CommandModule("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
+    _CommandModule("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.keep_commands").COMMANDS),
     _CommandModule("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
-    _CommandModule("doctor", lambda: import_module("worlddb.tools.cli.keep.verify_commands").DOCTOR_COMMANDS),
+    _CommandModule("doctor", lambda: import_module("worlddb.tools.cli.keep.keep_commands").DOCTOR_COMMANDS),
     _CommandModule("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
     _CommandModule("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
-    _CommandModule("backup restore", lambda: import_module("worlddb.tools.cli.keep.backup_commands").COMMANDS),
+    _CommandModule("backup restore", lambda: import_module("worlddb.tools.cli.keep.keep_commands").BACKUP_COMMANDS),
     _CommandModule(
         "erase forget-user check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS
     ),
