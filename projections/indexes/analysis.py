@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -268,7 +268,10 @@ _OTHERWISE: Final = """
     child kid > son daughter; flat apartment; bicycle bike cycle; medicine medication tablet; surgery operation;
     doctor gp; university college uni; allergy allergic; price cost; height tall; weight weigh; hometown > grew raised;
     diet > vegetarian vegan eat; sleep bed; gym workout; colour color; favourite favorite;
-    nationality > citizen passport; address > live street road avenue lane; town city > live moved;
+    nationality > citizen passport; address > live street road avenue lane; town city > live moved
+"""
+"""Everyday words for one thing in questions and in what answers: each for the others, or the first by the rest."""
+_THINGS_OF: Final = """
     sport > tennis football soccer basketball volleyball squash badminton rugby cricket hockey golf swim run cycle
     climb ski surf row yoga padel karate judo;
     pet > dog cat puppy kitten hamster rabbit parrot tortoise goldfish greyhound guinea horse;
@@ -277,7 +280,7 @@ _OTHERWISE: Final = """
     chinese korean hindi swedish greek;
     commute > train bus bike tram cycle drive tube metro ferry; hobby > enjoy weekend
 """
-"""Everyday words for one thing in questions and in what answers: each for the others, or the first by the rest."""
+"""Words for a kind of things, each with words for things of that kind."""
 OTHERWISE_BOOST: Final = 0.8
 """What finding such a word is worth, beside the word itself."""
 
@@ -285,8 +288,17 @@ OTHERWISE_BOOST: Final = 0.8
 @cache
 def told_by() -> dict[str, tuple[str, ...]]:
     """The stem of each word that questions use with those by which answers tell it: a sport, and tennis."""
+    return _told_in(_OTHERWISE) | _things_of()
+
+
+@cache
+def _things_of() -> dict[str, tuple[str, ...]]:
+    return _told_in(_THINGS_OF)
+
+
+def _told_in(entries: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for entry in _OTHERWISE.split(";"):
+    for entry in entries.split(";"):
         asked, _, told = entry.partition(">")
         stems = [stem_analyzer(every=False).analyze(part) for part in (asked, told)]
         for stem in stems[0]:
@@ -384,9 +396,28 @@ def query_terms(text: str) -> tuple[Term, ...]:
         others = (other for stem in {*stems.values()} for other in other_forms().get(stem, ()))
         terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))
         known = {term.text for term in terms if term.field == STEM}
-        told = {other for stem in {*stems.values()} for other in told_by().get(stem, ())}
+        told = _told_otherwise(found, stems.values())
         terms += (Term(STEM, other, OTHERWISE_BOOST, instead=True) for other in sorted(told - known))
     return (*terms, *_gram_terms(found.runs))
+
+
+_BEFORE_KINDS: Final = frozenset(("what", "which", "my", "our", "your", "his", "her", "its", "their", "s"))
+"""Behind these a kind is asked for or is somebody's; "s" is what is left of "Mila's"."""
+
+
+def _told_otherwise(found: Analysis, sought: Collection[str]) -> set[str]:
+    """The stems by which answers may tell the ``sought`` ones of a question.
+
+    A kind that only says what another word is about ("the sports events") asks for nothing of that kind, unless it is
+    asked for ("what sports activity") or is somebody's ("how long does my commute take").
+    """
+    told: set[str] = set()
+    before, after = ("", *found.words), (*found.words[1:], "")
+    for stem, previous, following in zip(found.stems, before, after, strict=False):
+        asks = not following or following in STOP_WORDS or previous in _BEFORE_KINDS
+        if stem in sought and (asks or stem not in _things_of()):
+            told.update(told_by().get(stem, ()))
+    return told
 
 
 def function_words(words: Sequence[str], text: str = "") -> frozenset[str]:

@@ -293,6 +293,15 @@ def test_a_word_by_which_answers_tell_what_is_asked_stands_for_it() -> None:
     )
 
 
+def test_a_kind_that_says_what_another_word_is_about_asks_for_nothing_of_that_kind() -> None:
+    def asks(question: str) -> bool:
+        return any(term.instead and term.text in {"tenni", "bus"} for term in query_terms(question))
+
+    assert not asks("Which of the sports events did I watch?") and not asks("I was at a sports event. What was it?")
+    assert asks("What sports activity does Mila do?") and asks("How many sports do I play?") and asks("Is it a sport?")
+    assert asks("How long does my commute take?") and asks("How long does Mila's commute take?")
+
+
 def test_another_form_stands_for_a_word_and_asks_for_no_more() -> None:
     plain, irregular = query_terms("boats ridden"), query_terms("boats repaired")
     assert [term.text for term in plain if term.instead] == ["ride", "rode"]
