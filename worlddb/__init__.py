@@ -55,7 +55,7 @@ else:
         ),
         "projections.indexes.composition": "POOLS",
         "projections.tables.dream.retention": "Decay Retained",
-        "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
+        "projections.tables.apply.settings": "TRUST_LEVELS",
         "query.accounts.account_records": "AccessKey Account AccountPlan",
         "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
         "query.beliefs.receipted_recall": "KeptReceipt",

@@ -88,7 +88,7 @@ from worlddb.offline import (
     upgrade,
 )
 from worlddb.projections.indexes.composition import POOLS
-from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
+from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.projections.tables.dream.retention import Decay, Retained
 from worlddb.query.accounts.account_records import AccessKey, Account, AccountPlan
 from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange

@@ -19,7 +19,7 @@ import msgspec
 from worlddb.log.beliefs import recall_receipt
 from worlddb.log.beliefs.artifact import MAX_LOCATION_BYTES, artifacts_in
 from worlddb.log.model import errors, limits, times
-from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
@@ -469,7 +469,7 @@ class _WithdrawalSearch:
         """The lowest level of trust of any version on a path, without its other bases."""
         levels = [self._trust.own(node, row) for node in worlds for row in self._rows(node)]
         said = [level for level in levels if level is not None]
-        return trust_levels.LEVELS[min(said)] if said else None
+        return settings.TRUST_LEVELS[min(said)] if said else None
 
     def _rows(self, node: int) -> list[schema.VersionRow]:
         taken = self._withdrawn.get(node)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS, lazy
 from worlddb.projections.indexes.analysis import is_remark
-from worlddb.projections.tables.apply.trust_levels import LEVELS
+from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.query.question.english_times import ASKS_WHEN, PLANNED, WILL, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
@@ -635,15 +635,15 @@ def checked_trust(level: object) -> None:
     Raises:
         InputError: it is not.
     """
-    if level is not None and level not in LEVELS:
+    if level is not None and level not in TRUST_LEVELS:
         raise errors.InputError(
-            f"There is no level of trust {errors.shown(level)}", f"Name one of: {', '.join(LEVELS)}"
+            f"There is no level of trust {errors.shown(level)}", f"Name one of: {', '.join(TRUST_LEVELS)}"
         )
 
 
 def least_trust(level: str | None) -> int:
     """The number of the least level of trust that is let through."""
-    return 0 if level is None else LEVELS.index(level)
+    return 0 if level is None else TRUST_LEVELS.index(level)
 
 
 class Request(NamedTuple):

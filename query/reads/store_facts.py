@@ -4,7 +4,7 @@ from typing import Any
 
 from worlddb.log.model import errors, limits
 from worlddb.projections.runner import LoggedBlobs
-from worlddb.projections.tables.apply import log_marks, settings, trust_levels
+from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import edge_known, nodes_known
 from worlddb.projections.tables.storage import schema
 from worlddb.query.records import records
@@ -70,7 +70,7 @@ def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
                 of=trust.kind,
                 field="" if body is None else body.type,
                 name=trust.digest.hex() if trust.kind == "world" else "" if body is None else body.name,
-                level=trust_levels.LEVELS[trust.row.level],
+                level=settings.TRUST_LEVELS[trust.row.level],
                 seq=trust.seq,
                 ingested_at=header.ingest_time,
                 author=header.author,

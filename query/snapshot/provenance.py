@@ -22,7 +22,7 @@ import msgspec
 from worlddb.log.beliefs import atoms
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import BEFORE, IMPORTED, Body
-from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, VersionRow
@@ -47,7 +47,7 @@ class Trust:
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
-        self._said: dict[str, dict[bytes, int]] = {kind: {} for kind in trust_levels.KINDS}
+        self._said: dict[str, dict[bytes, int]] = {kind: {} for kind in settings.TRUST_KINDS}
         for said in snapshot.trusts():
             if said.level is not None:
                 self._said[said.kind][said.digest] = said.level
@@ -124,12 +124,12 @@ class Trust:
     def name(self, node: int, row: VersionRow) -> str | None:
         """The level in words."""
         found = self.level(node, row)
-        return None if found is None else trust_levels.LEVELS[found]
+        return None if found is None else settings.TRUST_LEVELS[found]
 
     def share(self, node: int, row: VersionRow) -> float:
         """The level as a share of full trust."""
         found = self.level(node, row)
-        return 1.0 if found is None else found / trust_levels.FULL
+        return 1.0 if found is None else found / settings.FULL_TRUST
 
     def is_at_least(self, node: int, row: VersionRow, least: int) -> bool:
         """True if the trust of a version is at least a level."""
@@ -201,7 +201,7 @@ class Trust:
         named = kind, field, value
         if named not in self._named:
             self._secret = self._secret or self._snapshot.secret()
-            both = trust_levels.keyed_digest(self._secret, field, value), trust_levels.legacy_digest(field, value)
+            both = settings.trust_digest(self._secret, field, value), settings.legacy_trust_digest(field, value)
             self._named[named] = _lowest_level(map(self._said[kind].get, both))
         return self._named[named]
 

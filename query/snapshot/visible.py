@@ -15,7 +15,7 @@ from worlddb.log.model import blobs, codec, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
-from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
+from worlddb.projections.tables.apply import log_marks, mark_rows, settings
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -920,11 +920,9 @@ class VisibleSnapshot:
         """The secret under which the store hashes what it may not hold in clear."""
         return log_marks.secret_of(self._snapshot.log)
 
-    def trusts(self) -> list[trust_levels.TrustStatement]:
+    def trusts(self) -> list[settings.TrustStatement]:
         """All levels of trust; of worlds, those set for worlds inside and for containers of the outermost one."""
-        known = (
-            trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
-        )
+        known = settings.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
         if not self.place.is_partial:
             return known
         heeded = {

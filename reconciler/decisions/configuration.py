@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
@@ -266,15 +266,15 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     lineage, is_named = ctx.lineage(world), command.of in ("author", "source")
     about = lineage if command.of == "world" else b""
     if is_named:
-        about = trust_levels.keyed_digest(ctx.secret, command.type, command.name)
-    known = trust_levels.trust_statements(ctx.tables, command.of, about, ctx.draft.seq)
+        about = settings.trust_digest(ctx.secret, command.type, command.name)
+    known = settings.trust_statements(ctx.tables, command.of, about, ctx.draft.seq)
     earlier = _level_said_by_name(ctx, command) if is_named else None
     before = known.level if known is not None else None if earlier is None else earlier.level
-    level = trust_levels.LEVELS.index(command.level) if command.level else None
+    level = settings.TRUST_LEVELS.index(command.level) if command.level else None
     if level == before:
         return lineage, ev.NONE
     is_new = known is None and earlier is None
-    if is_new and len(trust_levels.trusts_known(ctx.tables, ctx.draft.seq)) >= limits.MAX_TRUSTED:
+    if is_new and len(settings.trusts_known(ctx.tables, ctx.draft.seq)) >= limits.MAX_TRUSTED:
         ctx.refuse(
             "too_many_trusted",
             f"{limits.MAX_TRUSTED:,} levels of trust are in force in this store, which is the limit",
@@ -290,14 +290,14 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     return lineage, body
 
 
-def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.TrustStatement | None:
+def _level_said_by_name(ctx: Context, command: cmd.Trust) -> settings.TrustStatement | None:
     """The level in force that an earlier release recorded under a name."""
-    digest = trust_levels.legacy_digest(command.type, command.name)
-    found = trust_levels.trust_statements(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
+    digest = settings.legacy_trust_digest(command.type, command.name)
+    found = settings.trust_statements(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
     return None if found is None or found.level is None else found
 
 
-def _has_name(ctx: Context, said: trust_levels.TrustStatement) -> bool:
+def _has_name(ctx: Context, said: settings.TrustStatement) -> bool:
     """True if the name that a level of trust is recorded under was not erased."""
     if said.seq == ctx.draft.seq:
         return said.row.body != ev.NONE

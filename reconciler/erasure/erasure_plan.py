@@ -14,7 +14,7 @@ from worlddb.log.model import codec, errors, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.consolidation.interior_witness import ENRICHMENT_TYPE
 from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalise_name
@@ -163,7 +163,7 @@ def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[in
     if sought is None:
         return
     set_by = {int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")}
-    for seq in sorted(set_by | {said.seq for said in trust_levels.trust_history(tables)}):
+    for seq in sorted(set_by | {said.seq for said in settings.trust_history(tables)}):
         for event in log.events(seq).events:
             if isinstance(event, ev.Bookmarked) or (isinstance(event, ev.Trusted) and event.of != "world"):
                 body = recorded_texts.body_at(log, seq, event.body)
@@ -284,12 +284,12 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
 def _restated_trust(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:
     """Events that record levels of trust again under a keyed hash, where the only record was the erased name."""
     restated: list[ev.Trusted] = []
-    for said in trust_levels.trusts_known(ctx.tables, ctx.draft.seq):
+    for said in settings.trusts_known(ctx.tables, ctx.draft.seq):
         place = said.seq, said.row.body
         body = recorded_texts.body_at(ctx.draft.log, *place) if said.is_named and place in gone else None
         if body is not None and said.level is not None:
-            about = trust_levels.keyed_digest(ctx.secret, body.type, body.name)
-            restated.append(ev.Trusted(said.kind, about, ev.NONE, trust_levels.LEVELS[said.level], ev.NONE))
+            about = settings.trust_digest(ctx.secret, body.type, body.name)
+            restated.append(ev.Trusted(said.kind, about, ev.NONE, settings.TRUST_LEVELS[said.level], ev.NONE))
     return restated
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
-from worlddb.projections.tables.apply import deferred_rows, log_marks, mark_rows, settings, trust_levels
+from worlddb.projections.tables.apply import deferred_rows, log_marks, mark_rows, settings
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
@@ -32,7 +32,7 @@ def apply_erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     mark_rows.forget_names(tables, node)
     blocks.forget_names(tables, node)
     log_marks.forget_bookmarks(tables, event.blobs)
-    trust_levels.forget_named(tables, event.blobs)
+    settings.forget_trust_named(tables, event.blobs)
     if tables.has_rows("terms"):
         from worlddb.projections.tables.statements import statement_rows
 
@@ -528,7 +528,7 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.SpaceChosen: _apply_space_chosen,
     ev.SpaceDropped: _apply_space_dropped,
     ev.ErasedElsewhere: apply_erased_elsewhere,
-    ev.Trusted: trust_levels.apply_trusted,
+    ev.Trusted: settings.apply_trusted,
     ev.Restated: _apply_restated,
     ev.Expires: mark_rows.apply_expires,
     ev.Labelled: mark_rows.apply_labelled,

@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.support.faults.traces import find_traces
 from worlddb import Database
-from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.apply import settings
 
 
 class Told:
@@ -87,8 +87,8 @@ def test_no_hash_stays_from_which_the_name_could_be_guessed_without_the_secret(t
     with told.db as db:
         erase_person(told)
         guessed = [
-            trust_levels.legacy_digest("", "Walpurga Quist"),
-            trust_levels.legacy_digest("heard from", "wally  q"),
+            settings.legacy_trust_digest("", "Walpurga Quist"),
+            settings.legacy_trust_digest("heard from", "wally  q"),
         ]
         stored = b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file())
         assert not [digest for digest in guessed if digest in stored]
@@ -123,7 +123,7 @@ def test_what_an_earlier_release_said_by_name_alone_holds_on_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as before:
-        before.setattr(trust_levels, "keyed_digest", lambda secret, field, value: b"")
+        before.setattr(settings, "trust_digest", lambda secret, field, value: b"")
         told = Told(tmp_path / "store")
     with told.db as db:
         assert {entry.data["world"] for entry in db.log() if entry.event == "trusted"} == {""}
