@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering
     from worlddb.reconciler.background.worker import BackgroundWorker
-    from worlddb.reconciler.backup import backups, snapshots
+    from worlddb.reconciler.backup import backups
     from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
     from worlddb.reconciler.commands.columns import Loaded
     from worlddb.reconciler.consolidation.consolidator import Consolidated
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.pipeline import Writer
     from worlddb.reconciler.replay import redecision
     from worlddb.reconciler.replay.redecision import Redecided
-    from worlddb.reconciler.replay.replay import Replayed
+    from worlddb.reconciler.replay.replay import Replayed, Snapshot
     from worlddb.reconciler.similarity.verdict import Tiebreaker
     from worlddb.reconciler.transaction import inputs
     from worlddb.working.working_memory import WorkingMemory
@@ -1656,7 +1656,7 @@ class Database(WriteCalls):
         seq: int | None = None,
         bookmark: str | None = None,
         progress: Progress | None = None,
-    ) -> snapshots.Snapshot:
+    ) -> Snapshot:
         """Keep a copy of the store as of a moment, from which later replays start.
 
         The snapshot lies beside the log. It is as large as the store was then and may be deleted at any time. An
@@ -1666,13 +1666,13 @@ class Database(WriteCalls):
             InputError: nothing had been committed by then.
             DamagedStore: a commit is not what was written.
         """
-        from worlddb.reconciler.backup import snapshots
+        from worlddb.reconciler.replay.replay import take_snapshot
 
         limits.checked_callable(progress, "progress")
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
             raise errors.InputError("Nothing had been committed by then", "Take a snapshot of a later time")
-        return snapshots.take(self._env, end, progress)
+        return take_snapshot(self._env, end, progress)
 
     def replay(
         self,

@@ -162,7 +162,6 @@ from worlddb.query.view.view import View
 from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding
 from worlddb.reconciler.background.reclustering import Reclustering
 from worlddb.reconciler.backup.backups import BackedUp, Restored, Upgraded
-from worlddb.reconciler.backup.snapshots import Snapshot
 from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, OutsideEffect
 from worlddb.reconciler.commands.columns import Loaded
 from worlddb.reconciler.commands.outcome import Committed, Loss, Note, Receipt, Refused, Staged
@@ -212,7 +211,7 @@ from worlddb.reconciler.ingest.model_extraction import EndpointExtractor, Extrac
 from worlddb.reconciler.redaction.endpoint_redactor import EndpointRedactor
 from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis, Redecision
 from worlddb.reconciler.replay.redecision import Redecided
-from worlddb.reconciler.replay.replay import Replayed
+from worlddb.reconciler.replay.replay import Replayed, Snapshot
 from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker

@@ -4,18 +4,32 @@ A replay copies the log's records and derives the tables from them. With commits
 these. From there on each commit keeps its number, author and times, and its commands are decided again. A commit that
 cannot be decided again is carried over if everything that it names is unchanged. A placeholder takes the place of each
 commit left out, and the store is marked as hypothetical. Ids stay the same wherever the decision is the same.
+
+A snapshot is a store as of a commit, kept beside the log: a replay to a later moment starts from the newest one before
+it. Snapshots can be deleted at any time. Making one notes a digest of all its pairs in the store's data file; using one
+compares it with that digest and with the log, and makes it again if it differs. An erasure deletes all snapshots, and
+their notes in the transaction that erases.
 """
 
+import os
+import shutil
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple
 
+import lmdb
+import msgspec
+
 from worlddb.log.model import errors, ids
+from worlddb.log.store import scratch
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections import runner, scrub
+from worlddb.projections import check, runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.backup import commit_copier, snapshots
+from worlddb.reconciler.backup import commit_copier
+from worlddb.reconciler.backup.commit_copier import Copier
 from worlddb.reconciler.replay import event_comparison, hypothetical_history
 from worlddb.reconciler.replay.redecision import Decider
 
@@ -54,7 +68,7 @@ def replay(
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
     """
-    began = snapshots.start_from_snapshot(source, target, until)
+    began = start_from_snapshot(source, target, until)
     commit_copier.Copier(source, target, author=author).copy(until, progress)
     with target.read() as txn:
         log, tables = LmdbLog(txn), rows.Tables(txn)
@@ -144,3 +158,113 @@ def _find_first(log: LmdbLog, until: int, without: hypothetical_history.LeftOutC
             f"No commit from 2 to {until} is by {authors or 'nobody'}", "Find the authors with `log`"
         )
     return first
+
+
+_SNAPSHOT_KIND: Final = "snapshot"
+_ATTEMPTS: Final = 3
+"""How often a snapshot is started again because something was erased meanwhile."""
+_SNAPSHOT_SECONDS: Final = 10.0
+
+
+class Snapshot(NamedTuple):
+    """A snapshot: its commit, the root hash there, and its size."""
+
+    seq: int
+    root: str
+    size_bytes: int
+
+
+def take_snapshot(source: Environment, seq: int, progress: runner.Progress | None = None) -> Snapshot:
+    """Make a snapshot at a commit, from the nearest one before it.
+
+    It replaces one that is there.
+
+    Raises:
+        DamagedStore: a commit is not what was written.
+        UnavailableError: it cannot be written, or texts were erased again and again meanwhile.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            made = scratch.run_with_tables(source.folder, lambda folder: _take_snapshot(source, folder, seq, progress))
+        except OSError as error:
+            raise errors.UnavailableError(
+                f"A snapshot cannot be made in {source.folder}: {error}", "Check disk space and permissions"
+            ) from error
+        if made is not None:
+            return made
+    raise errors.UnavailableError("Erasures kept interrupting the snapshot", "Try again")
+
+
+def start_from_snapshot(source: Environment, target: Environment, until: int) -> int:
+    """Put the newest snapshot up to a commit into an empty target.
+
+    Returns the commit of the snapshot, 0 for none.
+    """
+    for seq in sorted((seq for seq in check.list_snapshots(source.folder) if seq <= until), reverse=True):
+        if _load_snapshot(source, target, seq):
+            return seq
+        with suppress(errors.WorldDBError):
+            shutil.rmtree(check.snapshot_path(source.folder, seq), ignore_errors=True)
+            take_snapshot(source, seq)
+            if _load_snapshot(source, target, seq):
+                return seq
+    return 0
+
+
+def _take_snapshot(source: Environment, folder: Path, seq: int, progress: runner.Progress | None) -> Snapshot | None:
+    """Make a snapshot; it is not published if something was erased meanwhile."""
+    unpublished = folder / "made"
+    unpublished.mkdir()
+    target = Environment(unpublished, author=_SNAPSHOT_KIND, timeout_seconds=_SNAPSHOT_SECONDS)
+    try:
+        start_from_snapshot(source, target, seq - 1)
+        copier = Copier(source, target, kind=_SNAPSHOT_KIND)
+        copier.copy(seq, progress)
+        with target.read() as txn:
+            log = LmdbLog(txn)
+            root = log.header(seq).root.hex()
+            digest = check.digest_of(txn)
+            seal = check.Seal(log.chain(seq).hex(), digest.hex())
+            is_scrubbed = log.scrub_due() is None
+        size = target.size_bytes()
+    finally:
+        target.close()
+    (unpublished / check.SEAL_FILE).write_bytes(msgspec.json.encode(seal))
+
+    def publish(txn: lmdb.Transaction) -> bool:
+        # Erasures commit under the same lock and delete what is in place afterwards.
+        if copier.erased_since(LmdbLog(txn)):
+            return False
+        place = check.snapshot_path(source.folder, seq)
+        place.parent.mkdir(exist_ok=True)
+        shutil.rmtree(place, ignore_errors=True)
+        os.replace(unpublished, place)
+        LmdbLog(txn).note_snapshot(seq, digest)
+        return True
+
+    return Snapshot(seq, root, size) if is_scrubbed and source.write(publish) else None
+
+
+def _load_snapshot(source: Environment, target: Environment, seq: int) -> bool:
+    """Put a snapshot into an empty target if it verifies; false if it does not."""
+    snapshot = check.open_snapshot(source, seq)
+    if snapshot is None:
+        return False
+    try:
+        snapshot.refuse_damaged_pages()
+        with snapshot.read() as pairs, source.read() as reading:
+            if not check.is_sound_snapshot(pairs, reading, seq):
+                return False
+            target.write(partial(_put_all, pairs))
+    except (errors.DamagedStore, errors.NewerFormat):
+        return False
+    finally:
+        snapshot.close()
+    return True
+
+
+def _put_all(source: lmdb.Transaction, txn: lmdb.Transaction) -> None:
+    with source.cursor() as pairs, txn.cursor() as cursor:
+        cursor.putmulti(pairs, append=True)
+    if txn.stat()["entries"] != source.stat()["entries"]:
+        raise errors.DamagedStore("The snapshot could not be read completely", "Make the snapshot again")
