@@ -316,6 +316,8 @@ _MEANT: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("q", "query", "question"), ("query", "question", "text")),
     "k": ("max_tokens", "limit"),
     **dict.fromkeys(("limit", "top_k", "n", "max_results"), ("k", "max_tokens", "limit")),
+    **dict.fromkeys(("content", "message", "messages", "memory", "data"), ("text", "content")),
+    "text": ("content",),
 }
 """What an argument of other calls, or of other libraries, is called here."""
 

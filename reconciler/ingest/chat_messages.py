@@ -53,6 +53,10 @@ _CALLS: Final = ("tool_use", "tool_call", "function_call")
 _CALL_RESULTS: Final = ("tool_result", "function_call_output")
 _READ: Final = frozenset((*_TEXTS, *_THOUGHTS, *_CALLS, *_CALL_RESULTS))
 """The kinds of parts of which more is kept than their kind."""
+_HOLDING: Final = frozenset(
+    ("content", "value", "blocks", "parts", "tool_calls", "function_call", "refusal", "audio", "thinking", "reasoning")
+)
+"""The fields in which a message has what was said, called or thought; without any it is none."""
 _RUN: Final = ("request", "response")
 """Kinds of Pydantic AI's messages, each with the parts that several said."""
 _PARTS: Final = {"system-prompt": "system", "user-prompt": USER}
@@ -174,15 +178,21 @@ def _message(given: Any, place: str) -> ChatMessage:
         if len(said) != 1:
             raise errors.InputError(f"{place} holds {len(said)} messages in one", "Give it in a list, to add or ingest")
         return said[0]
-    if not isinstance(given, Mapping) and is_message(given):
+    is_written = isinstance(given, Mapping)
+    if not is_written and is_message(given):
         fields = ("type", "role", "content", "blocks", "tool_calls", "name", *_TIMES, *_IDS)
         given = {name: _as_mappings(getattr(given, name)) for name in fields if getattr(given, name, None) is not None}
     plain = _plain(given) if isinstance(given, Mapping) else None
     if plain is None:
-        raise errors.InputError(f"{place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
+        what = f"{place}.role is missing: {place}" if is_written and "content" in given else place
+        raise errors.InputError(f"{what} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
     role = plain.get("role", plain.get("from", plain.get("type")))
     if not isinstance(role, str) or not role.strip():
         raise errors.InputError(f"{place}.role is {errors.shown(role)}", f"Give {USER!r} or {ASSISTANT!r}")
+    if is_written and _HOLDING.isdisjoint(plain):
+        raise errors.InputError(
+            f"{place}.content is missing: {place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}'
+        )
     content = plain.get("blocks") or plain.get("content", plain.get("value"))
     parts = [*_texts(content, f"{place}.content")]
     calls = plain.get("tool_calls") or ()
@@ -195,7 +205,7 @@ def _message(given: Any, place: str) -> ChatMessage:
         text = f"[calls {whom}({text})]"
     found = next((plain[name] for name in _IDS if isinstance(plain.get(name), str | int)), "")
     limits.checked_text(text, f"{place}.content", limits.MAX_CONTENT_BYTES)
-    known = _checked_role(role, place)
+    known = checked_role(role, f"{place}.role", f"give the role {USER!r}, and the name as name")
     if isinstance(content, Mapping) and content.get("content_type") in _SETTINGS:
         known = INSTRUCTIONS[0]
     own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
@@ -204,13 +214,15 @@ def _message(given: Any, place: str) -> ChatMessage:
     return ChatMessage(known, text, _time(plain, place), own, name, _count_thoughts(content), _count_unread(content))
 
 
-def _checked_role(role: str, place: str) -> str:
+def checked_role(role: str, place: str, somebody: str) -> str:
     """Return a role by its usual name; any other is the name of somebody.
+
+    ``place`` names it in errors, and ``somebody`` says how to give the role of a person of that name.
 
     Raises:
         InputError: it is the name of a role with a slip in it. A name with a capital letter is somebody's.
     """
-    known = limits.checked_text(role.strip().lower(), f"{place}.role", limits.MAX_TYPE_BYTES)
+    known = limits.checked_text(role.strip().lower(), place, limits.MAX_TYPE_BYTES)
     if known not in _KNOWN and known == role.strip() and known not in _PEOPLE:
         from rapidfuzz.distance import OSA
 
@@ -218,8 +230,8 @@ def _checked_role(role: str, place: str) -> str:
             slips = 2 if len(each) > 7 else 1
             if OSA.distance(known, each, score_cutoff=slips) <= slips:
                 raise errors.InputError(
-                    f"{place}.role is {errors.shown(role)}, which is no role",
-                    f"Give {each!r}; for a person of that name give the role {USER!r}, and the name as name",
+                    f"{place} is {errors.shown(role)}, which is no role",
+                    f"Give {each!r}; for a person of that name {somebody}",
                 )
     return _ROLES.get(known, known)
 

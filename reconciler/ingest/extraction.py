@@ -6,9 +6,9 @@ Without an extractor only the turns are written.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -49,12 +49,15 @@ def checked_turns(turns: object) -> tuple[Turn, ...]:
 
 
 def _given_turn(given: Any, position: int) -> Turn:
+    if not isinstance(given, Mapping):
+        raise errors.InputError(f"turns[{position}] is {errors.shown(given)}, not a turn", _REMEDY)
     try:
         return Turn(**given)
     except TypeError as error:
-        raise errors.InputError(
-            f"turns[{position}] is not a turn: {errors.shown(given)} ({error})", "Give text, speaker, at and session"
-        ) from None
+        raise errors.InputError(f"turns[{position}] is not a turn: {errors.shown(given)} ({error})", _REMEDY) from None
+
+
+_REMEDY: Final = "Give text, speaker, at and session"
 
 
 DEFAULT_SESSION = "session"

@@ -494,6 +494,23 @@ BAD = [
 ]
 
 
+def test_a_value_of_a_wrong_kind_is_named_with_its_place_and_what_to_give(ana: RestClient) -> None:
+    """The remedy of a wrong value was the list of all fields, and ``content`` for ``text`` was no slip."""
+    for given, detail, remedy in (
+        ({"text": 5}, "`$.text`, which is 5", "Give text as a text"),
+        ({"text": "x", "labels": "tea"}, "`$.labels`, which is 'tea'", 'Give labels as a list, as ["…"]'),
+        ({"text": "x", "labels": ["a", 7]}, "`$.labels[1]`, which is 7", "Give labels[1] as a text"),
+        ({"text": "x", "source": [1]}, "`$.source`, which is [1]", "Give source as an object"),
+        ({"content": "x"}, "unknown field `content`", "Did you mean text?"),
+        ({"text": "x", "on_near": "no"}, "'no' - at `$.on_near`", "on_near is one of note"),
+    ):
+        told = ana("POST", "/v1/worlds/w/memories", json=given)
+        assert told.status_code == 422 and detail in told.json()["detail"], told.text
+        assert told.json()["remedy"].startswith(remedy), told.text
+    told = ana("GET", "/v1/worlds", params={"limit": "many"})
+    assert "`$.limit`, which is 'many'" in told.json()["detail"] and "limit as a whole number" in told.json()["remedy"]
+
+
 @pytest.mark.parametrize(("method", "path", "how", "status", "code"), BAD)
 def test_a_bad_request_is_told_what_is_wrong_and_changes_nothing(
     served: RestServer, ana: RestClient, method: str, path: str, how: dict[str, object], status: int, code: str

@@ -1826,6 +1826,26 @@ def test_a_misspelt_role_is_refused_with_the_right_one_and_a_person_s_name_is_no
         messages = chat_messages.messages_of({"role": person, "content": "Tea, please."})
         assert messages[0].role == {"GPT": "assistant", "Human": "user"}.get(person, person.lower())
     assert chat_messages.messages_of({"role": "user", "name": "usr", "content": "Hi"})[0].name == "usr"
+    with pytest.raises(worlddb.InputError, match=r"^role is 'usr', which is no role\. Give 'user'"):
+        mem.working.add("Tea, please.", role="usr")
+    assert mem.working.add("Tea, please.", role="Usr") == 1
+
+
+def test_a_message_without_content_or_role_is_told_with_its_place(mem: worlddb.Memory) -> None:
+    """It was left out as one without a text, which said nothing of the slip."""
+    said = {"role": "user", "content": "I live in Oslo."}
+    for wrong, place in (
+        ({"role": "user"}, r"\[1\].content is missing"),
+        ({"role": "user", "text": "Hi"}, r"\[1\].content is missing: .*'text': 'Hi'"),
+        ({"content": "Hi"}, r"\[1\].role is missing"),
+    ):
+        with pytest.raises(worlddb.InputError, match=place) as error:
+            mem.add([said, wrong])
+        assert '{"role": "user", "content": "…"}' in error.value.remedy
+    with pytest.raises(worlddb.InputError, match=r"^turns\[0\] is 5, not a turn. Give text, speaker"):
+        mem.db.ingest([5])  # type: ignore[list-item]
+    for held in ({"content": None}, {"content": ""}, {"refusal": "No."}, {"tool_calls": []}):
+        assert len(mem.add([said, {"role": "assistant", **held}]).ids) == 1
 
 
 @pytest.mark.parametrize(

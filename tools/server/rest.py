@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from worlddb import Database, InvalidTime, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
-from worlddb.plain_text import WHOLE_PAIR, half_surrogate, meant_arguments
+from worlddb.plain_text import WHOLE_PAIR, half_surrogate, meant_arguments, shown
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
@@ -42,6 +42,12 @@ _LOG: Final = logging.getLogger("worlddb.server")
 _ANONYMOUS: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _FIELD: Final = re.compile(r"at `\$\.([\w-]+)")
+_STEPS: Final = re.compile(r"\.([\w-]+)|\[(\d+)\]")
+_EXPECTED: Final = re.compile(r"Expected `(\w+)")
+_KINDS: Final = {
+    **{"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"},
+    **{"array": 'a list, as ["…"]', "object": "an object"},
+}
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 _WEIGHT: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
@@ -461,8 +467,7 @@ class Rest:
         try:
             return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
-            message = _remedy(route.query, error)
-            raise refusal(422, f"A parameter is invalid: {error}", message) from None
+            raise _invalid("A parameter", route.query, error, given) from None
 
     def _parse_body(self, route: Route, body: bytes, media_type: str) -> Any:
         if route.body is None or media_type in route.takes or (route.body is bytes and not route.takes):
@@ -479,8 +484,7 @@ class Rest:
             _refuse_duplicate_fields(body)
             return decoded
         except msgspec.ValidationError as error:
-            remedy = _remedy(route.body, error)
-            raise refusal(422, f"The body is invalid: {error}", remedy) from None
+            raise _invalid("The body", route.body, error, msgspec.json.decode(body)) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _json_refusal(body, error) from None
         except RecursionError:
@@ -701,8 +705,20 @@ def _fields_remedy(names: Iterable[str]) -> str:
     return f"It has {listed}: see /openapi.json" if listed else "It has none: see /openapi.json"
 
 
+def _invalid(what: str, declared: type[msgspec.Struct], error: msgspec.ValidationError, given: Any) -> RequestError:
+    """Return the refusal of a body or of parameters, with the value at the place that the error names."""
+    wrong, is_there = _FIELD.search(str(error)), True
+    for name, number in _STEPS.findall(str(error).partition(" - at `$")[2]):
+        try:
+            given = given[name or int(number)]
+        except (KeyError, IndexError, TypeError):
+            is_there = False
+    value = f", which is {shown(given)}" if wrong is not None and is_there and given is not None else ""
+    return refusal(422, f"{what} is invalid: {error}{value}", _remedy(declared, error))
+
+
 def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
-    """Return the remedy for an invalid value: the choices of its field, else the list of fields.
+    """Return the remedy for an invalid value: the choices of its field or its kind, else the list of fields.
 
     Of an unknown field it says first which of these it may mean.
     """
@@ -714,6 +730,9 @@ def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> s
         choices = [*_choices(each.type)] if wrong is not None and each.encode_name == wrong[1] else []
         if choices:
             return f"{each.encode_name} is one of {', '.join(choices)}: see /openapi.json"
+    expected, place = _EXPECTED.search(str(error)), str(error).partition(" - at `$.")[2].rstrip("`")
+    if expected is not None and place and expected[1] in _KINDS:
+        return f"Give {place} as {_KINDS[expected[1]]}. {_fields_remedy(_field_names(declared))}"
     return _fields_remedy(_field_names(declared))
 
 

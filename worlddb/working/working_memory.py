@@ -9,6 +9,7 @@ from worlddb.log.model import clock, errors, limits
 from worlddb.log.redaction import credentials
 from worlddb.log.working import message_buffers as buffers
 from worlddb.projections.tables.names.canonical import compose_name, normalise_name
+from worlddb.reconciler.ingest import chat_messages
 
 TTL_SECONDS: Final = 3_600
 MOST_MESSAGES: Final = 50
@@ -54,7 +55,7 @@ class WorkingMemory:
 
         Raises:
             InvalidText: it says nothing, or is too long.
-            InputError: ``role`` is not one word.
+            InputError: ``role`` is not one word, or a misspelt role.
             UnknownReference, AmbiguousReference: ``world`` is not known, or fits several.
             RefusedError: it holds a credential, where these are enforced; ``details["reason"]`` is
                 ``credential_rejected``.
@@ -66,6 +67,7 @@ class WorkingMemory:
             raise errors.InputError(
                 f"role is {errors.shown(role)}", "Give one word of letters, such as user, assistant or tool"
             )
+        chat_messages.checked_role(role, "role", "begin it with a capital letter")
         limits.checked_number(most, "most", 1, MAX_MESSAGES)
         lasts = int(limits.checked_amount(ttl, "ttl") * _SECOND)
         if not 0 < lasts <= MAX_TTL_SECONDS * _SECOND:
