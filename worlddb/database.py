@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, NoReturn, TypeVar, get_args
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -96,6 +95,8 @@ if TYPE_CHECKING:
 
 
 Copied = TypeVar("Copied")
+Item = TypeVar("Item", bound=Any)
+Written = TypeVar("Written")
 
 
 class Verified(NamedTuple):
@@ -217,12 +218,8 @@ class Database(WriteCalls):
         self._ontology = ontology
         self._alarm, self._min_age = _alarm_of(dream), consolidate
         self._background = self._worker() if background else None
-        self._slept: float | None = None
-        self._reclustered_through = self._unindexed = self._since_lull = 0
+        self._shared = _Shared()
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
-        self._working: list[WorkingMemory] = []
-        self._keyring: list[Keyring] = []
-        """The working memory, and what follows the accounts, once used; shared by all authors of a handle."""
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
         if durability == "group":
             self._group_seconds = timeout_seconds
@@ -248,11 +245,6 @@ class Database(WriteCalls):
         )
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._told = LastTold(self._reader)
-        self._at_close: list[Callable[[], object]] = []
-        self._receipts: list[RecallReceipt] = []  # Those that wait to be kept in the log.
-        self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
-        """Worlds that were used and when, until they are written; beyond the maximum the earliest are lost."""
-        self._refreshes, self._refreshing, self._newest = dict[bytes, tuple[int, int]](), Lock(), [0]
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
@@ -263,7 +255,7 @@ class Database(WriteCalls):
 
         WorldDB's own errors from it are ignored.
         """
-        self._at_close.append(limits.checked_callable(call, "call"))
+        self._shared.at_close.append(limits.checked_callable(call, "call"))
 
     def _worker(self) -> BackgroundWorker:
         from worlddb.reconciler.background.worker import BackgroundWorker
@@ -328,13 +320,14 @@ class Database(WriteCalls):
 
         It waits for running background work, half a minute at most.
         """
-        while self._at_close:
+        while self._shared.at_close:
             with suppress(errors.WorldDBError):
-                self._at_close.pop()()
+                self._shared.at_close.pop()()
         if self._background is not None:
             self._background.finish()
-        while self._working:
-            self._working.pop().close()
+        if self._shared.working is not None:
+            self._shared.working.close()
+            self._shared.working = None
         self._reader.end()
         self._env.close()
 
@@ -386,8 +379,8 @@ class Database(WriteCalls):
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
-            for keyring in self._keyring:
-                keyring.forget()
+            if self._shared.keyring is not None:
+                self._shared.keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.apply_erasures()
         return self._note_same_words(receipt, same_words) if same_words and receipt else receipt
@@ -412,7 +405,7 @@ class Database(WriteCalls):
 
     def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
         """What erasures will reach: the texts, the names of the named worlds, and accompanying texts."""
-        if not self._working and not (self.path / "working").is_dir():
+        if not self._has_working:
             return None
         from worlddb.reconciler.erasure.erasure_preview import texts_reached
 
@@ -430,22 +423,27 @@ class Database(WriteCalls):
     @property
     def working(self) -> WorkingMemory:
         """Message buffers beside the log, which expire; see :class:`WorkingMemory`."""
-        if not self._working:
+        if self._shared.working is None:
             from worlddb.working.working_memory import WorkingMemory
 
-            self._working.append(WorkingMemory(self.path, self._clock, self._guard_message))
-        return self._working[0]
+            self._shared.working = WorkingMemory(self.path, self._clock, self._guard_message)
+        return self._shared.working
+
+    @property
+    def _has_working(self) -> bool:
+        return self._shared.working is not None or (self.path / "working").is_dir()
 
     @property
     def accounts(self) -> Accounts:
         """Accounts, their plans and their access keys, for programs that serve the store; see :class:`Accounts`."""
         from worlddb.accounts.account_book import Accounts, Keyring, Store
 
-        if not self._keyring:
+        shared = self._shared
+        if shared.keyring is None:
             told = (self._reader.snapshot, lambda: self._env.generation, self._clock, self._entropy)
-            self._keyring.append(Keyring(Store(self.path, self._reader.store_id, *told)))
-            self._at_close.append(self._keyring[0].meter.close)
-        return Accounts(self._keyring[0], self._execute)
+            shared.keyring = Keyring(Store(self.path, self._reader.store_id, *told))
+            shared.at_close.append(shared.keyring.meter.close)
+        return Accounts(shared.keyring, self._execute)
 
     def _guard_message(self, world: Any, text: str, named: Mapping[str, str]) -> str:
         """Apply a world's guards to a message; the names of its buffer are accepted or refused."""
@@ -471,22 +469,23 @@ class Database(WriteCalls):
 
     def _index_after_writes(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Let the text index follow this handle's writes, once they are many."""
+        shared = self._shared
         if receipt.events:
-            self._newest[0] = max(self._newest[0], receipt.seq)
+            shared.newest = max(shared.newest, receipt.seq)
             # A link brings no text, and of a load most are links.
             links = sum(map((2 * ids.LINEAGE_BYTES).__lt__, map(len, receipt.requested)))
             texts = max(1, receipt.events - links)
-            self._unindexed, self._since_lull = self._unindexed + texts, self._since_lull + texts
+            shared.unindexed, shared.since_lull = shared.unindexed + texts, shared.since_lull + texts
         with suppress(errors.WorldDBError):  # What was asked for is written.
-            if len(self._accesses) >= MOST_ACCESSES:
+            if shared.accesses.are_many:
                 self.write_accesses()
-            if len(self._refreshes) >= MOST_ACCESSES:
+            if shared.refreshes.are_many:
                 self.write_refreshes()
-        if self._unindexed >= FOLLOWED_EVENTS:
-            self._unindexed = self._since_lull = 0
+        if shared.unindexed >= FOLLOWED_EVENTS:
+            shared.unindexed = shared.since_lull = 0
             self._reader.index_in_background()
-        elif self._since_lull >= FOLLOWED_AT_LULL:
-            self._since_lull = 0
+        elif shared.since_lull >= FOLLOWED_AT_LULL:
+            shared.since_lull = 0
             self._reader.index_in_background(at_lull=True)
         return receipt
 
@@ -1014,7 +1013,7 @@ class Database(WriteCalls):
         """
         known = window.IngestPoint(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
-        if self._refreshes and not known.given_name() and self._is_refresh_due(view.valid):
+        if not known.given_name() and self._shared.refreshes.has(lambda each: each[2] <= view.valid):
             with suppress(errors.WorldDBError):  # A handle that cannot write reads what is written.
                 self.write_refreshes()
             view = View(*self._windows.at(known, valid, unify=unify))
@@ -1450,7 +1449,7 @@ class Database(WriteCalls):
     @property
     def last_written(self) -> int:
         """The number of the last commit written through this handle; 0 if there is none."""
-        return self._newest[0]
+        return self._shared.newest
 
     @property
     def background(self) -> bool:
@@ -1490,11 +1489,11 @@ class Database(WriteCalls):
     def _consolidate_in_background(self) -> bool:
         """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
         now = monotonic()
-        due = self._slept is None or now - self._slept >= CONSOLIDATED_SECONDS
+        due = self._shared.slept is None or now - self._shared.slept >= CONSOLIDATED_SECONDS
         if self._min_age is None or self._background is None or not due:
             return True
         done = self.consolidate(min_age=timedelta(microseconds=self._min_age), stopped=self._background.stopped)
-        self._slept = self._slept if done.busy else now
+        self._shared.slept = self._shared.slept if done.busy else now
         return not done.busy
 
     def _dream_in_background(self) -> bool:
@@ -1538,7 +1537,7 @@ class Database(WriteCalls):
         done = recluster(
             self._writer,
             self._reader.meaning(),
-            after=self._reclustered_through,
+            after=self._shared.reclustered_through,
             limit=limit,
             tiebreaker=tiebreaker or self._tiebreaker,
             stopped=stopped,
@@ -1546,7 +1545,7 @@ class Database(WriteCalls):
             dry_run=dry_run,
         )
         if not dry_run:
-            self._reclustered_through = max(self._reclustered_through, done.through)
+            self._shared.reclustered_through = max(self._shared.reclustered_through, done.through)
         return done
 
     # -- maintenance
@@ -1912,10 +1911,7 @@ class Database(WriteCalls):
             here = receipted_recall.moment_in(snapshot, self._reader.store_id, found)
         if not isinstance(here, int):
             raise errors.InputError(f"The receipt cannot be kept: {here.problems[0]}", "Give it as it was made")
-        if not self._receipts:
-            self.at_close(self.write_receipts)
-        self._receipts.append(found)
-        if len(self._receipts) >= MOST_RECEIPTS:
+        if self._shared.receipts.add({found.hash: found}, self.write_receipts, self.at_close):
             self.write_receipts()
 
     def write_receipts(self) -> outcome.Receipt | None:
@@ -1923,16 +1919,16 @@ class Database(WriteCalls):
 
         A receipt that names a text erased since is not written.
         """
+        return self._shared.receipts.write(self._write_receipts)
+
+    def _write_receipts(self, waiting: Sequence[RecallReceipt]) -> outcome.Receipt | None:
         from worlddb.query.beliefs import receipted_recall
         from worlddb.reconciler.transaction import inputs
 
-        count = len(self._receipts)
-        waiting = {each.hash: each for each in self._receipts[:count]}
-        del self._receipts[:count]
         while True:
             with self._reader.snapshot() as snapshot:
                 seq = snapshot.log.head().seq
-                kept = [each for each in waiting.values() if receipted_recall.has_its_texts(snapshot, each)]
+                kept = [each for each in waiting if receipted_recall.has_its_texts(snapshot, each)]
             if not kept:
                 return None
             refs = dict.fromkeys(bytes.fromhex(ref) for each in kept for ref in each.refs)
@@ -1963,27 +1959,21 @@ class Database(WriteCalls):
         view = self.view()
         when = now_of(self._clock) if at is None else times.parse_time(at, "at")
         self._refuse_unwritable()
-        self._record_use([view.reference_of(each) for each in refs], when)
-        if len(self._accesses) >= MOST_ACCESSES:
+        if self._record_use([view.reference_of(each) for each in refs], when):
             self.write_accesses()
 
     def write_accesses(self) -> outcome.Receipt | None:
         """Write the waiting accesses as one commit, with its own author; ``None`` if none wait."""
-        waiting = [self._accesses.popleft() for _ in range(len(self._accesses))]
-        if not waiting:
-            return None
-        refs, at = (tuple(some) for some in zip(*waiting, strict=True))
-        try:
-            return self._execute([cmd.Access(refs=refs, at=at)], None)
-        except Exception:
-            # Another process may have the lock for longer than this one waits: they are written with the next.
-            self._accesses.extendleft(reversed(waiting))
-            raise
+        return self._shared.accesses.write(self._write_accesses)
 
-    def _record_use(self, refs: Sequence[str], at: int) -> None:
-        if not self._accesses:
-            self.at_close(self.write_accesses)
-        self._accesses.extend((bytes.fromhex(ref), at) for ref in refs)
+    def _write_accesses(self, waiting: Sequence[tuple[bytes, int]]) -> outcome.Receipt:
+        refs, at = (tuple(some) for some in zip(*waiting, strict=True))
+        return self._execute([cmd.Access(refs=refs, at=at)], None)
+
+    def _record_use(self, refs: Sequence[str], at: int) -> bool:
+        """Queue the use of worlds; true if many wait to be written."""
+        used = {object(): (bytes.fromhex(ref), at) for ref in refs}
+        return self._shared.accesses.add(used, self.write_accesses, self.at_close)
 
     def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
         """Record that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by
@@ -2000,35 +1990,18 @@ class Database(WriteCalls):
         when = now_of(self._clock) if at is None else times.parse_time(at, "at")
         view = None if all(isinstance(each, World) for each in refs) else self.view()
         found = [each if view is None else view.get(each, include_superseded=True) for each in refs]
-        used = {bytes.fromhex(each.ref): each.expires_at for each in found if each is not None}
+        timed = ((each.ref, each.expires_at) for each in found if each is not None)
+        used = {ref: (bytes.fromhex(ref), when, deadline) for ref, deadline in timed if deadline is not None}
         self._refuse_unwritable()
-        with self._refreshing:
-            if not self._refreshes:
-                self.at_close(self.write_refreshes)
-            for ref, deadline in used.items():
-                if deadline is not None:
-                    self._refreshes[ref] = max(when, self._refreshes.get(ref, (when,))[0]), deadline
-        if len(self._refreshes) >= MOST_ACCESSES:
+        if self._shared.refreshes.add(used, self.write_refreshes, self.at_close):
             self.write_refreshes()
 
     def write_refreshes(self) -> outcome.Receipt | None:
         """Write the waiting records of :meth:`refreshed` as one commit; ``None`` if nothing waits."""
-        with self._refreshing:
-            waiting, self._refreshes = self._refreshes, {}
-        if not waiting:
-            return None
-        try:
-            return self._execute([cmd.Refresh(ref=ref, at=at) for ref, (at, _) in waiting.items()], None)
-        except Exception:
-            # Another process may have the lock for longer than this one waits: they are written with the next.
-            with self._refreshing:
-                self._refreshes = waiting | self._refreshes
-            raise
+        return self._shared.refreshes.write(self._write_refreshes)
 
-    def _is_refresh_due(self, valid: int) -> bool:
-        """True if a deadline that is to be moved hides something at a valid time."""
-        with self._refreshing:
-            return any(deadline <= valid for _, deadline in self._refreshes.values())
+    def _write_refreshes(self, waiting: Sequence[tuple[bytes, int, int]]) -> outcome.Receipt:
+        return self._execute([cmd.Refresh(ref=ref, at=at) for ref, at, _ in waiting], None)
 
     def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
         """Prove that the versions that a receipt names were in the store at its head.
@@ -2505,7 +2478,7 @@ class Database(WriteCalls):
     def forget_buffers(self, user: str) -> int:
         """Remove a user's working memory from every file; returns the number of messages. The log is not touched."""
         limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
-        if not self._working and not (self.path / "working").is_dir():
+        if not self._has_working:
             return 0
         return self.working.forget([], [user])
 
@@ -2589,6 +2562,91 @@ class Database(WriteCalls):
         return finish_erasures(self._env, wait_seconds=wait_seconds)
 
 
+class PendingWrites(Generic[Item]):
+    """What waits in memory to be written as one commit: values by keys, of which the greatest of a key counts.
+
+    Beyond :data:`MOST_WAITING` the earliest are lost, which happens only where nothing can be written.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._items: dict[object, Item] = {}
+        self._write: Callable[[], object] | None = None
+        """Writes them at the close, once registered there."""
+
+    @property
+    def are_many(self) -> bool:
+        """True if they are to be written now."""
+        return len(self._items) >= self._limit
+
+    def has(self, fits: Callable[[Item], bool]) -> bool:
+        """True if one that waits fits."""
+        if not self._items:
+            return False
+        with self._lock:
+            return any(map(fits, self._items.values()))
+
+    def add(
+        self, items: Mapping[Any, Item], write: Callable[[], object], at_close: Callable[[Callable[[], object]], None]
+    ) -> bool:
+        """Let values wait, until the close at the latest; true if there are many now."""
+        with self._lock:
+            if self._write is None:
+                at_close(self._write_at_close)
+            if self._write is None or not self._items:
+                self._write = write
+            self._put(items)
+        return self.are_many
+
+    def write(self, write: Callable[[list[Item]], Written]) -> Written | None:
+        """Write what waits; ``None`` if nothing does. If it cannot be written now, it waits on."""
+        with self._lock:
+            waiting, self._items = self._items, {}
+        if not waiting:
+            return None
+        try:
+            return write(list(waiting.values()))
+        except Exception:
+            # Another process may have the lock for longer than this one waits: they are written with the next.
+            with self._lock:
+                later, self._items = self._items, waiting
+                self._put(later)
+            raise
+
+    def _put(self, items: Mapping[Any, Item]) -> None:
+        for key, item in items.items():
+            known = self._items.get(key, item)
+            self._items[key] = item if known == item else max(known, item)
+        for key in list(islice(self._items, max(0, len(self._items) - MOST_WAITING))):
+            del self._items[key]
+
+    def _write_at_close(self) -> None:
+        write, self._write = self._write, None
+        if write is not None:
+            write()
+
+
+class _Shared:
+    """What all authors of an open store share and what changes: see :meth:`Database.signed`."""
+
+    def __init__(self) -> None:
+        self.working: WorkingMemory | None = None
+        self.keyring: Keyring | None = None
+        """What follows the accounts, once they are used."""
+        self.at_close: list[Callable[[], object]] = []
+        self.receipts: PendingWrites[RecallReceipt] = PendingWrites(MOST_RECEIPTS)
+        self.accesses: PendingWrites[tuple[bytes, int]] = PendingWrites(MOST_ACCESSES)
+        """Worlds that were used, and when."""
+        self.refreshes: PendingWrites[tuple[bytes, int, int]] = PendingWrites(MOST_ACCESSES)
+        """Worlds with deadlines that were used, when, and the deadline that this moves."""
+        self.newest = 0
+        self.unindexed = self.since_lull = 0
+        """How many texts were written since the text index followed, and since it was told to at a lull."""
+        self.reclustered_through = 0
+        self.slept: float | None = None
+
+
 class _SelectionChanged(Exception):
     """The worlds to erase differ from those found before the lock."""
 
@@ -2609,6 +2667,7 @@ MOST_RECEIPTS: Final = 64
 MOST_ACCESSES: Final = 256
 """How many accesses are written as one commit."""
 MOST_WAITING: Final = 10_000
+"""How many things that cannot be written wait; the earliest beyond it are lost."""
 CONSOLIDATED_SECONDS: Final = 600.0
 """The least time of the background thread from one consolidation to the next."""
 MOST_LOOKS: Final = 16

@@ -375,8 +375,8 @@ def test_kept_receipts_name_what_was_shown_and_go_with_it(told: Told) -> None:
 
 
 def test_receipts_are_kept_in_batches_and_at_the_end(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlddb.database.MOST_RECEIPTS", 3)
     db, head = told.db, told.db.head().seq
+    monkeypatch.setattr(db._shared.receipts, "_limit", 3)
     for _ in range(4):
         receipt = db.view(seq=head).recall("vault", exact=True, receipt=True).receipt
         assert receipt is not None

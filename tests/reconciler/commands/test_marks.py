@@ -178,6 +178,26 @@ def test_what_was_read_is_written_at_the_close_at_many_and_not_lost_where_the_lo
         assert len(db.view().find(type="Fact")) == 257
 
 
+def test_what_was_read_through_one_author_s_handle_is_kept_by_the_others_too(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    with worlddb.open(tmp_path / "signed", clock=clock, embedder=None) as db:
+        facts = [db.create("Fact", "", content=f"fact {number}", ttl=3_600) for number in range(3)]
+        ana = db.signed("ana")
+        clock.advance(HOUR // 2)
+        db.refreshed(facts[0])
+        assert ana.write_refreshes() is not None and db.write_refreshes() is None
+        ana.refreshed(facts[1])
+        clock.advance(3 * HOUR // 4)
+        assert {each.content for each in db.view().find(type="Fact")} == {"fact 0", "fact 1"}
+        db.refreshed(facts[0])
+        assert ana.last_written == db.last_written
+    with worlddb.open(tmp_path / "signed", clock=clock, embedder=None) as db:
+        assert [db.view().get(fact) is None for fact in facts] == [False, False, True]
+        clock.advance(HOUR // 2)
+        assert db.view().get(facts[0]) is not None, "the last use was written at the close"
+
+
 def _busy(*_: object) -> None:
     raise worlddb.WriterBusy("Another process writes", "Try again")
 
