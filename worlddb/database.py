@@ -2199,8 +2199,7 @@ class Database(WriteCalls):
         arrival = _import_request(path, self._resolve_optional(into), why, head, keys)._replace(
             outside="allow" if allow_outside else "refuse", joins=join
         )
-        receipt = execute(self._writer, arrival, idempotency_key)
-        return self._index_after_writes(receipt)
+        return self._wake_background(execute(self._writer, arrival, idempotency_key))
 
     # -- forks
 
@@ -2237,7 +2236,7 @@ class Database(WriteCalls):
             aliases=() if name is None else (name,),
             why=why,
         )
-        return self._index_after_writes(merging.fork(self._reader, self._writer, command, view.seq, idempotency_key))
+        return self._wake_background(merging.fork(self._reader, self._writer, command, view.seq, idempotency_key))
 
     def merge(
         self,

@@ -88,6 +88,21 @@ def test_writes_of_every_kind_are_followed_by_their_vectors(tmp_path: Path, mode
         assert (db.spaces()[0].texts, pending(db)) == (4, 0)
 
 
+def test_a_fork_and_an_import_wake_the_thread_too(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_with_background(tmp_path, model) as db:
+        assert db._background is not None
+        made, nudges = db.create("Fact", "one", content="a"), list[bool]()
+        db.export(made, tmp_path / "one.wdb")
+        monkeypatch.setattr(db._background, "nudge", lambda **_: nudges.append(True))
+        assert db.fork(made, "another") and len(nudges) == 1
+        with worlddb.open(tmp_path / "other", embedder=model) as other:
+            other.create("Fact", "two", content="b")
+            other.export(None, tmp_path / "two.wdb")
+        assert db.import_bundle(tmp_path / "two.wdb") and len(nudges) == 2
+
+
 def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for_a_vector(
     tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
