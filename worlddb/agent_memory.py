@@ -43,6 +43,7 @@ from worlddb.memory_scopes import (
     containers_at_start,
     displaced_notes,
     elsewhere_notes,
+    embed_new,
     erase_found,
     erased_basis_notes,
     find_earlier_start,
@@ -1242,11 +1243,7 @@ class Memory:
 
     def _result(self, receipt: Any, refs: Sequence[str], begun: str = "") -> Added:
         receipt.raise_if_refused()
-        if not self.db.background:
-            try:
-                self.db.embed()
-            except errors.UnavailableError:
-                pass
+        embed_new(self.db)
         views = self._views() if receipt.proposals or receipt.notes else []
         proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
         receipt_notes = receipt.notes

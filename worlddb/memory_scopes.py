@@ -152,6 +152,16 @@ def retry_while_changed(write: Callable[[], Written]) -> Written:
     raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
 
 
+def embed_new(db: Database) -> None:
+    """Embed new texts, unless the store does so in the background or its model is not there.
+
+    Without vectors they are durable, and found by their words.
+    """
+    if not db.background:
+        with suppress(UnavailableError):
+            db.embed()
+
+
 def view_for_write(db: Database, idempotency_key: str | None) -> View:
     """Return the view that a write reads: the present, or for a retry that of the first commit."""
     return db._view_for_key(idempotency_key)

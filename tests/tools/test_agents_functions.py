@@ -46,6 +46,17 @@ def test_what_a_model_wrote_means_what_it_can_only_mean_and_filters_choose(db: D
     assert told("forget", id="dead0000")["error"]["message"] == "No memory has the id dead0000"
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_a_call_embeds_what_it_wrote_only_if_no_thread_does_so(
+    tmp_path: Path, background: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with worlddb.open(tmp_path / "own", embedder=None, background=background) as db:
+        embedded: list[Any] = []
+        monkeypatch.setattr(Database, "embed", lambda handle: embedded.append(handle))
+        remember(db, "The deploy is on Fridays.")
+        assert embedded == ([] if background else [db])
+
+
 def test_a_recall_among_very_many_names_ends(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "_MAX_RECALLED", 40)
     monkeypatch.setattr("worlddb.query.question.question.MAX_K", 40)

@@ -37,6 +37,7 @@ from worlddb.memory_scopes import (
     concurrent_change_notes,
     displaced_notes,
     dropped_deadline_note,
+    embed_new,
     find_earlier_start,
     find_end_change,
     find_near_at_start,
@@ -251,7 +252,7 @@ def _write_statement(
             tx.link(statement, kind, ref, valid_from=since, why=reason)
         if taker is not None:
             tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
-    _embed_new(db)
+    embed_new(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
     notes = _explain_notes(db, tx.receipt, world, _NO_NEWS)
     notes += replacement_notes(others, on_near, taker, len(names), 'call forget with the id "{old}"')
@@ -299,7 +300,7 @@ def _rewrite_span(
         )
     receipt = db.revise(found.ref, content=text, **window, source=source, why=why)
     receipt.raise_if_refused()
-    _embed_new(db)
+    embed_new(db)
     empty: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
     notes = [*_explain_notes(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
     notes += displaced_notes(db.view(seq=receipt.seq, world=world), receipt, found.ref)
@@ -695,11 +696,3 @@ def _require_statement(db: Database, ref: str, world: Any) -> World:
     if is_home or found.type in HOLDERS or not (found.content or found.erased):
         raise InputError(f"{found.ref} is not a statement", "Give the id of a statement")
     return found
-
-
-def _embed_new(db: Database) -> None:
-    """Embed the new text if a model is available; without one it is found by its words."""
-    try:
-        db.embed()
-    except UnavailableError:
-        pass

@@ -769,18 +769,6 @@ class Session(Scopes):
         containers = (then.get(container, include_superseded=True) for container in then.containers(ref))
         return [world.name for world in containers if world is not None and self.is_scope(then, world)]
 
-    def embed_new(self) -> None:
-        """Embed new texts, unless the store does so in the background.
-
-        Without vectors they are durable, and found by their words.
-        """
-        if self.db.background:
-            return
-        try:
-            self.db.embed()
-        except worlddb.UnavailableError:
-            pass
-
 
 def _join_labels(labels: Iterable[Label]) -> str:
     return " and ".join(mcp_wording.named(str(label)) for label in labels)

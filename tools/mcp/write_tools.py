@@ -35,6 +35,7 @@ from worlddb.memory_scopes import (
     ScopeKey,
     check_scope_name,
     check_statement_type,
+    embed_new,
     notes_inside,
     restate_memory,
     retry_while_changed,
@@ -165,7 +166,7 @@ def _compare_and_write(
         for label, key, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
                 session.move_to_new_scope(key, [memory], given.valid_from)
-    session.embed_new()
+    embed_new(session.db)
     answer = _answer(session, receipt, memory)
     if is_purged:
         answer.notes.append(
@@ -554,7 +555,7 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
         why=given.why,
     )
     receipt.raise_if_refused()
-    session.embed_new()
+    embed_new(session.db)
     return _answer(session, receipt, receipt.ref)
 
 
@@ -636,7 +637,7 @@ def believe(session: Session, given: tool_arguments.Believe, call: Call) -> tool
     else:
         receipt = session.db.believe(item, given.beliefs, whole=given.how == "replace", **options)
     receipt.raise_if_refused()
-    session.embed_new()
+    embed_new(session.db)
     return _answer(session, receipt, item)
 
 
@@ -660,7 +661,7 @@ def contract(session: Session, given: tool_arguments.Contract, call: Call) -> to
     if given.do:
         receipt = session.db.contract(plan, why=given.why)
         receipt.raise_if_refused()
-        session.embed_new()
+        embed_new(session.db)
         answer = _answer(session, receipt, claims[0][0])
     return tool_results.contraction(plan, answer)
 
@@ -670,7 +671,7 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
     item = session.statement(session.view_to_write(), given.id).ref
     receipt = session.db.rollback(item, given.version, why=given.why)
     receipt.raise_if_refused()
-    session.embed_new()
+    embed_new(session.db)
     return _answer(session, receipt, item)
 
 
@@ -745,7 +746,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
         for edge in then.edges(old.ref, type=ABOUT, direction="out"):
             tx.link(amended, ABOUT, edge.target, valid_from=since)
         tx.link(amended, "supersedes", old.ref, valid_from=since, why=given.why)
-    session.embed_new()
+    embed_new(session.db)
     # What is said of the old memory below says that too, and since when it was valid.
     told = tuple(note for note in tx.receipt.notes if (note.code, note.refs) != ("never_valid", (old.ref,)))
     answer = _answer(session, msgspec.structs.replace(tx.receipt, notes=told), tx.receipt.refs[0])
@@ -801,7 +802,7 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
         why=given.why,
     )
     receipt.raise_if_refused()
-    session.embed_new()
+    embed_new(session.db)
     answer = _answer(session, receipt, ref)
     answer.notes.extend(_loss_notes(session, receipt))
     answer.notes.extend(memory_scopes.displaced_notes(session.view_to_write(), receipt, ref))
@@ -981,7 +982,7 @@ def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_resul
         )
     receipt = session.db.undo(given.seq, why=given.reason)
     receipt.raise_if_refused()
-    session.embed_new()
+    embed_new(session.db)
     return _answer(session, receipt, receipt.ref)
 
 
@@ -1051,7 +1052,7 @@ def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool
     done = None if found.receipt is None else _answer(session, found.receipt, found.into)
     if found.receipt is not None:
         found.receipt.raise_if_refused()
-        session.embed_new()
+        embed_new(session.db)
     return tool_results.Merged(
         into=found.into,
         outcome="planned"

@@ -24,6 +24,7 @@ from worlddb import (
     parse_kref,
     redact,
 )
+from worlddb.memory_scopes import embed_new
 from worlddb.tools.mcp import mcp_wording, tool_results, write_tools
 from worlddb.tools.mcp.kumiho import kumiho_arguments as kumiho
 from worlddb.tools.mcp.session import Call, Session
@@ -144,7 +145,7 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
         source=call.source,
     )
     if kref is not None:
-        session.embed_new()
+        embed_new(session.db)
     seen = session.view()
     return kumiho.Unit(
         id=done.ref,
@@ -195,7 +196,7 @@ def consolidate(session: Session, given: kumiho.ConsolidateSession, call: Call) 
     assert done.receipt is not None, "an item was named"
     if given.clear:
         session.db.working.clear(**scope)
-    session.embed_new()
+    embed_new(session.db)
     return _done_answer(session, done.receipt, done.ref, len(messages))
 
 
@@ -232,7 +233,7 @@ def store_execution(session: Session, given: kumiho.StoreExecution, call: Call) 
         source=call.source,
     )
     assert done.receipt is not None, "an item was named"
-    session.embed_new()
+    embed_new(session.db)
     return _done_answer(session, done.receipt, done.ref)
 
 
@@ -449,7 +450,7 @@ def create_item(session: Session, given: kumiho.CreateItem, call: Call) -> kumih
         within=session.world,
         source=call.source,
     )
-    session.embed_new()
+    embed_new(session.db)
     return _done_answer(session, receipt, receipt.ref)
 
 
@@ -464,7 +465,7 @@ def create_revision(session: Session, given: kumiho.CreateRevision, call: Call) 
         source=call.source,
         why=given.why,
     )
-    session.embed_new()
+    embed_new(session.db)
     return _done_answer(session, receipt, ref)
 
 
