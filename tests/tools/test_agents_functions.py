@@ -52,7 +52,7 @@ def test_a_call_embeds_what_it_wrote_only_if_no_thread_does_so(
 ) -> None:
     with worlddb.open(tmp_path / "own", embedder=None, background=background) as db:
         embedded: list[Any] = []
-        monkeypatch.setattr(Database, "embed", lambda handle: embedded.append(handle))
+        monkeypatch.setattr(Database, "embed", lambda handle, **_: embedded.append(handle))
         remember(db, "The deploy is on Fridays.")
         assert embedded == ([] if background else [db])
 
