@@ -783,7 +783,7 @@ def _times_a_year(plain: str) -> float:
 def _replace_amount(match: re.Match[str]) -> str:
     """An amount in the unit in which such are compared; "80 km an hour" tells of no hour."""
     base, much = _OF_UNIT[match["unit"]]
-    before = match.string[max(0, match.start() - _LEADING) : match.start()].split()[-2:] if match["one"] else ()
+    before = match.string[max(0, match.start() - _BEFORE_AMOUNT) : match.start()].split()[-2:] if match["one"] else ()
     if any(word[0].isdecimal() or word in _NUMBER_WORDS for word in before):
         return match[0]
     value = (
@@ -791,6 +791,10 @@ def _replace_amount(match: re.Match[str]) -> str:
     )
     value += 0.5 * bool(match["half"] or match["more"])
     return f"{_format_number(value * much)} {base}"
+
+
+_BEFORE_AMOUNT: Final = 120
+"""How many characters before an amount are read."""
 
 
 def _normalise_quantities(plain: str) -> str:
@@ -2076,7 +2080,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in content_words if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive, owned) | _predicate_attributes(rest, plain, thing, owned, sort),
+        _attributes(tokens, rest, verb, passive, owned) | _predicate_attributes(rest, plain, thing.noun, owned, sort),
         verb,
         _numbers_with_units(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -2805,8 +2809,11 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     return frozenset(found)
 
 
-def _predicate_attributes(rest: list[str], plain: str, thing: Thing, owned: Set[str], sort: str) -> set[str]:
-    """The attributes of what the subject is stated to be or do: red, in a place, due at an hour, for a living."""
+def _predicate_attributes(rest: list[str], plain: str, noun: str, owned: Set[str], sort: str) -> set[str]:
+    """The attributes of what the subject is stated to be or do: red, in a place, due at an hour, for a living.
+
+    ``noun`` is the thing that the statement begins with.
+    """
     found = {"colour"} if sort == "colour" else set[str]()
     found |= {"job"} if _LIVELIHOOD.search(plain) is not None else set()
     rest = rest[1:] if rest and rest[0] in _MODALS else rest
@@ -2822,7 +2829,7 @@ def _predicate_attributes(rest: list[str], plain: str, thing: Thing, owned: Set[
     elif where[0] in _PREPOSITIONS and not _TIMES & set(rest):
         behind = rest[rest.index(where[0]) + 1 :]
         is_hour = any(_HOUR.fullmatch(word) for word in behind[:1])
-        is_spatial = _is_spatial(thing, owned)
+        is_spatial = _is_spatial(noun, owned)
         found |= {"schedule"} if is_hour else _whereabouts(where[0], behind, _possible_places(plain), is_spatial)
     return found
 
@@ -2847,9 +2854,9 @@ def _possible_places(plain: str) -> frozenset[str]:
     )
 
 
-def _is_spatial(thing: Thing, owned: Set[str]) -> bool:
+def _is_spatial(noun: str, owned: Set[str]) -> bool:
     """True if a statement begins with a thing that is somewhere, and not with somebody, a body of people or a plan."""
-    begins = owned | {thing.noun} - {""}
+    begins = owned | {noun} - {""}
     return bool(begins) and begins.isdisjoint(PERSONS | _WITHOUT_PLACE)
 
 
