@@ -19,6 +19,7 @@ from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.store import high_water, scratch
 from worlddb.projections.scrub import finish_erasures
+from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, follow_events, journal
 from worlddb.query.reads import store_facts, window
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
@@ -948,7 +949,10 @@ class Database(WriteCalls):
 
     def _noted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
         """Add a note if a new conversation or document has the name of one that came in a bundle, which has no keys."""
-        if not receipt.events:
+        with self._reader.snapshot() as snapshot:
+            named = snapshot.tables.named(name_digest(request.conversation))
+            is_alone = len(list(islice(named, 2))) < 2
+        if not receipt.events or is_alone:
             return receipt
         view = self.view(seq=receipt.seq, valid=receipt.ingest_time, world=request.into)
         called = view.find(name=request.conversation)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import worlddb
 from bench._memory import AnonPeak
 from tests.support.faults.children import call
@@ -42,7 +44,9 @@ def test_a_small_bundle_of_large_texts_takes_at_most_twice_what_it_unpacks_to(tm
     assert imported <= 2 * made.size + ALLOWED, f"{imported / MIB:.0f} MiB for {made.size / MIB:.0f}"
 
 
-def test_a_conversation_that_came_in_a_bundle_and_is_taken_in_again_is_told_of(tmp_path: Path) -> None:
+def test_a_conversation_that_came_in_a_bundle_and_is_taken_in_again_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its texts were written a second time without a word, since bundles bring no keys."""
     said = [worlddb.Turn(speaker="Ana", text="I work at Initech.", key="1")]
     with worlddb.open(tmp_path / "source", author="a", embedder=None) as source:
@@ -56,3 +60,7 @@ def test_a_conversation_that_came_in_a_bundle_and_is_taken_in_again_is_told_of(t
         for other in ("talk", "another talk"):
             more = [*said, worlddb.Turn(speaker="Bo", text="Since when?", key="2")]
             assert copy.ingest(more, conversation=other, session="s").notes == ()
+        # The only one of its name is looked up by no read of the store: each ingest had one.
+        monkeypatch.setattr(copy, "view", None)
+        for number in range(2):
+            assert copy.ingest(said, conversation="walk", session="s", start=number).notes == ()
