@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -928,24 +928,34 @@ def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
 
 
 def turns_around(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
-    """What joined the session of a turn just before and after it, two and one, of its first :data:`_MOST_TURNS`."""
-    tables, moment, found = snapshot.tables, snapshot.place.moment, list[int]()
-    session = next(iter(snapshot.containers(node)), None)
-    if session is None:
-        return found
-    for edges in tables.outgoing_behind([EdgePlace(session, CONTAINS_CODE, 0)]):
-        for place, row in islice(edges, _MOST_TURNS):
-            if not edge_seen(tables, place, row, moment) or found[-1:] == [row.target]:
-                continue
-            found.append(row.target)
-            if found[-2:-1] == [node]:
-                break
-    at = found.index(node) if node in found else len(found) + 2
-    return found[max(0, at - 2) : at] + found[at + 1 : at + 2]
+    """What joined the session of a turn just before and after it, two and one."""
+    own = next(iter(snapshot.placings(node)), None)
+    if own is None:
+        return []
+    before, width = list[int](), _NEAR_BEFORE
+    # Edges are read in log order, so ever wider stretches up to the turn's own are.
+    while len(before) < _BEFORE and (width == _NEAR_BEFORE or width // _WIDER < own.edge):
+        edges = _joined_behind(snapshot, own._replace(edge=max(0, own.edge - width)))
+        joined = (target for place, target in takewhile(lambda each: each[0].edge < own.edge, edges))
+        before = [target for target, _ in groupby(joined) if target != node][-_BEFORE:]
+        width *= _WIDER
+    behind = (target for _, target in islice(_joined_behind(snapshot, own), _LOOK_AHEAD) if target != node)
+    return before + [*islice(behind, 1)]
 
 
-_MOST_TURNS: Final = 256
-"""The turns of a session among which those around one are looked for."""
+def _joined_behind(snapshot: visible.VisibleSnapshot, place: EdgePlace) -> Iterator[tuple[EdgePlace, int]]:
+    """What joined a world by edges that come after a place, with the places of these."""
+    for edges in snapshot.tables.outgoing_behind([place]):
+        for found, row in edges:
+            if edge_seen(snapshot.tables, found, row, snapshot.place.moment):
+                yield found, row.target
+
+
+_BEFORE: Final = 2
+"""The turns before one that belong to what was said around it."""
+_NEAR_BEFORE: Final = 64
+_WIDER: Final = 16
+"""First this many numbers of edges before a turn's own are looked at for those, then so many times as many."""
 EDGE_SHARE: Final = 0.5
 """The share of its evidence that a hit lends to a world joined by an edge."""
 MAX_EDGES: Final = 64

@@ -202,14 +202,20 @@ def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) ->
     assert any("before" in hit.scores for hit in hits), "the turns after one are lent what they always were"
 
 
-def test_around_a_turn_are_two_before_it_and_one_behind_it_at_the_end_too(db: Database) -> None:
-    db.ingest([Turn(speaker="user", text=f"This is turn {number}.") for number in range(5)], session="s")
+def test_around_a_turn_are_two_before_it_and_one_behind_it_wherever_it_stands(db: Database) -> None:
+    """Of a session with more than 256 turns the later ones had nothing around them."""
+    told = [Turn(speaker="user", text=f"This is turn {number}.") for number in range(300)]
+    db.ingest(told[:290], session="s")
+    # What joins others meanwhile lies between the numbers of the session's edges.
+    db.ingest([Turn(speaker="user", text=f"This is line {number}.") for number in range(40)], session="t")
+    for size in (291, 292, 300):
+        db.ingest(told[:size], session="s")
     view = db.view()
-    told = [world.ref for world in view.find(type="Turn")]
     with view._window.snapshot() as snapshot:
-        nodes = [snapshot.tables.node_of(bytes.fromhex(ref)) for ref in told]
+        refs = [world.ref for world in view.find(world="s", type="Turn")]
+        nodes = [snapshot.tables.node_of(bytes.fromhex(ref)) for ref in refs]
         around = [candidates.turns_around(snapshot, node) for node in nodes if node is not None]
-    assert around == [[*nodes[max(0, at - 2) : at], *nodes[at + 1 : at + 2]] for at in range(5)]
+    assert around == [[*nodes[max(0, at - 2) : at], *nodes[at + 1 : at + 2]] for at in range(300)]
 
 
 def test_a_retired_turn_lends_nothing(db: Database) -> None:
