@@ -940,7 +940,7 @@ def turns_around(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
         before = [target for target, _ in groupby(joined) if target != node][-_BEFORE:]
         width *= _WIDER
     behind = (target for _, target in islice(_joined_behind(snapshot, own), _LOOK_AHEAD) if target != node)
-    return before + [*islice(behind, 1)]
+    return [*before, *islice(behind, 1)]
 
 
 def _joined_behind(snapshot: visible.VisibleSnapshot, place: EdgePlace) -> Iterator[tuple[EdgePlace, int]]:
