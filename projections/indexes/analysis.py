@@ -25,7 +25,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from worlddb.log.model.times import lazy
 
@@ -160,6 +160,7 @@ _TIMES_OF: Final = {
     for language, words in _TIME_WORDS.items()
 }
 """Words that show the language of a question that may name a time, with that language's function words."""
+_TIMES_ELSEWHERE: Final = frozenset().union(*(words for language, words in _TIMES_OF.items() if language != "en"))
 _SCRIPTS: Final = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("ko", re.compile("[\uac00-\ud7a3]")),
@@ -449,6 +450,8 @@ def language_of(question: str) -> str:
                 return language
         words = set(plain_analyzer().analyze(prepare(question[:MAX_QUERY_CHARACTERS]).spaced))
     best, most = "", max(LEAST_FUNCTION_WORDS - 1, len(words & _TIMES_OF["en"]))
+    if question.isascii() and len(words & _TIMES_ELSEWHERE) <= most:
+        return ""
     for language, of_language in _TIMES_OF.items():
         count = len(words & of_language) + any(sign in question for sign in _MARKS.get(language, ""))
         if count > most:
@@ -490,10 +493,12 @@ class Sought(NamedTuple):
 
     def stems_in(self, text: str) -> frozenset[str]:
         """The stems that a query looks for and a text has."""
-        spaced = prepare(text[:MAX_MATCH_CHARACTERS]).spaced
-        return self.stems.intersection(
-            _english_stems(self._likely_words(spaced)) if spaced.isascii() else _words(spaced)[1]
-        )
+        text = text[:MAX_MATCH_CHARACTERS]
+        spaced = text if text.isascii() else prepare(text).spaced
+        if not spaced.isascii():
+            return self.stems.intersection(_words(spaced)[1])
+        likely = self._likely_words(spaced)
+        return self.stems.intersection(_english_stems(likely)) if likely else frozenset()
 
     def _likely_words(self, spaced: str) -> list[str]:
         """The words of an ASCII text that may be found, in lower case, each once.
@@ -517,15 +522,15 @@ _STEMS: Final[dict[str, str]] = {}
 
 
 def _english_stems(words: Sequence[str]) -> list[str]:
-    found = {word: _STEMS.get(word) for word in words}
-    unknown = [word for word, stem in found.items() if stem is None]
-    if unknown:
+    known = list(map(_STEMS.get, words))
+    if None in known:
+        unknown = [word for word, stem in zip(words, known, strict=True) if stem is None]
         stems = dict(zip(unknown, stem_analyzer(every=False).analyze(" ".join(unknown)), strict=True))
         if len(_STEMS) > _MOST_STEMS:
             _STEMS.clear()
         _STEMS.update(stems)
-        found |= stems
-    return [found[word] or word for word in words]
+        known = [stems[word] if stem is None else stem for word, stem in zip(words, known, strict=True)]
+    return cast("list[str]", known)
 
 
 def sought(terms: tuple[Term, ...]) -> Sought:

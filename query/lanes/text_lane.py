@@ -60,8 +60,12 @@ def _count_asked(text: str, words: Sequence[str]) -> int:
     """How many words of a query some words of a text stand for; one that is no form of any counts as one."""
     if not words:
         return 0
-    places = _places(text)
-    return len(stood_for(text, words)) + sum(places.keys().isdisjoint(_stems_of(word)) for word in words)
+    places, found, others = _places(text), set[str](), 0
+    for word in words:
+        known = [places[stem] for stem in _stems_of(word) if stem in places]
+        found.update(*known)
+        others += not known
+    return len(found) + others
 
 
 def stood_for(text: str, words: Sequence[str]) -> frozenset[str]:
@@ -95,12 +99,14 @@ class AskedWords:
     """
 
     def __init__(self, lane: "TextLane", text: str, left_out: Iterable[str]) -> None:
-        names = analysis.analyze(" ".join(left_out)).stems
+        called = " ".join(left_out)
+        names = analysis.analyze(called).stems if called else ()
         counts = lane.counts(_terms(text))
         stems = [term for term in _terms(text) if term.field == analysis.STEM and not term.instead]
         words = [term for term in stems if term.text not in names and not term.text[0].isdigit()]
         rarities = {term.text: counts.rarity(term) for term in words}
         self._rarities = list(rarities.values())
+        self._most = sum(self._rarities) or 1.0
         self._places = {
             form: place for place, stem in enumerate(rarities) for form in (stem, *analysis.other_forms().get(stem, ()))
         }
@@ -108,12 +114,16 @@ class AskedWords:
 
     def places_in(self, text: str) -> frozenset[int]:
         """The places in the question of the words that a text has."""
-        stems = self._sought.stems_in(text)
-        return frozenset(self._places[stem] for stem in stems if stem in self._places)
+        stems, places = self._sought.stems_in(text), self._places
+        return frozenset([places[stem] for stem in stems if stem in places])
 
     def share(self, places: Iterable[int]) -> float:
         """The share of the question's words at some places, from 0 to 1; 0 for a question without words."""
-        return sum(map(self._rarities.__getitem__, places)) / (sum(self._rarities) or 1.0)
+        return sum(map(self._rarities.__getitem__, places)) / self._most
+
+    def share_of(self, text: str) -> float:
+        """The share of the question's words that a text has."""
+        return self.share(self.places_in(text))
 
 
 class TextLane(Protocol):
