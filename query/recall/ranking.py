@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from itertools import islice, repeat
 from math import fsum
-from operator import itemgetter
+from operator import itemgetter, sub
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER
@@ -508,9 +508,26 @@ def _rank_pool(
         at = {lane: found[node] for lane, found in ranks_by_lane.items() if node in found}
         return Ranked(pool[node], scores[node], at, parts(evidence[node]), node in latest)
 
-    placed = [(-round(score, 6), -node if node in latest else node, node) for node, score in scores.items()]
-    placed.sort()
-    return Ranking([node for _, _, node in placed], look_up, k, kept, asked)
+    return Ranking(_in_order(scores, latest), look_up, k, kept, asked)
+
+
+_ROUNDED_APART: Final = 1.01e-6
+"""Scores that differ by more are in the same order when they are rounded to six places, and no two become equal."""
+
+
+def _in_order(scores: Mapping[int, float], latest: Collection[int]) -> list[int]:
+    """Nodes by their scores as :attr:`Ranked.order` has them; rounding takes longer, and seldom decides."""
+    placed = sorted(scores, key=scores.__getitem__, reverse=True)
+    best = list(map(scores.__getitem__, placed))
+    near = {at for at, more in enumerate(map(sub, best, best[1:])) if more <= _ROUNDED_APART}
+    for first in sorted(near):
+        # Each stretch of scores that are near one another, from where it begins.
+        if first - 1 not in near:
+            end = next(at for at in range(first + 1, len(best)) if at not in near) + 1
+            placed[first:end] = sorted(
+                placed[first:end], key=lambda node: (-round(scores[node], 6), -node if node in latest else node)
+            )
+    return placed
 
 
 def search_words(
@@ -863,11 +880,13 @@ def _order_by_openings(
     """
     turns = (at for at, hit in enumerate(best) if hit.passed.node in compared and hit.passed.seen.row.type == _TURN)
     places = [at for at in turns if at >= UNMOVED]
+    if len(places) < 2:
+        return best
 
     def gain(hit: Ranked) -> float:
         body = snapshot.body(hit.passed.seen.row)
         openings = () if body is None else _openings(without_speaker(body.content))
-        return OPENING_WEIGHT * max((asked.share(asked.places_in(each)) for each in openings), default=0.0)
+        return OPENING_WEIGHT * max(map(asked.share_of, openings), default=0.0)
 
     gains = {at: gain(best[at]) for at in places}
     ordered = list(best)
