@@ -778,6 +778,11 @@ def restatement_notes(
     return changed + written_notes(said.valid.start, now, expires_at, pinned=pinned)
 
 
+def is_same_text(one: str, other: str) -> bool:
+    """Return whether two texts are the same word for word, blanks aside."""
+    return one == other or one.split() == other.split()
+
+
 def left_out_notes(found: World, valid_from: int | None) -> list[str]:
     """Return notes if a restatement has another start than the memory."""
     since, notes = format_time(found.valid.start), []

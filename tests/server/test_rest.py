@@ -671,6 +671,7 @@ def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None
         told = ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
         assert told["notes"] == ["Nothing was written for user:pete before (capitals count)"]
         assert "before" not in str(ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")["notes"])
+        assert ana.send("POST", "/v1/worlds/run:7/memories", text="The build is green.")["notes"] == []
         first: dict[str, Any] = {
             "members": {"name": "Door"},
             "statements": {"statements": [["<urn:a>", "<urn:b>", '"c"']]},

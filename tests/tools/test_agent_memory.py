@@ -1582,8 +1582,9 @@ def test_a_known_text_is_not_written_again(mem: worlddb.Memory) -> None:
     home = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
     mem.add("Ana lives in Porto.", about="Ana", since="2025-05-01")
     head = mem.db.head()
-    again = mem.correct(home, "Ana lives in Lisbon.")
-    assert (mem.db.head(), again.seq) == (head, head.seq) and "says so already" in again.notes[0]
+    for text in ("Ana lives in Lisbon.", " Ana lives  in Lisbon."):
+        again = mem.correct(home, text)
+        assert (mem.db.head(), again.seq) == (head, head.seq) and "says so already" in again.notes[0]
     assert len(mem.history(home)) == 1
     found = mem.recall("where does Ana live?")
     assert found.hits[0].content == "Ana lives in Porto."

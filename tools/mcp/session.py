@@ -213,8 +213,6 @@ class Cursors:
         return place
 
 
-_PERSONAL: Final = "user", "run"
-"""The kinds of scopes whose ids are not told to whoever misspells one: they are those of other people."""
 _FIND_SCOPES: Final = "memory_list_scopes lists the ids"
 _IS_SIMILAR: Final = f"and there is one of a similar id: {_FIND_SCOPES}"
 
@@ -691,7 +689,10 @@ class Session(Scopes):
         when = "yet" if view.seq == now.seq and now.valid - view.valid < _PRESENT_MICROS else "there at that time"
         if label.kind == "user" and self.user is not None:
             hint = "" if near else f"This server is for {mcp_wording.named(f'user:{self.user}')}"
-        elif label.kind in _PERSONAL and known:
+        elif label.kind == "run":
+            # A run is new by nature: an agent asks in it before it writes.
+            suggestion, hint = "", f"Nothing was written in that run {when}"
+        elif label.kind == "user" and known:
             suggestion = "There is one of a similar id. " if near else ""
             hint = f"{_FIND_SCOPES} (capitals count)"
         else:

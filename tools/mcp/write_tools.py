@@ -36,6 +36,7 @@ from worlddb.memory_scopes import (
     check_scope_name,
     check_statement_type,
     embed_new,
+    is_same_text,
     notes_inside,
     restate_memory,
     retry_while_changed,
@@ -712,13 +713,13 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     begins = view.valid if since is None else parse_time(since, "valid_from")
     until = answer_notes.end_of_successor(session.around(view, old.ref), old)
     is_same_end = old.valid.end == (FOREVER if until is None else parse_time(until, "valid_to"))
-    if old.content == given.text and is_same_end and old.valid.start <= begins < old.valid.end:
+    if is_same_text(old.content, given.text) and is_same_end and old.valid.start <= begins < old.valid.end:
         unchanged = _unchanged_answer(session, view, old.ref, f"{old.ref} says so already: nothing was written")
         unchanged.notes.extend(memory_scopes.still_hidden_notes(old, view.valid))
         return unchanged
     replacements = _current_replacements(session, view, old, since)
     is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
-    if is_over or any(successor.content == given.text for successor in replacements):
+    if is_over or any(is_same_text(successor.content, given.text) for successor in replacements):
         return _answer_repeated_amendment(session, view, old, given.text, replacements)
     # A future memory has its containers and subjects at its start.
     then = session.later(view, old.valid.start)
@@ -790,7 +791,7 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     end_of_last = max(version.valid.end for version in view.history(ref))
     until = end_of_last if given.valid_to is None else parse_time(given.valid_to, "valid_to")
     holding = view.history(ref, during=Valid(since, until)) if since < until else []
-    if any(version.content == given.text for version in holding):
+    if any(is_same_text(version.content, given.text) for version in holding):
         return _unchanged_answer(session, view, ref, f"{ref} already says that in this span: nothing was written")
     receipt = session.db.revise(
         ref,
@@ -827,7 +828,7 @@ def _answer_repeated_amendment(
         message = message if old.valid.start < old.valid.end else "is never valid"
         message = f"{old.ref} {message}, and nothing replaced it"
         raise InputError(message, "Save what is true with memory_write")
-    same = next((successor for successor in replacements if successor.content == text), None)
+    same = next((successor for successor in replacements if is_same_text(successor.content, text)), None)
     if same is None:
         message = (
             f"is no longer valid: {replacements[0].ref} took"

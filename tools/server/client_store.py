@@ -360,6 +360,8 @@ class ClientStore:
         """Return notes on the target of a write by name; ``home`` is ``None`` if the write creates it."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
+            if before is None and label.kind == "run":
+                return []  # A run is new by nature.
             return [
                 unwritten_note(label)
                 if before is None

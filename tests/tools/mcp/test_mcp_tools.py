@@ -139,6 +139,7 @@ def test_an_amendment_with_the_same_text_changes_nothing_unless_it_holds_from_ea
         (old["id"], "Ada lives in Riga.", {}),
         (old["id"], "Ada lives in Riga.", {"valid_from": "2023-01-01"}),
         (later["id"], "Ada lives in Oslo.", {}),
+        (old["id"], " Ada  lives in Riga.\n", {}),
     ):
         same = call(desk, "memory_amend", id=ref, text=text, **given)
         assert (same["id"], same["outcome"]) == (ref, "unchanged")
@@ -755,6 +756,8 @@ def test_a_default_user_needs_no_id_and_a_misspelt_one_is_told(db: worlddb.Datab
     assert call(desk, "memory_write", text="Anna likes tea.", user_id="anna")["notes"] == []
     # A run is new by nature.
     assert call(desk, "memory_write", text="The build is red.", run_id="77")["notes"] == []
+    told = call(desk, "memory_recall", query="build", run_id="78")["notes"]
+    assert told == ["There is no scope run:78. Nothing was written in that run yet"]
     # Of a world, nobody outside is named.
     world = db.create("Topic", "mine").ref
     assert call(Session(db, world), "memory_recall", query="tea", user_id="ann")["notes"] == [
