@@ -17,7 +17,7 @@ from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
 from worlddb.log.model.events import NONE, Created, Erased, StoreCreated, Struck
 from worlddb.log.redaction import credentials
 from worlddb.log.redaction.personal_data import Redactor
-from worlddb.log.store import copies, environment, group_commit, high_water
+from worlddb.log.store import copies, environment, high_water, lock
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed, secret_of
@@ -154,7 +154,7 @@ class Writer(NamedTuple):
     """The resolver's thresholds for worlds that have none of their own."""
     memory: transaction.CommitCache
     interiors: interiors.Interiors
-    group: group_commit.CommitQueue[Task, outcome.Receipt] | None = None
+    group: lock.CommitQueue[Task, outcome.Receipt] | None = None
     """Groups concurrent threads into one transaction (group commit); ``None`` gives each its own."""
     advisers: model_evidence.ResolverModels | None = None
     """The models that judge new worlds before the store is locked."""

@@ -274,7 +274,7 @@ class Database(WriteCalls):
         return self._writer_without_models()._replace(advisers=advisers, redactor=self._redactor)
 
     def _writer_without_models(self) -> Writer:
-        from worlddb.log.store.group_commit import CommitQueue
+        from worlddb.log.store.lock import CommitQueue
         from worlddb.projections.tables.storage.transaction import CommitCache
         from worlddb.reconciler.pipeline import Writer
         from worlddb.reconciler.transaction.interiors import Interiors

@@ -20,8 +20,8 @@ from tests.support.faults.children import Acknowledged, start, wait_for_exit
 from tests.support.faults.jobs import write_together
 from tests.support.faults.traces import find_traces
 from worlddb import Database, IdempotencyConflict, InputError, UnavailableError, WriterBusy
-from worlddb.log.store import group_commit as group_module
-from worlddb.log.store.group_commit import CommitQueue
+from worlddb.log.store import lock
+from worlddb.log.store.lock import CommitQueue
 from worlddb.log.store.log import LmdbLog
 
 PATIENCE_SECONDS = 180.0
@@ -226,7 +226,7 @@ def test_a_request_whose_turn_does_not_come_in_time_is_not_served(monkeypatch: p
         assert go_on.wait(PATIENCE_SECONDS)
         return [2 * request for request in requests]
 
-    monkeypatch.setattr(group_module, "MAX_TOGETHER", 1)
+    monkeypatch.setattr(lock, "MAX_TOGETHER", 1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(group.submit, 1, serve)
         assert inside.wait(PATIENCE_SECONDS)
