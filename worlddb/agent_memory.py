@@ -493,13 +493,7 @@ class Memory:
         if not isinstance(cast(Any, text), str) or limits.is_blank(text):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         seen, found = self.db.head().seq, self._find_text_memory(id)
-        if (
-            since is None
-            and until is None
-            and not replace_later
-            and not found.closed
-            and is_same_text(found.content, text)
-        ):
+        if since is until is None and not (replace_later or found.closed) and is_same_text(found.content, text):
             notes = (
                 f"{found.ref} says so already, so nothing was written",
                 *still_hidden_notes(found, self.db.view().valid),
