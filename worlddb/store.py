@@ -344,8 +344,8 @@ class StoreReader:
         self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}
         self._pending: dict[int | None, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
-        self.on_hits: Callable[[Any], object] = _no_one
         """Called by a read that finds texts without vectors, which another process may have written."""
+        self.on_hits: Callable[[Any], object] = _no_one
         self._generation = env.generation
         self._erased: tuple[int | None, int] = None, env.generation
         self._keeps_erased = False

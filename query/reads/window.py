@@ -102,7 +102,7 @@ class Reader(SnapshotSource, Protocol):
         """Wake the background thread: texts without a vector were found, perhaps written by another process."""
 
     @property
-    def on_hits(self) -> Callable[[Any], None]:
+    def on_hits(self) -> Callable[[Any], object]:
         """Called with what each recall has found."""
 
 

@@ -79,7 +79,8 @@ def test_an_earlier_version_that_does_not_hold_what_it_should_is_damage(event: l
 @pytest.mark.usefixtures("later_release")
 def test_every_upcaster_leads_to_a_type_of_event_that_there_is() -> None:
     assert codec.UPCASTERS
-    tags = {str(kind.__struct_config__.tag) for kind in (*ev.Event.__subclasses__(), Weighed)}
+    kinds: list[type[msgspec.Struct]] = [*ev.Event.__subclasses__(), Weighed]
+    tags = {str(kind.__struct_config__.tag) for kind in kinds}
     for type_name, version in codec.UPCASTERS:
         assert (type_name, version + 1) in codec.UPCASTERS or f"{type_name}/{version + 1}" in tags
 
