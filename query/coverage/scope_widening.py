@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from worlddb.log.model import errors
-from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.claims import claim_relation, wording
 from worlddb.query.question.question import Question, Request
 from worlddb.query.recall import retrieve, scoring
 from worlddb.query.recall.answer import joined as joined_notes
@@ -117,10 +117,10 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
     said = [hit for hit in hits if hit.type != _TURN and hit.content]
     until, asked = retrieve.plan_horizon(question, question.asked), retrieve.words_of_now(question)
     for old, new in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):
-        before, after = claim_frame.leading_subject(old.content), claim_frame.leading_subject(new.content)
-        if old.valid.start == new.valid.start or not claim_frame.names_agree(before, after):
+        before, after = wording.leading_subject(old.content), wording.leading_subject(new.content)
+        if old.valid.start == new.valid.start or not wording.names_agree(before, after):
             continue
-        subject = claim_frame.shared_subject(before, after)
+        subject = wording.shared_subject(before, after)
         starts = old.valid.start, new.valid.start
         told = retrieve.rivalry_of(old.content, new.content, starts, subject, until, asked)
         if told is None or claim_relation.asks_of_rest(old.content, new.content, subject, question.text):

@@ -19,7 +19,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
-from worlddb.query.claims import claim_frame
+from worlddb.query.claims import asked_terms, claim_frame, lexicon
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import (
@@ -92,7 +92,7 @@ class Judge:
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
         # Among what one user says and is told, a bank that they use is any that is theirs.
         asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
-        self._required = asked - claim_frame.little_stems() - analysis.query_stems(request.question.wish)
+        self._required = asked - asked_terms.little_stems() - analysis.query_stems(request.question.wish)
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._seen, self._shown = 0, list[scoring.HitFeatures]()
 
@@ -189,7 +189,7 @@ _ANYTHING: Final = lazy(
 
 def asks_in_particular(rest: str) -> bool:
     """True if a question without the names in it asks something of them, and not for whatever is known."""
-    return not claim_frame.has_only_light_words(_ANYTHING.sub(" ", rest))
+    return not asked_terms.has_only_light_words(_ANYTHING.sub(" ", rest))
 
 
 _FITTED_ON: Final = 500
@@ -198,7 +198,7 @@ _FITTED_ON: Final = 500
 
 @cache
 def _paying_stems() -> frozenset[str]:
-    return claim_frame.stems(("pay", "paying", "cost", "price", "spend", "charge", "earn", "make"))
+    return lexicon.stems(("pay", "paying", "cost", "price", "spend", "charge", "earn", "make"))
 
 
 _HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
@@ -586,7 +586,7 @@ def _asked_words(question: Question) -> str:
     text = without_opening(question.without_times)
     if _ASKS.match(text) is None:
         return ""
-    return " ".join(sorted(claim_frame.asked_stems(text) - analysis.STOP_WORDS))
+    return " ".join(sorted(asked_terms.asked_stems(text) - analysis.STOP_WORDS))
 
 
 def has_asked_word(hit: records.Hit, question: Question) -> bool:
@@ -602,10 +602,10 @@ def _answers(question: Question, asked: str, name: str, content: str) -> bool:
         return True
     if not text_lane.matched(asked, name, content):
         return False
-    telling = claim_frame.asked_of(without_opening(question.without_times)).telling
+    telling = asked_terms.asked_of(without_opening(question.without_times)).telling
     told = claim_frame.frame(content)
     is_worded = bool(text_lane.matched(" ".join(telling), name, content))
-    return is_worded or told is None or not told.attributes.isdisjoint(claim_frame.attributes_of(telling))
+    return is_worded or told is None or not told.attributes.isdisjoint(lexicon.attributes_of(telling))
 
 
 def _answering(

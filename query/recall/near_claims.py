@@ -17,8 +17,8 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import normalise_name, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, versions_as_of
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.claims import claim_frame, claim_relation
-from worlddb.query.claims.claim_relation import ClaimComparison, Relation
+from worlddb.query.claims import claim_doubts, claim_frame, claim_pairs, claim_relation, wording
+from worlddb.query.claims.claim_pairs import ClaimComparison, Relation
 from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
@@ -88,7 +88,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
         """
         if on_near not in ON_NEAR:
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-        if on_near == "propose" and self.relation in claim_relation.COMPETING:
+        if on_near == "propose" and self.relation in claim_pairs.COMPETING:
             return "contradicts"
         is_replaced = self.relation == "replacement" and self.is_of_one and not self.is_later
         is_of_one = subjects <= 1 and len(self.about) <= 1
@@ -145,12 +145,12 @@ def near(
     question, names = Question(text, now), _names(about)
     # Who lives there "from March on" lives elsewhere until then.
     is_plan = _begins_later(question.text, since, now)
-    told = text if since is None or is_plan else claim_frame.without_beginning(text)
+    told = text if since is None or is_plan else wording.without_beginning(text)
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, told, names)
-        framed = claim_frame.frame(told, subject.words), told, claim_frame.fold_blanks(text)
+        framed = claim_frame.frame(told, subject.words), told, wording.fold_blanks(text)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
         # A text in another script has a vector of zeros. What is about the subject and not among the nearest is far.
@@ -190,7 +190,7 @@ def _without_overtaken(
     rivals = [
         (one.valid.start, node, is_stated)
         for node, one, is_stated in near
-        if one.relation in claim_relation.COMPETING and one.doubt in claim_relation.PARTING
+        if one.relation in claim_pairs.COMPETING and one.doubt in claim_doubts.PARTING
     ]
     rivals = [each for each in (*rivals, *further) if since is None or each[0] < since]
 
@@ -227,7 +227,7 @@ def saying_the_same(
     """
     question = Question(text, window.place.moment.valid)
     request = Request(question, None, RECALLED, False, valid_period.Choice(), (TEXT,), CONVEX, in_order=False)
-    folded, lost = claim_frame.fold_blanks(text), _Telling.of(text).without(_Telling.of(instead))
+    folded, lost = wording.fold_blanks(text), _Telling.of(text).without(_Telling.of(instead))
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> SaidElsewhere:
         found, replies, others = list[str](), list[tuple[str, str]](), list[tuple[str, str]]()
@@ -241,7 +241,7 @@ def saying_the_same(
                 continue
             ref, is_turn = snapshot.tables.node(node).lineage.hex(), seen.row.type == _TURN
             said = analysis.without_speaker(body.content) if is_turn else body.content
-            is_same = not is_turn and claim_frame.fold_blanks(said) == folded
+            is_same = not is_turn and wording.fold_blanks(said) == folded
             is_reply = is_turn and told is not None and _follows(snapshot, gate, node, told)
             if not (is_same or lost.is_in(said, is_reply=is_reply)):
                 continue
@@ -289,7 +289,7 @@ def _surely_says(snapshot: visible.VisibleSnapshot, gate: Gate, pair: tuple[int,
 def _plain_words(speaker: str, text: str) -> list[str]:
     """The words of a text in their order, without what opens or closes it, "the phone of Ana" as "Ana phone"."""
     text = text.replace("phone number", "phone")
-    plain = _OF_WHOM.sub(r"\2 \1", _ASIDE.sub("", claim_frame.fold_blanks(text).casefold().replace("’", "'")))
+    plain = _OF_WHOM.sub(r"\2 \1", _ASIDE.sub("", wording.fold_blanks(text).casefold().replace("’", "'")))
     words, name, before = list[str](), speaker.casefold().split(), ""
     for word in plain.split():
         bare = word.strip('.,;:!?"“”()…').removesuffix("'s")
@@ -369,24 +369,24 @@ class _Telling(NamedTuple):
 
     def _has_other_value(self, other: "_Telling") -> bool:
         """True if another text denies this one of its subject, or tells something else of it under the same verb."""
-        leads = [claim_frame.leading_subject(each.text) for each in (self, other)]
-        if not claim_frame.names_agree(*leads):
+        leads = [wording.leading_subject(each.text) for each in (self, other)]
+        if not wording.names_agree(*leads):
             return False
-        if claim_relation.relation_of(self.text, other.text) in claim_relation.COMPETING:
+        if claim_relation.relation_of(self.text, other.text) in claim_pairs.COMPETING:
             return True
-        one, two = (claim_frame.frame(each.text, claim_frame.shared_subject(*leads)) for each in (self, other))
+        one, two = (claim_frame.frame(each.text, wording.shared_subject(*leads)) for each in (self, other))
         is_one_verb = one is not None and two is not None and one.verb == two.verb
         return is_one_verb and self.words - other.words != frozenset() != other.words - self.words
 
 
 def _tells_of_another(text: str, said: str) -> bool:
     """True if two texts begin with different names, and neither names whom the other begins with."""
-    if not claim_frame.begins_with_other_name(text, said):
+    if not wording.begins_with_other_name(text, said):
         return False
     for one, other in ((text, said), (said, text)):
-        lead = claim_frame.leading_subject(one) - {"i"}
-        first = claim_frame.words_of(one.split(" ", 1)[0])
-        if not lead or (one == text and first.isdisjoint(lead)) or not lead.isdisjoint(claim_frame.words_of(other)):
+        lead = wording.leading_subject(one) - {"i"}
+        first = wording.words_of(one.split(" ", 1)[0])
+        if not lead or (one == text and first.isdisjoint(lead)) or not lead.isdisjoint(wording.words_of(other)):
             return False
     return True
 
@@ -444,7 +444,7 @@ def _subject(
         if isinstance(name, str):
             nodes = frozenset(islice(world_lookup.nodes_named(snapshot, window.spec, name, inside), MAX_ABOUT))
             if nodes:
-                words |= claim_frame.words_of(name)
+                words |= wording.words_of(name)
                 found.append(nodes)
                 continue
         try:
@@ -452,7 +452,7 @@ def _subject(
         except errors.InputError:
             if not isinstance(name, str):
                 raise
-            words |= claim_frame.words_of(name)
+            words |= wording.words_of(name)
             found.append(frozenset())
             continue
         found.append(frozenset([node]))
@@ -461,14 +461,14 @@ def _subject(
         found[place] = world_lookup.expand_identities(snapshot, window.spec, nodes)
         for other in sorted(found[place] - nodes):
             words |= _name_words(snapshot, other)
-    return _Subject(frozenset(words) if names else claim_frame.leading_subject(text), tuple(found))
+    return _Subject(frozenset(words) if names else wording.leading_subject(text), tuple(found))
 
 
 def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = valid_period.Choice(include_superseded=True).version(snapshot.tables, node, snapshot.place.moment)
     body = None if seen is None else snapshot.body(seen.row)
-    return frozenset() if body is None else claim_frame.words_of(body.name)
+    return frozenset() if body is None else wording.words_of(body.name)
 
 
 def _latest_about(snapshot: visible.VisibleSnapshot, gate: Gate, subjects: Iterable[int]) -> Iterator[int]:
@@ -522,14 +522,14 @@ def _compare_claims(
     if not said.strip():
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    is_said = claim_frame.fold_blanks(said) == framed[2]
+    is_said = wording.fold_blanks(said) == framed[2]
     is_apart = bool(subject.names) and not (is_linked or is_said)
     is_apart = is_apart and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
     if subject.names and not (is_linked or is_said or is_apart) and targets:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
     if is_apart:
-        subject = _Subject(claim_frame.leading_subject(framed[1]), ())
+        subject = _Subject(wording.leading_subject(framed[1]), ())
         framed = claim_frame.frame(framed[1], subject.words), framed[1], framed[2]
     if (is_apart or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
@@ -540,12 +540,12 @@ def _compare_claims(
     is_stated = build.stated_start(seen.row) != "defaulted"
     is_later = begins_later and (until < times.FOREVER or is_stated)
     meets = snapshot.place.moment.valid if since is None else since
-    told = claim_frame.without_beginning(said) if is_stated else said
+    told = wording.without_beginning(said) if is_stated else said
     told = said if told != said and _has_yet_to_begin(said, start, meets) else told
     cosine, began = cosines.get(node), 1970 + start // _YEAR
-    alike = claim_relation.REPEATED if is_said else None
+    alike = claim_pairs.REPEATED if is_said else None
     alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
-    if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_relation.COMPETING)):
+    if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_pairs.COMPETING)):
         return None
     if is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
@@ -588,12 +588,12 @@ def _competes_later(
     is_told = is_linked and bool(subject.nodes)
     began = 1970 + seen.validity.start // _YEAR
     found = _likeness(subject, body.content, framed, None, is_linked=is_told, is_later=True, began=began)
-    return found is not None and found.relation in claim_relation.COMPETING and found.doubt in claim_relation.PARTING
+    return found is not None and found.relation in claim_pairs.COMPETING and found.doubt in claim_doubts.PARTING
 
 
 def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:
     """True if what was done on one day was done again on another: who took her pill on Monday and on Tuesday."""
-    return start // _DAY != since // _DAY and told is not None and claim_relation.tells_of_repeatable_act(told)
+    return start // _DAY != since // _DAY and told is not None and claim_pairs.tells_of_repeatable_act(told)
 
 
 def _may_be_of_leading(
@@ -603,12 +603,12 @@ def _may_be_of_leading(
 
     Two worlds of that name are two; see also :func:`worlddb.query.claims.claim_frame.tell_of_person`.
     """
-    name = claim_frame.leading_subject(text)
-    if not claim_frame.begin_alike(said, text):
+    name = wording.leading_subject(text)
+    if not wording.begin_alike(said, text):
         return False
     if not targets:
-        return not claim_frame.names_agree(name, subject.words)
-    told = claim_frame.leading_subject(said)
+        return not wording.names_agree(name, subject.words)
+    told = wording.leading_subject(said)
     is_two = name <= subject.words and any(told <= _name_words(snapshot, each) for each in targets)
     return not is_two and claim_frame.tell_of_person(said, text)
 
@@ -660,12 +660,12 @@ def _likeness(
     began: int,
 ) -> ClaimComparison | None:
     given, text = framed
-    first = claim_frame.leading_subject(said)
-    leads = claim_frame.names_agree(first, subject.words)
-    if not is_linked and not leads and (given is None or not subject.words <= claim_frame.words_of(said)):
+    first = wording.leading_subject(said)
+    leads = wording.names_agree(first, subject.words)
+    if not is_linked and not leads and (given is None or not subject.words <= wording.words_of(said)):
         return None
-    words = claim_frame.shared_subject(subject.words, first) if leads else subject.words
-    if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(text)):
+    words = wording.shared_subject(subject.words, first) if leads else subject.words
+    if is_linked and wording.names_agree(first, lead := wording.leading_subject(text)):
         # Who is told to be Ana may be "my" in what is said of her.
         words |= first | lead
     known = claim_frame.frame(said, words)
@@ -678,19 +678,19 @@ def _likeness(
     if not is_linked and not leads and (alike.relation != "same" or "i" in first):
         # It is named in the statement, which may be about somebody else.
         return None
-    if claim_frame.share_family_name(said, text):
+    if wording.share_family_name(said, text):
         return None
     if not (alike.is_single_valued or (alike.relation == "same" and len(subject.names) > 1)):
         return alike
     # Two of one family may be told of under its name, and what happened long before may be told now.
     # A trip that is called off is one of those whom it is linked to.
-    is_other = claim_frame.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
+    is_other = wording.begins_with_other_name(said, text) and not (given.cancelled and is_linked)
     if alike.relation == "same":
         # Of Dev and Luis one says that Luis is Dev's helper, and of Dev and Marta the other that Marta is.
         apart = "they begin with different names"
         return alike._replace(relation="compatible", reason=apart) if is_other else alike
     other = "they begin with different names" if is_other else ""
-    if not other and claim_relation.names_only_earlier_years(given, began):
+    if not other and claim_pairs.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
     return alike._replace(is_single_valued=False, doubt=other) if other else alike
 
@@ -705,12 +705,12 @@ def relate_with_meaning(
     alike = claim_relation.relate(earlier, later)
     if cosine is None or (alike is not None and alike.relation == "same"):
         return alike
-    nearness = claim_relation.nearness(earlier, later, cosine)
-    is_meant = nearness >= claim_relation.MEANT_FROM
-    if claim_relation.are_long(earlier, later) and not is_meant:
+    nearness = claim_pairs.nearness(earlier, later, cosine)
+    is_meant = nearness >= claim_pairs.MEANT_FROM
+    if claim_pairs.are_long(earlier, later) and not is_meant:
         return None
     is_one_verb = earlier.verb == later.verb and bool(earlier.light & later.light)
-    meant = claim_relation.related_by_meaning(OF_MEANING * min(nearness, 1.0))
+    meant = claim_pairs.related_by_meaning(OF_MEANING * min(nearness, 1.0))
     if alike is None:
         return meant if is_meant or (is_one_verb and cosine >= ALIKE_FROM) else None
     return alike._replace(likeness=meant.likeness) if is_meant and alike.relation == "compatible" else alike

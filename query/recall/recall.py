@@ -16,7 +16,7 @@ from worlddb.log.model import times
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.query.claims import claim_frame
+from worlddb.query.claims import asked_terms
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import (
     ENTITY,
@@ -139,7 +139,7 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
     first = sorted([*holding, *over], key=lambda hit: -round(hit.score, 6)) if over else holding
     first = [hit for hit in first if hit.valid.start <= now or len(named) == 1 or _is_within(hit, named)]
-    if request.question.times and claim_frame.has_only_light_words(request.question.without_times):
+    if request.question.times and asked_terms.has_only_light_words(request.question.without_times):
         # Of what somebody has on a day, that day's appointments come first.
         first.sort(key=lambda hit: all(hit.valid.start < each.start or hit.valid.end > each.end for each in named))
     held |= {hit.version for hit in over}

@@ -26,8 +26,8 @@ from worlddb.projections.indexes.analysis import (
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.claims import claim_frame, claim_relation
-from worlddb.query.claims.claim_frame import MAX_CHARACTERS
+from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
+from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import ASKED, CONVEX, LANES, MAX_K, TEXT, VECTOR, Question, Request
@@ -229,8 +229,8 @@ def _is_said_again(pair: Rivals, said: Mapping[int, _Statement]) -> bool:
     """
     if not {pair.earlier, pair.later} <= said.keys():
         return False
-    words, after = claim_frame.fold_blanks(said[pair.earlier].text), _start_order(said[pair.later].seen)
-    again = (one.seen for one in said.values() if claim_frame.fold_blanks(one.text) == words)
+    words, after = wording.fold_blanks(said[pair.earlier].text), _start_order(said[pair.later].seen)
+    again = (one.seen for one in said.values() if wording.fold_blanks(one.text) == words)
     return any(_start_order(seen) > after for seen in again)
 
 
@@ -344,15 +344,15 @@ def _lift_own_statements(
     )
     if not has_others:
         return ranked
-    if (asked := claim_frame.question_terms(question)) is None:
+    if (asked := asked_terms.question_terms(question)) is None:
         return ranked
     words, telling = asked
-    words |= claim_frame.words_of(asker)
+    words |= wording.words_of(asker)
     frames = ((node, claim_frame.frame(one.text)) for node, one in stated.items())
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
     told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
-    theirs = {node for node, one in told.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
-    if reported and claim_frame.asks_for_home(telling):
+    theirs = {node for node, one in told.items() if one.owned and lexicon.stems(one.owned).isdisjoint(telling)}
+    if reported and asked_terms.asks_for_home(telling):
         theirs |= {node for node, called in reported.items() if called.isdisjoint(words)}
     mine = _split_by_owner(stated, telling) if not words.isdisjoint(("my", "our")) else None
     if mine is not None:
@@ -378,8 +378,8 @@ def _says_what_is_asked(told: claim_frame.Frame, one: _Statement, telling: froze
     """True if a statement says what is asked of the person that it begins with, and not of something of theirs."""
     if told.owned:
         return False
-    return claim_frame.tells(told, telling) or (
-        claim_frame.asks_for_work(telling) and _WORK.match(one.text) is not None
+    return asked_terms.tells(told, telling) or (
+        asked_terms.asks_for_work(telling) and _WORK.match(one.text) is not None
     )
 
 
@@ -394,9 +394,9 @@ def _split_by_owner(
     mine, theirs = dict[int, claim_frame.Frame](), set[int]()
     for node, one in stated.items():
         frame = claim_frame.frame(one.text)
-        if frame is None or not frame.owned or claim_frame.stems(frame.owned).isdisjoint(telling):
+        if frame is None or not frame.owned or lexicon.stems(frame.owned).isdisjoint(telling):
             continue
-        if "i" in claim_frame.leading_subject(one.text):
+        if "i" in wording.leading_subject(one.text):
             mine[node] = frame
         else:
             theirs.add(node)
@@ -418,9 +418,9 @@ def _turns_about_others(
         speaker, _, said = body.content.partition(": ")
         if said[:4].casefold().startswith(("my ", "our ")):
             frame = claim_frame.frame(said[:MAX_CHARACTERS])
-            found |= {} if frame is None else {hit.passed.node: (claim_frame.words_of(speaker), frame)}
+            found |= {} if frame is None else {hit.passed.node: (wording.words_of(speaker), frame)}
         elif (told := _HOME_OF_OTHER.match(said)) is not None:
-            reported[hit.passed.node] = claim_frame.words_of(" ".join(filter(None, told.groups())))
+            reported[hit.passed.node] = wording.words_of(" ".join(filter(None, told.groups())))
     return found, reported
 
 
@@ -499,30 +499,32 @@ def _claims_of_turns(
     """
     said = dict[int, _Statement]()
     turns = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN]
-    if len(turns) < (2 if alone else 1) or not (asked := claim_frame.asked_of(question)).all:
+    if len(turns) < (2 if alone else 1) or not (asked := asked_terms.asked_of(question)).all:
         return said
     bodies = [snapshot.body(hit.passed.seen.row) for hit in turns]
     told = [("", "", "") if body is None else body.content.partition(": ") for body in bodies]
     messages = ["" if speaker.casefold() in ASKED else message for speaker, _, message in told]
-    claims = [claim_frame.claims_in(message, asked, question) if message else "" for message in messages]
+    claims = [chat_changes.claims_in(message, asked, question) if message else "" for message in messages]
     stated = enumerate(claims)
-    first = next((place for place, one in stated if one and (not alone or claim_frame.answers(one, asked))), None)
+    first = next((place for place, one in stated if one and (not alone or chat_changes.answers(one, asked))), None)
     if first is None:
         return said
     own = claim_frame.frame(claims[first])
     named = frozenset[str]() if own is None else own.content
     for place, (hit, message) in enumerate(zip(turns, messages, strict=True)):
         # What somebody sold is not called a car again.
-        claim = claims[place] or claim_frame.claims_in(message, claim_frame.Asked(named, named))
+        claim = claims[place] or chat_changes.claims_in(message, asked_terms.Asked(named, named))
         if place < first or not 0 < len(claim) <= MAX_CHARACTERS:
             continue
         # A long message that has a word of the question may be about something else.
-        if len(message) > MAX_CHARACTERS and not claim_frame.names_asked(claim, asked):
+        if len(message) > MAX_CHARACTERS and not chat_changes.names_asked(claim, asked):
             continue
-        if place > first and claim_frame.name_other_things(claims[first], claim, asked):
+        if place > first and chat_changes.name_other_things(claims[first], claim, asked):
             continue
         node, seen = hit.passed[:2]
-        about = frozenset(_referred_to(snapshot, node)) if claim_frame.is_of_speaker(claim, asked) else frozenset[int]()
+        about = (
+            frozenset(_referred_to(snapshot, node)) if chat_changes.is_of_speaker(claim, asked) else frozenset[int]()
+        )
         said[node] = _Statement(seen, claim, about, is_turn=True)
     return said
 
@@ -532,12 +534,12 @@ def _changes_told(
 ) -> tuple[list[Rivals], list[ranking.Ranked]]:
     """The later messages by which the first hit has changed, be it a message of the same speaker or a statement.
 
-    People name a thing once, and tell in passing what became of it: see :func:`claim_frame.change_told`. They are
+    People name a thing once, and tell in passing what became of it: see :func:`chat_changes.change_told`. They are
     among the first hits, or name what the first one says: those that were not found are given, too.
     """
     gate, question = search.gate, search.request.question.text
     hits = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN or hit.passed.node in stated]
-    if not hits or not (asked := claim_frame.asked_of(question)).all:
+    if not hits or not (asked := asked_terms.asked_of(question)).all:
         return [], []
     told = [each for hit in hits if (each := _Message.of(gate, hit, stated.get(hit.passed.node))).text]
     said = [each for each in told if not each.is_machine]
@@ -553,7 +555,7 @@ def _changes_told(
                 continue
             is_soon = seen.row.valid_from - first.hit.passed.seen.row.valid_from <= _SOON
             around = partial(_said_around, gate, node)
-            change = claim_frame.change_told(question, asked, first.text, each.text, around, is_soon=is_soon)
+            change = chat_changes.change_told(question, asked, first.text, each.text, around, is_soon=is_soon)
             if change and (not first.is_machine or each.speaker == _asker(gate, first.hit.passed.node)):
                 if node not in known:
                     added[node] = each.hit
@@ -566,7 +568,7 @@ def _changes_told(
     for _ in range(_MOST_CHANGES):
         found = [*later(latest, said)]
         if all(pair.is_unsure for pair, _ in found):
-            named = _naming(search, claim_frame.old_value(question, asked, latest.text))
+            named = _naming(search, chat_changes.old_value(question, asked, latest.text))
             found += later(latest, (_Message.of(gate, hit) for hit in named if hit.passed.node not in known))
         pairs += (pair for pair, _ in found)
         sure = [each for pair, each in found if not pair.is_unsure]
@@ -681,15 +683,15 @@ def _competing_pairs(
 
 def _are_of_others(old: _Statement, new: _Statement, question: str) -> bool:
     """True if a turn beside a statement or another turn says the same time, or what was not asked for."""
-    if claim_frame.agree_in_times(question, old.text, new.text):
+    if chat_changes.agree_in_times(question, old.text, new.text):
         return True
-    asked = claim_frame.asked_of(question) if question and new.is_turn else None
-    return asked is not None and claim_frame.changes_another(question, asked, old.text, new.text)
+    asked = asked_terms.asked_of(question) if question and new.is_turn else None
+    return asked is not None and chat_changes.changes_another(question, asked, old.text, new.text)
 
 
 def _are_long(earlier: str, later: str, subject: frozenset[str]) -> bool:
     known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
-    return known is not None and given is not None and claim_relation.are_long(known, given)
+    return known is not None and given is not None and claim_pairs.are_long(known, given)
 
 
 _Told = tuple[int, _Statement]
@@ -705,7 +707,7 @@ def _pairs_of_a_subject(
     """
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
-    words = {node: claim_frame.leading_subject(one.text) for node, one in said.items()}
+    words = {node: wording.leading_subject(one.text) for node, one in said.items()}
     for node, other_node in pairs:
         one, other = said[node], said[other_node]
         shared = one.about & other.about
@@ -714,7 +716,7 @@ def _pairs_of_a_subject(
         are_two = has_turn and one.about and other.about
         if not shared and (are_two or mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)):
             continue
-        if claim_frame.share_family_name(one.text, other.text):
+        if wording.share_family_name(one.text, other.text):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
@@ -728,7 +730,7 @@ def _pairs_of_a_subject(
         if one.is_turn != other.is_turn and one.seen.row.valid_from == other.seen.row.valid_from:
             # What was taken from a message holds from when that was said.
             continue
-        if _start_order(one.seen) == _start_order(other.seen) or not (shared or claim_frame.names_agree(mine, theirs)):
+        if _start_order(one.seen) == _start_order(other.seen) or not (shared or wording.names_agree(mine, theirs)):
             continue
         for each in shared - called.keys():
             called[each] = _name_words(snapshot, each)
@@ -736,9 +738,9 @@ def _pairs_of_a_subject(
         if shared and one.is_turn and other.is_turn and len(mine | theirs) == 1:
             # "The rent is 900" and "the landlord raised the rent" are of who speaks.
             subject |= {"i"}
-        elif not shared or claim_frame.names_agree(mine, theirs):
+        elif not shared or wording.names_agree(mine, theirs):
             # Who is told to be Ana may be "my" in what is said of her.
-            subject |= claim_frame.shared_subject(mine, theirs)
+            subject |= wording.shared_subject(mine, theirs)
         if shared and has_turn:
             subject |= (mine | theirs) & {"i"}
         pair = ((node, one), (other_node, other))
@@ -753,11 +755,11 @@ def _may_be_of_one(snapshot: visible.VisibleSnapshot, one: _Statement, other: _S
     """
     if not (one.about or other.about):
         return True
-    if not claim_frame.begin_alike(one.text, other.text):
+    if not wording.begin_alike(one.text, other.text):
         return False
     if not (one.about and other.about):
         return True
-    names = [(claim_frame.leading_subject(each.text), each.about) for each in (one, other)]
+    names = [(wording.leading_subject(each.text), each.about) for each in (one, other)]
     is_two = all(any(name <= _name_words(snapshot, node) for node in about) for name, about in names)
     return not is_two and claim_frame.tell_of_person(one.text, other.text)
 
@@ -813,9 +815,9 @@ def _is_update(
 ) -> bool:
     """True if two statements are long and near in meaning, and their words put neither of them first."""
     known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
-    if cosine is None or known is None or given is None or not claim_relation.are_long(known, given):
+    if cosine is None or known is None or given is None or not claim_pairs.are_long(known, given):
         return False
-    is_near = claim_relation.nearness(known, given, cosine) >= claim_relation.MEANT_FROM
+    is_near = claim_pairs.nearness(known, given, cosine) >= claim_pairs.MEANT_FROM
     return is_near and rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked) is None
 
 
@@ -826,18 +828,18 @@ may be; or the later one, since it tells what is so now, and the earlier does no
 
 def rivalry_of(
     earlier: str, later: str, starts: tuple[int, int], subject: frozenset[str], until: int, asked: str
-) -> tuple[claim_relation.ClaimComparison, Order] | None:
+) -> tuple[claim_pairs.ClaimComparison, Order] | None:
     """How two statements of a subject compete, or do after ``until``, and their order; ``None`` if they do not.
 
     They hold from ``starts`` on. Of ``asked``, a question of now, also where only one of them tells what is so
     now. A plain tuple, since ten hits have 45 pairs.
     """
-    told = [claim_frame.without_beginning(text) for text in (earlier, later)]
+    told = [wording.without_beginning(text) for text in (earlier, later)]
     known, given = (claim_frame.frame(text, subject) for text in told)
     if known is None or given is None:
         return None
     alike = claim_relation.relate(known, given)
-    if asked and (alike is None or alike.relation not in claim_relation.COMPETING):
+    if asked and (alike is None or alike.relation not in claim_pairs.COMPETING):
         if claim_relation.tells_less_of_now(known, given, asked):
             return alike or _BESIDE, "beside"
         if claim_relation.tells_less_of_now(given, known, asked):
@@ -846,7 +848,7 @@ def rivalry_of(
         return None
     since = starts[1]
     is_plan = starts[0] <= until < since or (until < FOREVER and _is_plan(known, given, later, since, until))
-    if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
+    if alike.relation not in claim_pairs.COMPETING and not (is_plan and _have_single_value(known, given)):
         return None
     return alike, "plan" if is_plan else "later"
 
@@ -855,12 +857,12 @@ def _starts(earlier: _Statement, later: _Statement) -> tuple[int, int]:
     return earlier.seen.row.valid_from, later.seen.row.valid_from
 
 
-_BESIDE: Final = claim_relation.ClaimComparison(0.0, "compatible", "")
+_BESIDE: Final = claim_pairs.ClaimComparison(0.0, "compatible", "")
 
 
 def _have_single_value(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
     """True if both say, with one verb, something that has one value at a time: where somebody lives."""
-    return earlier.verb == later.verb and later.verb in claim_frame.single_verbs()
+    return earlier.verb == later.verb and later.verb in lexicon.single_verbs()
 
 
 def _is_plan(earlier: claim_frame.Frame, later: claim_frame.Frame, text: str, said: int, until: int) -> bool:
@@ -880,7 +882,7 @@ def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
-    return frozenset() if body is None else claim_frame.words_of(body.name)
+    return frozenset() if body is None else wording.words_of(body.name)
 
 
 def _start_order(seen: SeenVersion) -> tuple[int, int]:
@@ -1221,7 +1223,7 @@ class _Search(NamedTuple):
     wanted ones, so that the answer to fewer is the beginning of that to more; ``statements``, which may be more, where
     a candidate is a statement. ``compares``: competing statements are put in order. ``numbers``, ``past`` and
     ``before`` are the numbers, the past times and the event that the question names, ``previous`` and ``state`` are
-    what :attr:`Question.asks_previous` and :func:`claim_frame.asked_state` give. ``asks_all``: it says no more than
+    what :attr:`Question.asks_previous` and :func:`asked_terms.asked_state` give. ``asks_all``: it says no more than
     whom and when.
     """
 
@@ -1290,8 +1292,8 @@ def _plan(
     numbers = scoring.find_numbers(without_times) if adds_up else {}
     past = find_past_times(request, snapshot.place.moment.valid) if shows_now else []
     asks_of_time = shows_now and _asks_of_begun_times(request.question, snapshot.place.moment.valid)
-    state = claim_frame.asked_state(without_times) if asks_of_time else None
-    asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
+    state = asked_terms.asked_state(without_times) if asks_of_time else None
+    asks_all = bool(past) and asked_terms.has_only_light_words(without_times)
     compares = shows_now or asks_of_both
     looked_at = max(
         request.k,
@@ -1499,7 +1501,7 @@ def _lift_asked_states(
         body = None if seen.row.type == _TURN else snapshot.body(seen.row)
         if body is None or not any(gate.choice.admits(moment, seen.validity) for gate in then):
             continue
-        if len(body.content) <= MAX_CHARACTERS and claim_frame.tells_state(body.content, words, telling):
+        if len(body.content) <= MAX_CHARACTERS and asked_terms.tells_state(body.content, words, telling):
             said[hit.passed.node] = hit
     best = ranked[0].score if ranked else 0.0
     lifted = [hit._replace(score=best, parts={**hit.parts, STATE: best - hit.score}) for hit in said.values()]
@@ -1533,7 +1535,7 @@ def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> lis
 
     That is what it superseded, said before, or competes with by its words, whether that has ended or not.
     """
-    snapshot, words = search.snapshot, claim_frame.words_of(search.before)
+    snapshot, words = search.snapshot, wording.words_of(search.before)
     named = next((hit for hit in ranked[:LOOKED_AT] if _has_all_words(snapshot, hit, words)), None)
     if named is None or named.passed.seen.validity.start <= ALWAYS:
         return list(ranked)
@@ -1571,7 +1573,7 @@ def _lift_previous(search: _Search, ranked: list[ranking.Ranked]) -> list[rankin
     hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
     said = {node: one for node, hit in hits.items() if (one := _statement_of(snapshot, hit)) is not None}
     claims = _claims_of_turns(snapshot, list(hits.values()), question, alone=not said)
-    asked = claim_frame.asked_stems(question)
+    asked = asked_terms.asked_stems(question)
     fitting = {
         node
         for node, hit in hits.items()
@@ -1625,7 +1627,7 @@ def _show_previous_version(search: _Search, ranked: list[ranking.Ranked], node: 
 def _has_all_words(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: frozenset[str]) -> bool:
     """True if a hit is a statement that has some words."""
     body = None if hit.passed.seen.row.type == _TURN else snapshot.body(hit.passed.seen.row)
-    return body is not None and bool(words) and words <= claim_frame.words_of(body.content)
+    return body is not None and bool(words) and words <= wording.words_of(body.content)
 
 
 def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:

@@ -17,7 +17,7 @@ from worlddb.projections.indexes.analysis import MAX_STATEMENTS, extract_stateme
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
-from worlddb.query.claims import claim_frame
+from worlddb.query.claims import asked_terms, chat_changes
 from worlddb.query.recall import candidates, ranking
 from worlddb.query.recall.candidates import gains_from_earlier_turns
 
@@ -634,8 +634,8 @@ OF_SOMETHING_ELSE = [
 
 @pytest.mark.parametrize(("question", "earlier", "later"), OF_SOMETHING_ELSE)
 def test_what_is_told_of_something_else_changes_nothing(question: str, earlier: str, later: str) -> None:
-    asked = claim_frame.asked_of(question)
-    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == ""
+    asked = asked_terms.asked_of(question)
+    assert chat_changes.change_told(question, asked, earlier, later, tuple, is_soon=False) == ""
 
 
 TOLD_OF_THE_SAME = [
@@ -650,14 +650,14 @@ TOLD_OF_THE_SAME = [
 
 @pytest.mark.parametrize(("question", "earlier", "later"), TOLD_OF_THE_SAME)
 def test_what_is_told_of_the_same_thing_changes_it(question: str, earlier: str, later: str) -> None:
-    asked = claim_frame.asked_of(question)
-    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == "sure"
+    asked = asked_terms.asked_of(question)
+    assert chat_changes.change_told(question, asked, earlier, later, tuple, is_soon=False) == "sure"
 
 
 @pytest.mark.parametrize(("question", "earlier", "later", "change"), TOLD_IN_PASSING)
 def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: str, later: str, change: str) -> None:
-    asked = claim_frame.asked_of(question)
-    assert claim_frame.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
+    asked = asked_terms.asked_of(question)
+    assert chat_changes.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
 
 
 def test_what_is_told_at_length_is_less_sure() -> None:
@@ -667,18 +667,18 @@ def test_what_is_told_at_length_is_less_sure() -> None:
         "the nursery went up to 640.",
     )
     chat = " We had a long day and talked about the weather, the neighbours, and what to eat at the weekend." * 2
-    asked = claim_frame.asked_of(question)
+    asked = asked_terms.asked_of(question)
     pairs = ((earlier, later), (earlier, later + chat), (earlier + chat, later), (earlier + chat, later + chat))
-    told = [claim_frame.change_told(question, asked, *pair, tuple, is_soon=False) for pair in pairs]
+    told = [chat_changes.change_told(question, asked, *pair, tuple, is_soon=False) for pair in pairs]
     assert told == ["sure", "perhaps", "sure", ""]
 
 
 def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
     question, earlier, later = "when is the scan?", "my scan's on Tuesday the 3rd", "wait, wrong, it's Friday the 6th"
-    asked = claim_frame.asked_of(question)
+    asked = asked_terms.asked_of(question)
 
     def told(*around: str, soon: bool = True) -> str:
-        return claim_frame.change_told(question, asked, earlier, later, lambda: around, is_soon=soon)
+        return chat_changes.change_told(question, asked, earlier, later, lambda: around, is_soon=soon)
 
     assert told(earlier, "OK.") == "sure"
     assert told("Good night!") == "perhaps"

@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import ManualClock, StaticEmbedder
-from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.claims import claim_frame, claim_pairs, claim_relation, wording
 from worlddb.query.claims.claim_relation import NamedStatement
 
 DAY = 86_400_000_000
@@ -785,11 +785,11 @@ LIVED_LATER = (
 are left out: a diet that a dog is off, a job that somebody got, and what is preferred of tea and of seats."""
 
 
-def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
-    before, after = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
+def related(earlier: str, later: str) -> claim_pairs.ClaimComparison | None:
+    before, after = wording.leading_subject(earlier), wording.leading_subject(later)
     one, other = (claim_frame.frame(text, before | after) for text in (earlier, later))
     assert one is not None and other is not None
-    return claim_relation.relate(one, other) if claim_frame.names_agree(before, after) else None
+    return claim_relation.relate(one, other) if wording.names_agree(before, after) else None
 
 
 @pytest.mark.parametrize(
@@ -798,7 +798,7 @@ def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
 def test_what_is_told_of_another_value_is_what_a_careful_person_says(expected: str, earlier: str, later: str) -> None:
     found = related(earlier, later)
     relation = "" if found is None else found.relation
-    assert (relation in claim_relation.COMPETING) == (expected in claim_relation.COMPETING)
+    assert (relation in claim_pairs.COMPETING) == (expected in claim_pairs.COMPETING)
     assert (relation == "same") == (expected == "same")
     assert found is None or not found.is_single_valued or expected == "replacement"
     assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
@@ -884,11 +884,11 @@ def test_what_says_more_than_what_changed_is_not_ended(
 
 @pytest.mark.parametrize(("earlier", "later"), [*CHANGED_BY_SOMEBODY, *CHANGED_BESIDE])
 def test_what_somebody_does_to_a_thing_is_told_of_the_thing(earlier: str, later: str) -> None:
-    one, other = claim_frame.leading_subject(earlier), claim_frame.leading_subject(later)
-    subject = claim_frame.shared_subject(one, other)
+    one, other = wording.leading_subject(earlier), wording.leading_subject(later)
+    subject = wording.shared_subject(one, other)
     known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
-    found = claim_relation.relate(known, given) if known and given and claim_frame.names_agree(one, other) else None
-    is_told = found is not None and found.relation in claim_relation.COMPETING
+    found = claim_relation.relate(known, given) if known and given and wording.names_agree(one, other) else None
+    is_told = found is not None and found.relation in claim_pairs.COMPETING
     assert is_told == ((earlier, later) in CHANGED_BY_SOMEBODY)
 
 
@@ -920,7 +920,7 @@ def test_an_agent_is_told_in_every_answer_what_was_said_later(
     mem.add(earlier, about=about or ())
     clock.advance(DAY)
     (near,) = mem.add(later, about=about or ()).near
-    assert near.text == earlier and near.relation in claim_relation.COMPETING
+    assert near.text == earlier and near.relation in claim_pairs.COMPETING
     found = mem.recall(question)
     assert [hit.content for hit in found][:2] == [later, earlier] and "compete" in found.note
     told = f"({'compare' if found.competing[0].doubt else 'a later one says'}: {later})"
@@ -946,7 +946,7 @@ def test_nothing_is_said_of_what_may_be_so_as_well(
     mem.add(earlier, about=about or ())
     clock.advance(DAY)
     added = mem.add(later, about=about or (), on_near="supersede_same_subject")
-    assert all(near.relation not in claim_relation.COMPETING for near in added.near)
+    assert all(near.relation not in claim_pairs.COMPETING for near in added.near)
     found = mem.recall(question)
     assert {hit.content for hit in found} == {earlier, later} and not found.competing and not found.note
     assert "later one says" not in mem.context(question) + str(mem.profile())
@@ -1149,8 +1149,8 @@ def test_an_amount_how_often_and_who_it_is_of_are_told_apart(
     about: str, earlier: str, later: str, relation: str
 ) -> None:
     """Half an hour was the hour in other words, and 14:00 another time than 2 pm; as written before the rules."""
-    subject = claim_frame.words_of(about)
-    said, anew = (claim_frame.frame(text, subject | claim_frame.leading_subject(text)) for text in (earlier, later))
+    subject = wording.words_of(about)
+    said, anew = (claim_frame.frame(text, subject | wording.leading_subject(text)) for text in (earlier, later))
     assert said is not None and anew is not None
     found = claim_relation.relate(said, anew)
     told = found.relation if found is not None and found.relation != "compatible" else ""
@@ -1533,7 +1533,7 @@ def test_my_sister_clara_is_clara(earlier: str, later: str, mem: worlddb.Memory,
     first = mem.add(earlier)
     clock.advance(DAY)
     changed = mem.add(later)
-    told = [one.ref for one in changed.near if one.relation in claim_relation.COMPETING]
+    told = [one.ref for one in changed.near if one.relation in claim_pairs.COMPETING]
     assert told == [first.id] * ((earlier, later) in OF_ONE_NAMED)
 
 
@@ -1551,7 +1551,7 @@ def test_my_sister_clara_is_clara(earlier: str, later: str, mem: worlddb.Memory,
 )
 def test_of_two_sentences_one_may_compete(earlier: str, later: str, competes: bool) -> None:
     found = related(earlier, later)
-    assert (found is not None and found.relation in claim_relation.COMPETING) == competes
+    assert (found is not None and found.relation in claim_pairs.COMPETING) == competes
     assert found is None or not found.is_single_valued
 
 

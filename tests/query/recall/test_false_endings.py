@@ -7,8 +7,9 @@ from itertools import permutations
 
 import pytest
 
-from worlddb.query.claims import claim_relation
-from worlddb.query.claims.claim_frame import frame, words_of
+from worlddb.query.claims import claim_pairs, claim_relation
+from worlddb.query.claims.claim_frame import frame
+from worlddb.query.claims.wording import words_of
 
 ENDS = (
     ("I work at Siemens", "I'm not fond of small talk, but I work at Bosch now"),
@@ -247,7 +248,7 @@ BOTH = (
 )
 
 
-def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
+def related(earlier: str, later: str) -> claim_pairs.ClaimComparison | None:
     subject = words_of(earlier.split(maxsplit=1)[0].removesuffix("'s").removesuffix("'m"))
     one, other = frame(earlier, subject), frame(later, subject)
     assert one is not None and other is not None
@@ -257,13 +258,13 @@ def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
 @pytest.mark.parametrize(("earlier", "later"), ENDS)
 def test_what_is_ended_competes_with_what_ends_it(earlier: str, later: str) -> None:
     found = related(earlier, later)
-    assert found is not None and found.relation in claim_relation.COMPETING
+    assert found is not None and found.relation in claim_pairs.COMPETING
 
 
 @pytest.mark.parametrize(("earlier", "later"), [*HOLDS, *BOTH])
 def test_a_word_for_an_end_does_not_end_what_it_is_not_said_of(earlier: str, later: str) -> None:
     found = related(earlier, later)
-    assert found is None or found.relation not in claim_relation.COMPETING
+    assert found is None or found.relation not in claim_pairs.COMPETING
 
 
 ENDS_NOTHING = (
@@ -390,7 +391,7 @@ def test_a_move_ends_where_somebody_is_and_nothing_else_that_they_are_in_or_on(w
     kept, ended = (
         {what: related(f"{who} {what}.", f"{who} {moved}") for what in every} for every in (NO_PLACES, PLACES)
     )
-    assert {what for what, found in kept.items() if found and found.relation in claim_relation.COMPETING} == set()
+    assert {what for what, found in kept.items() if found and found.relation in claim_pairs.COMPETING} == set()
     if moved.startswith(("moved", "has")):
         assert {what for what, found in ended.items() if not (found and found.is_single_valued)} == set()
 
@@ -432,7 +433,7 @@ def test_a_change_ends_what_it_surely_replaces(earlier: str, later: str, told: s
     found = related(earlier, later)
     assert bool(found and found.is_single_valued) == (told == "ended")
     assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
-    assert told == "-" or bool(found and found.relation in claim_relation.COMPETING) == bool(told)
+    assert told == "-" or bool(found and found.relation in claim_pairs.COMPETING) == bool(told)
 
 
 OTHER_CONDITIONS = (
@@ -451,7 +452,7 @@ OTHER_CONDITIONS = (
 @pytest.mark.parametrize(("earlier", "later", "told"), OTHER_CONDITIONS)
 def test_a_condition_is_ended_by_another_one_of_its_kind_alone(earlier: str, later: str, told: str) -> None:
     found = related(earlier, later)
-    is_competing = found is not None and found.relation in claim_relation.COMPETING
+    is_competing = found is not None and found.relation in claim_pairs.COMPETING
     assert is_competing == bool(told)
     assert bool(found and found.is_single_valued) == (told == "ended")
     assert found is None or found.relation != "replacement" or bool(found.doubt) != found.is_single_valued
@@ -484,7 +485,7 @@ NOT_OF_NOW = (
 def test_a_number_that_is_guessed_competes_and_ends_nothing(earlier: str, later: str) -> None:
     """What somebody thinks to be so now was told as no fact, so that the old number came first without a word."""
     found = related(earlier, later)
-    assert (found is not None and found.relation in claim_relation.COMPETING) == ((earlier, later) in GUESSED)
+    assert (found is not None and found.relation in claim_pairs.COMPETING) == ((earlier, later) in GUESSED)
     assert found is None or not found.is_single_valued
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import worlddb
 from bench.near import PAIRS, TOLD, Pair
 from worlddb import Database, InputError, ManualClock
 from worlddb.projections.indexes import analysis
-from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
 from worlddb.query.recall import near_claims
 
 DAY = 86_400_000_000
@@ -151,7 +152,7 @@ def test_statements_about_one_subject_are_told_apart_by_their_words(earlier: str
 def test_what_happened_is_no_part_of_what_it_happened_to(verb: str) -> None:
     """Two ships that sank were one subject, and the later came first."""
     assert claim_relation.relation_of(f"The Vasa {verb} in 1628.", f"The Kronan {verb} in 1676.") is None
-    assert claim_frame.leading_subject(f"The old town hall {verb} in May.") == {"old", "town", "hall"}
+    assert wording.leading_subject(f"The old town hall {verb} in May.") == {"old", "town", "hall"}
 
 
 def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labelled() -> None:
@@ -162,7 +163,7 @@ def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labe
     assert len(pairs) == 200 and sum(pair.held_out for pair in pairs) == 100
     missed, false = [], []
     for pair in (pair for pair in pairs if not pair.held_out):
-        subject = claim_frame.words_of(pair.about[0])
+        subject = wording.words_of(pair.about[0])
         known, given = claim_frame.frame(pair.earlier, subject), claim_frame.frame(pair.later, subject)
         assert known is not None and given is not None
         found = claim_relation.relate(known, given)
@@ -186,7 +187,7 @@ def test_any_two_texts_are_compared_and_each_is_the_same_as_itself(one: str, oth
         frames = [claim_frame.frame(text, subject) for text in (one, other)]
         for first, second in ((frames[0], frames[1]), (frames[1], frames[0]), (frames[0], frames[0])):
             found = None if first is None or second is None else claim_relation.relate(first, second)
-            assert found is None or (0 <= found.likeness <= 1 and found.relation in claim_relation.RELATIONS)
+            assert found is None or (0 <= found.likeness <= 1 and found.relation in claim_pairs.RELATIONS)
             assert first is None or first is not second or (found is not None and found.relation == "same")
 
 
@@ -326,7 +327,7 @@ def test_what_a_statement_names_as_not_so_is_put_behind_it(
     about = db.create("Thing", "the one", resolve=False).ref
     old = say(db, earlier, since="2024-01-01", about=about)
     near = db.view().near(later, about="the one", since=worlddb.parse_time("2024-06-01"))
-    assert [one.relation for one in near if one.relation in claim_relation.COMPETING] == [expected] * bool(expected)
+    assert [one.relation for one in near if one.relation in claim_pairs.COMPETING] == [expected] * bool(expected)
     new = say(db, later, since="2024-06-01", about=about)
     # What a write calls a contradiction is put in order, too, of a question in whatever tense.
     found = db.view().recall(earlier.replace("cost", "did cost"))
@@ -453,37 +454,38 @@ def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> N
     for number in range(600):
         words = " ".join(f"w{number}q{each}" for each in range(10))
         claim_frame.frame(f"Ana keeps {words}.")
-    kept = claim_frame._stem.cache_info()
+    kept = lexicon.plain_stem.cache_info()
     assert kept.maxsize is not None and 0 < kept.currsize <= kept.maxsize < 6_000
     claim_relation.forget()
-    assert not claim_frame._stem.cache_info().currsize
+    assert not lexicon.plain_stem.cache_info().currsize
 
 
 def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     bounded = {
-        f"{module.__name__}.{name}": one
-        for module in (claim_frame, claim_relation)
+        f"{room}.{name}": one
+        for room, module in sys.modules.items()
+        if room.startswith("worlddb.query.claims.")
         for name, one in vars(module).items()
         if hasattr(one, "cache_parameters") and one.cache_parameters()["maxsize"] is not None
     }
     earlier, later = "Ana Berger lives in Lisbon. She works at Acme.", "Ana now lives in Porto."
     question = "where is Ana?"
-    subject = claim_frame.leading_subject(later)
+    subject = wording.leading_subject(later)
     known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
     assert known is not None and given is not None and claim_relation.relate(known, given) is not None
-    assert subject < claim_frame.shared_subject(subject, claim_frame.leading_subject(earlier))
-    claim_frame.share_family_name(earlier, later)
+    assert subject < wording.shared_subject(subject, wording.leading_subject(earlier))
+    wording.share_family_name(earlier, later)
     claim_relation.asks_of_rest(earlier, later, subject, question)
-    claim_frame.asked_state(question)
-    assert claim_frame.without_beginning(f"From May on {later}") == later
-    claim_frame.tells_state(later, subject, frozenset())
-    claim_frame.has_only_light_words(question)
+    asked_terms.asked_state(question)
+    assert wording.without_beginning(f"From May on {later}") == later
+    asked_terms.tells_state(later, subject, frozenset())
+    asked_terms.has_only_light_words(question)
     message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
-    assert claim_frame.claims_in(message, claim_frame.asked_of("where do I live?")).startswith("I moved to Porto")
+    assert chat_changes.claims_in(message, asked_terms.asked_of("where do I live?")).startswith("I moved to Porto")
     told = f"It {'is long ' * 30}. The gym is on Elm Road."
-    assert claim_frame.change_told(
+    assert chat_changes.change_told(
         "where is the gym?",
-        claim_frame.asked_of("where is the gym?"),
+        asked_terms.asked_of("where is the gym?"),
         told,
         "the gym moved to Oak Road",
         tuple,
@@ -1067,10 +1069,8 @@ def test_a_class_reads_another_book_after_the_first(earlier: str, later: str, re
 def test_who_is_ill_is_not_healthy_again_any_more() -> None:
     """Whoever fell ill once more was healthy again by the answer, since that was told of as a change."""
     for again, ill in (("Theo is healthy again.", "Theo is ill."), ("The lift works again.", "The lift is broken.")):
-        told = claim_relation.relate(
-            *(claim_frame.frame(text, claim_frame.leading_subject(text)) for text in (again, ill))
-        )
-        assert told is not None and told.relation in claim_relation.COMPETING
+        told = claim_relation.relate(*(claim_frame.frame(text, wording.leading_subject(text)) for text in (again, ill)))
+        assert told is not None and told.relation in claim_pairs.COMPETING
     assert claim_relation.relation_of("Theo is healthy again.", "Theo is away.") is None
 
 
@@ -1129,7 +1129,7 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
 )
 def test_what_stands_before_a_subject_is_read_behind_it(text: str, plain: str) -> None:
     """Nothing took the place of "I live in Munich": the later statement was about "last"."""
-    assert claim_frame.leading_subject(text) == claim_frame.leading_subject(plain)
+    assert wording.leading_subject(text) == wording.leading_subject(plain)
     assert claim_frame.frame(text) == claim_frame.frame(plain)
 
 
@@ -1171,7 +1171,7 @@ def test_in_the_same_words_it_may_be_the_reverse_or_of_more_people(
     ],
 )
 def test_a_note_in_few_words_is_read_as_a_sentence(note: str, sentence: str) -> None:
-    assert claim_frame._rephrase_change(note) == sentence
+    assert wording._rephrase_change(note) == sentence
 
 
 @pytest.mark.parametrize(
@@ -1197,7 +1197,7 @@ def test_a_note_in_few_words_is_read_as_a_sentence(note: str, sentence: str) -> 
 def test_a_change_told_in_passing_is_noticed(db: Database, earlier: str, later: str) -> None:
     old = say(db, earlier, since="2024-01-01")
     (one,) = db.view().near(later, since=worlddb.parse_time("2026-06-01"))
-    assert (one.ref, one.relation in claim_relation.COMPETING) == (old, True)
+    assert (one.ref, one.relation in claim_pairs.COMPETING) == (old, True)
     new = say(db, later, since="2026-06-01")
     found = db.view(valid="2026-07-01").recall(earlier)
     assert ([hit.ref for hit in found], len(found.competing)) == ([new, old], 1)
@@ -1227,7 +1227,7 @@ def test_words_of_a_change_of_something_else_replace_nothing(
     whom = db.create("Person", about, resolve=False).ref if about else None
     say(db, earlier, since="2024-01-01", about=whom)
     near = db.view().near(later, about=about or None, since=worlddb.parse_time("2026-06-01"))
-    assert [one for one in near if one.relation in claim_relation.COMPETING] == []
+    assert [one for one in near if one.relation in claim_pairs.COMPETING] == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
-from worlddb.query.claims import claim_frame
+from worlddb.query.claims import asked_terms
 from worlddb.query.question.question import Question, asks_for_change
 from worlddb.query.recall import retrieve, scoring
 from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
@@ -646,8 +646,8 @@ def test_a_question_about_a_past_time_is_told_that_the_first_hit_begins_after_it
     ],
 )
 def test_a_statement_of_a_state_is_known_by_what_a_question_asks(state: str, question: str, is_asked: bool) -> None:
-    asked = claim_frame.asked_state(Question(question, worlddb.parse_time("2024-05-20")).without_times)
-    assert (asked is not None and claim_frame.tells_state(state, *asked)) == is_asked
+    asked = asked_terms.asked_state(Question(question, worlddb.parse_time("2024-05-20")).without_times)
+    assert (asked is not None and asked_terms.tells_state(state, *asked)) == is_asked
 
 
 @pytest.mark.parametrize("question", ["where did I live in May?", "where do I live in May?", "where do I live?"])

@@ -1,0 +1,793 @@
+"""Find what a message in a chat claims, and whether it tells in passing that something asked for has changed.
+
+People name a thing once, and say of it later "they pushed me to the 16th". What asks, was only considered, is over, or
+is told of somebody or something else changes nothing.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from worlddb.log.model import times
+from worlddb.log.model.times import lazy
+from worlddb.projections.indexes import analysis
+from worlddb.query.claims import claim_frame as frames
+from worlddb.query.claims import lexicon, quantities, wording
+from worlddb.query.claims.asked_terms import Asked
+
+
+def claims_in(message: str, asked: Asked, question: str = "") -> str:
+    """The clauses of a message that tell of what a question asks, one of each sentence; empty without any.
+
+    "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto". Of sentences about several people only those
+    are given that are about the people in ``question``, if some are.
+    """
+    return _claims_in(message[:_READ], asked, _people_in(question))
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _claims_in(beginning: str, asked: Asked, people: frozenset[str]) -> str:
+    found = []
+    for each in analysis.sentences(beginning):
+        words = _stems_in(each)
+        if asked.all.isdisjoint(words):
+            continue
+        clauses = [_GREETING.sub("", clause, 1) for clause in _CLAIM_ENDS.split(each)]
+        told = _GREETING.sub("", each, 1)
+        # What is added by "also" or "too" must not lose the word.
+        if lexicon.ADDING.isdisjoint(words) and len(clauses) > 1:
+            told = max(clauses, key=lambda clause: (_fit(clause, asked), len(clause)))
+        told = _BY_ME.sub(_with_me, _GUESS.sub("", _SAID.sub("", told, 1), 1), 1)
+        if told and _ASKING.search(told) is None:
+            found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
+    return " ".join(_of_named(found, people)[: frames.MOST_SENTENCES])
+
+
+def _of_named(claims: list[str], people: frozenset[str]) -> list[str]:
+    """The claims, without those of others if some are of these people: of Mila's allergy, not of Theo's."""
+    told = [lexicon.stems(wording.leading_subject(claim)) for claim in claims]
+    if all(people.isdisjoint(each) for each in told):
+        return claims
+    known = people | lexicon.stems(lexicon.PRONOUNS)
+    return [claim for claim, about in zip(claims, told, strict=True) if not about or not about.isdisjoint(known)]
+
+
+def _with_me(verb: re.Match[str]) -> str:
+    return f"{'I' if verb[1] else 'I am'} {verb[0].casefold()}"
+
+
+def _stems_in(text: str) -> frozenset[str]:
+    return frozenset(map(lexicon.stem, wording.TOKEN.findall(text.casefold())))
+
+
+def _fit(clause: str, asked: Asked) -> tuple[int, int]:
+    words = _stems_in(clause)
+    return len(asked.telling & words), len(asked.all & words)
+
+
+def answers(claim: str, asked: Asked) -> bool:
+    """True if a claim has at least half of the significant words of a question."""
+    return 2 * len(asked.telling & _stems_in(claim)) >= len(asked.telling)
+
+
+def names_asked(claim: str, asked: Asked) -> bool:
+    """True if a claim has more than half of a question's words, but for "day", "take" and the like."""
+    telling = _telling_of(asked)
+    return 2 * len(telling & _stems_in(claim)) > len(telling)
+
+
+def name_other_things(one: str, other: str, asked: Asked) -> bool:
+    """True if two claims put another word before a noun that is asked for: the alarm code, the door code."""
+    before, after = (_before_asked(claim, asked) for claim in (one, other))
+    return any(before[noun].isdisjoint(after[noun]) for noun in before.keys() & after.keys())
+
+
+def _before_asked(claim: str, asked: Asked) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for word, noun in pairwise(wording.TOKEN.findall(claim[:1].casefold() + claim[1:])):
+        is_named = noun.islower() and lexicon.stem(noun) in asked.telling
+        if is_named and word.isalpha() and word.islower() and word not in _LITTLE and not word.endswith(("ing", "th")):
+            found[lexicon.stem(noun)] = found.get(lexicon.stem(noun), frozenset()) | {lexicon.stem(word)}
+    return found
+
+
+_LITTLE: Final = frozenset().union(
+    *(
+        lexicon.DETERMINERS,
+        lexicon.FIRST,
+        lexicon.LIGHT_WORDS,
+        lexicon.AUX,
+        lexicon.PREPOSITIONS,
+        lexicon.CHANGE,
+        quantities.NUMBER_WORDS,
+        ("new", "old", "first", "second", "third", "last"),
+    )
+)
+"""Words before a noun that do not tell which one it is."""
+
+
+def is_of_speaker(claim: str, asked: Asked) -> bool:
+    """True if what somebody says is of themselves, or of the thing that is asked for: "my rent", "the rent"."""
+    told = wording.leading_subject(claim)
+    return "i" in told or (bool(told) and lexicon.stems(told) <= asked.all and _OF_OTHERS.match(claim) is None)
+
+
+Change = Literal["", "perhaps", "sure"]
+"""How likely a later message changes what an earlier one says of what a question asks."""
+
+
+def change_told(
+    question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
+) -> Change:
+    """How likely a message tells in passing that what an earlier one of its speaker says, and a question asks, changed.
+
+    It has another value of the kind that is asked for, shares words with the question or names the old value, and
+    mostly has a word of change ("they pushed me to the 16th"). ``around`` is what was said just before and after it,
+    which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
+    asks, was only considered, is over, or is told of somebody or something else changes nothing.
+    """
+    # Of two long messages words tell little.
+    if not 0 < len(later) <= (_SHORT if len(earlier) > _SHORT else wording.MAX_CHARACTERS):
+        return ""
+    before = _asked_part(earlier[: wording.MAX_CHARACTERS], asked)
+    if not before:
+        return ""
+    if len(later) > _SHORT:
+        # What is told at length is of several things, so that a sentence stands for itself, and is less sure.
+        changes = (_change_in(question, asked, before, each) for each in analysis.sentences(later))
+        return "perhaps" if "sure" in changes else ""
+    change = _change_in(question, asked, before, later)
+    return change or _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon)
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _asked_part(message: str, asked: Asked) -> str:
+    """What of a message tells of a question: a short one as a whole, or a sentence with half of the words."""
+    if len(message) <= _SHORT:
+        return message
+    telling = _telling_of(asked)
+    best = max(analysis.sentences(message), key=lambda one: len(_content_of(one) & telling))
+    return best if 2 * len(_content_of(best) & telling) >= len(telling) else ""
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
+    """The same for what shares words with the question, or names the old value."""
+    telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
+    old = _old_in(earlier, telling) - named
+    kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
+    shared, has_old = telling & new, not (old - _of_any_thing()).isdisjoint(new)
+    is_off = _sign_of(_told_in(later)) == _REPLACED if has_old or kind == "place" else False
+    if kind == "place":
+        # A name may be who was there, unless it is said to be off.
+        has_old = not ((before.places | (before.names if is_off else frozenset())) - telling - named).isdisjoint(new)
+    elif not kind and not is_off and before.names - telling - named:
+        # Of "Dune, the slow one" Dune is the value.
+        has_old = not (before.names - telling - named).isdisjoint(new | behind.names | _stems_in(later))
+    is_measured = kind in ("time", "number")
+    is_dated = not _values_of(question).dates.isdisjoint(behind.dates)
+    # "New number" may be of a phone, or of a locker.
+    is_loose = not asked.telling.isdisjoint(new)
+    if not (is_loose or has_old or is_dated) or not (told := _told_of(question, earlier, later, telling)):
+        return ""
+    # "Ravi walks" names no walks.
+    if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
+        return ""
+    if _asks_for_contrary(telling, _stems_in(told)) or not (has_old or _may_be_of(_people_in(question), told)):
+        return ""
+    sign = _sign_of(told)
+    fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
+    known = _content_of(earlier) | named | telling
+    if not fits or _is_of_another(told, known, telling, is_called=kind == "name"):
+        return ""
+    topic = (_topic_of(question, earlier, told, shared, telling) or is_loose) + is_dated
+    if fits == _FITS:
+        is_moved = sign >= _CHANGED and _MOVING.search(told) is not None and _says_exactly(question, told, shared)
+        is_instead = sign == _REPLACED and topic > 0 and kind != "name"
+        # Who "has a new assistant" still does what was asked.
+        is_gone = has_old and not is_measured and (topic > 0 or kind != "name" or _ONLY_NEW.search(told) is None)
+        is_close = topic > 1 or is_moved or is_instead or is_gone
+        if sign and is_close:
+            return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
+        return "perhaps" if sign or (topic > 1 and is_measured) or (topic > 0 and has_old) else ""
+    is_close = topic > 1 or has_old
+    if sign == _REPLACED and is_close:
+        return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
+    is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
+    return "perhaps" if is_told and is_close else ""
+
+
+def _is_of_other_thing(told: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
+    """True if a sentence begins with a thing of which nothing was said, or that only is named after one.
+
+    "My suitcase weighs 23 kilos", "the printer paper moved", "piano lessons", if asked for swimming lessons. What is
+    told of "it", "us" or "the rent" behind that may still be what changed.
+    """
+    return any(_begins_with_other_thing(one, known, telling, kind) for one in analysis.sentences(told))
+
+
+def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
+    first, *others = _CLAIM_ENDS.split(_GREETING.sub("", sentence, 1))
+    if any(not telling.isdisjoint(_stems_in(each)) for each in others if each):
+        return False
+    words = [word.casefold() for word in _WORD.findall(_BESIDE_THING.sub(" ", first))]
+    is_begun = words[:1] != [] and words[0] in _OURS
+    nouns = words[1:] if is_begun else words
+    around = enumerate(zip(nouns, [*nouns[1:], ""], strict=True))
+    end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), None)
+    if end is None or end > wording.MOST_OF_NOUN:
+        return False
+    phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
+    of_phrase = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]
+    if not any(of_phrase) or not _REFERRED.isdisjoint(_words_of(sentence)):
+        return False
+    if any(word in _ITS_OR_OURS and lexicon.stem(noun) in telling for word, noun in pairwise(rest)):
+        return False
+    if not known.intersection(of_phrase):
+        return is_begun
+    *which, head = of_phrase
+    if head in known:
+        return any(each and each not in known and word not in _DATED for each, word in zip(which, phrase, strict=False))
+    return bool(head) and kind != "name" and phrase[-1] not in _OF_WHAT_IS_ASKED
+
+
+def _ends_noun(word: str, after: str) -> bool:
+    """True if a word is behind the noun that a sentence begins with: lessons are, but not the lessons before that."""
+    return word in _NOT_IN_NOUN or (
+        lexicon.may_be_verb(word) and not (word[-1] == "s" and (after in lexicon.AUX or lexicon.is_past(after)))
+    )
+
+
+_BESIDE_THING: Final = lazy(
+    r"(?i) (?:next (?:to|door)|opposite|beside|near|behind|across from)(?: (?:the|my|our) [\w-]+)?\b"
+)
+_ITS_OR_OURS: Final = lexicon.word_set("the my our its their his her")
+_REFERRED: Final = (
+    lexicon.FIRST - {"my", "our"} | lexicon.PRONOUNS | lexicon.word_set("that them this those him her it")
+)
+_NOT_IN_NOUN: Final = (
+    lexicon.AUX | lexicon.PREPOSITIONS | lexicon.word_set("now to for from with and or the a an my our has have again")
+)
+_OF_WHAT_IS_ASKED: Final = lexicon.word_set(
+    "class lesson lessons appointment session meeting practice training rehearsal match course group club party trip"
+    " slot date time day price cost fee rent rate bill charge salary pay membership subscription number address guy"
+    " man woman person"
+)
+"""Nouns behind the name of a thing that say nothing of another one: the guitar lesson is the guitar."""
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -> str:
+    """The sentences that a message tells, without those of what somebody else did, or of another thing.
+
+    "Lea moved her trial" changes nothing of Noah's, "the school changed its password" nothing of ours, "they moved the
+    printer to desk 3" nothing of my desk, and who gives up football is as allergic as before. What is so today does not
+    say what usually is.
+    """
+    known = _content_of(earlier) | _content_of(question) | telling
+    told = [one for one in analysis.sentences(_told_in(later)) if not _is_by_another(question, one, known)]
+    clauses = [each for one in told for each in _CLAIM_ENDS.split(one) if each]
+    kept = [each for each in clauses if not _leaves_another(question, each, known, telling)]
+    if len(kept) < len(clauses):
+        told = [", ".join(each for each in kept if not _content_of(each).isdisjoint(known))]
+    is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
+    return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
+
+
+def changes_another(question: str, asked: Asked, earlier: str, later: str) -> bool:
+    """True if what a message says for sure is of somebody or something else than was asked, or of today only."""
+    told = _told_in(later)
+    return bool(told) and not _told_of(question, earlier, later, _telling_of(asked))
+
+
+def agree_in_times(question: str, one: str, other: str) -> bool:
+    """True if a question asks for a time, and two claims name the same one, of which neither denies or ends anything.
+
+    One of them may leave out the day, or the hour.
+    """
+    if _kind_of(question) != "time" or any(
+        _sign_of(text) == _REPLACED or _DENIAL.search(text) for text in (one, other)
+    ):
+        return False
+    pairs = [*zip(_values_of(one)[:3], _values_of(other)[:3], strict=True)]
+    is_same = any(mine and mine == theirs for mine, theirs in pairs[:2])
+    return is_same and all(mine == theirs or not (mine and theirs) for mine, theirs in pairs)
+
+
+def _is_by_another(question: str, sentence: str, known: frozenset[str]) -> bool:
+    """True if somebody does something of their own who was not named: "Lea moved her", "Paul switched to"."""
+    found = _BY_ANOTHER.match(_GREETING.sub("", sentence, 1))
+    if found is None or not (_WHOSE.search(question) or _people_in(question)):
+        return False
+    who = found["who"]
+    if not _content_of(who).isdisjoint(known) or not _content_of(who):
+        return False
+    return bool(found["own"]) or who[0].isupper()
+
+
+def _leaves_another(question: str, clause: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+    """True if a clause says that something is moved, given up or denied of which nothing was said."""
+    if _kind_of(question) not in ("time", "number"):
+        moved = _MOVED_THING.search(clause)
+        if moved is not None and (thing := _content_of(moved["thing"])) and thing.isdisjoint(known):
+            return True
+    elif any(lexicon.stem(group.casefold()) not in known for group in _NUMBERED_GROUP.findall(clause)):
+        return True
+    given = _GIVEN_UP.search(clause)
+    if given is not None and (thing := _content_of(given["thing"])) and thing.isdisjoint(known):
+        return _kind_of(question) not in ("time", "number", "name") and _content_of(clause[given.end() :]) <= thing
+    denied = _DENIED.search(clause)
+    if denied is None or lexicon.stem(denied["is"].casefold()) not in telling:
+        return False
+    thing = _content_of(denied["thing"]) - telling
+    return bool(thing) and thing.isdisjoint(known)
+
+
+def _asks_for_contrary(telling: frozenset[str], told: frozenset[str]) -> bool:
+    """True if what is told is the contrary of what is asked for: when something opens, instead of when it closes."""
+    return any(
+        one in telling and other in told and one not in told
+        for pair in _contraries()
+        for one, other in (pair, pair[::-1])
+    )
+
+
+@cache
+def _contraries() -> tuple[tuple[str, str], ...]:
+    pairs = "open close, start end, start finish, begin end, arrive leave, arrive depart, buy sell, win lose"
+    return tuple(
+        (lexicon.stem(one), lexicon.stem(other)) for one, other in (pair.split() for pair in pairs.split(", "))
+    )
+
+
+def _change_of_unnamed(
+    question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
+) -> Change:
+    """The same for what has no word of the question, nor of the earlier message."""
+    telling = _telling_of(asked)
+    told = _told_of(question, earlier, later, telling)
+    is_anew, is_correction = _ANEW.search(told) is not None, _CORRECTING.search(told) is not None
+    sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
+    if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
+        return ""
+    people = _content_of(question) - asked.telling
+    is_called = _kind_of(question) == "name"
+    if _is_of_another(told, _content_of(earlier) | people | telling, telling, is_called=is_called):
+        return ""
+    if is_anew and not people.isdisjoint(_content_of(told)):
+        return "perhaps"
+    if is_correction and is_soon and len(_content_of(told)) <= _FEW:
+        return "sure" if earlier in around() else "perhaps"
+    if not is_correction and sign < _CHANGED:
+        return ""
+    is_near = any(2 * len(telling & _content_of(each)) >= len(telling) for each in around())
+    return "perhaps" if is_near else ""
+
+
+def old_value(question: str, asked: Asked, earlier: str) -> str:
+    """The words of a short message by which a later one would name what the earlier one answers a question with.
+
+    Of "Birte conducts us, arms like windmills", that is Birte. Empty for a long one, for what asks or was only
+    considered, and if a time, an amount, or yes or no is asked for.
+    """
+    is_named = _kind_of(question) in ("name", "place", "")
+    if not (is_named and 0 < len(earlier) <= _SHORT and _told_in(earlier)):
+        return ""
+    old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
+    names = old & _values_of(earlier).names
+    words = dict.fromkeys(word.casefold() for word in _WORD.findall(earlier))
+    wanted = [word for word in words if lexicon.stem(word.removesuffix("'s").removesuffix("’s")) in (names or old)]
+    return " ".join(wanted[:_FEW])
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _old_in(earlier: str, telling: frozenset[str]) -> frozenset[str]:
+    """The stems of names in a message, and of the clause that tells of a question, without those of the question."""
+    return (_content_of(_clause_of(earlier, telling)) | _values_of(earlier).names) - telling
+
+
+def _telling_of(asked: Asked) -> frozenset[str]:
+    return asked.telling - _of_any_thing() or asked.telling
+
+
+_SHORT: Final = 200
+"""The characters of a message that is about one thing."""
+_SHIFTED_A_LITTLE, _CHANGED, _REPLACED = 1, 2, 3
+"""How plainly a message says that something is otherwise: by "now", by what happened to it, by what replaced it."""
+_FITS: Final = 2
+"""A value of precisely the kind that is asked for."""
+_FEW: Final = 3
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _told_in(message: str) -> str:
+    """The clauses of a message that neither ask nor tell of what was only considered, or is over."""
+    found = []
+    for one in analysis.sentences(message):
+        if one and not one.endswith("?"):
+            clauses = (clause for clause in _CLAIM_ENDS.split(one) if clause)
+            told = [each for each in clauses if _CONSIDERED.search(each) is None and _ASKING.search(each) is None]
+            found.append(", ".join(told))
+    return " ".join(filter(None, found))
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _sign_of(told: str) -> int:
+    if _REPLACING.search(told):
+        return _REPLACED
+    if _CHANGING.search(told):
+        return _CHANGED
+    return _SHIFTED_A_LITTLE if _OF_LATE.search(told) else 0
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _content_of(text: str) -> frozenset[str]:
+    """The stems of the words that tell what a message is about."""
+    return lexicon.stems(lexicon.SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word))
+
+
+def _may_tell(word: str) -> bool:
+    return len(word) > 2 and word not in _telling_nothing() and (word[0].isalpha() or word[:3].isdecimal())
+
+
+@cache
+def _telling_nothing() -> frozenset[str]:
+    return analysis.STOP_WORDS | frames.WITHOUT_CONTENT | lexicon.AUX | lexicon.MODALS | _IN_CHATS
+
+
+@cache
+def _of_any_thing() -> frozenset[str]:
+    words = "name called date day time get have going take use new currently pay cost price charge off number code"
+    return lexicon.stems(words.split())
+
+
+def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], telling: frozenset[str]) -> int:
+    """2 if a message has most words of a question, or the noun that it asks for, 1 if it has any, else 0."""
+    kind, new = _kind_of(question), _values_of(told)
+    # "My guitar lesson" is "guitar" when a time or a price is told of it.
+    is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts))
+    is_exact = _says_exactly(question, told, shared)
+    is_most = 2 * len(shared) > len(telling) or (is_measured and is_exact and 2 * len(shared) == len(telling))
+    is_head = is_exact and _head_of(question, telling) in shared
+    topic = 2 if shared and (is_most or is_head) else int(bool(shared))
+    if shared and kind == "time" and not _values_of(earlier).dates.isdisjoint(new.dates):
+        return 2
+    return topic
+
+
+def _says_exactly(question: str, told: str, shared: frozenset[str]) -> bool:
+    """True if one of the shared words is the same in both: "rates" are not "my rate"."""
+    return not shared.isdisjoint(lexicon.stems(_words_of(question) & _words_of(told)))
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold()))
+
+
+def _clause_of(message: str, telling: frozenset[str]) -> str:
+    """The clause of a message that has most words of a question; the first if none has any."""
+    clauses = [clause for each in analysis.sentences(message) for clause in _CLAIM_ENDS.split(each) if clause]
+    return max(clauses, key=lambda clause: len(_content_of(clause) & telling), default="")
+
+
+class _Values(NamedTuple):
+    """What a text has of what may be asked for."""
+
+    dates: frozenset[str]
+    hours: frozenset[str]
+    amounts: frozenset[str]
+    names: frozenset[str]
+    places: frozenset[str]
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _values_of(text: str) -> _Values:
+    dates, hours, amounts = set[str](), set[str](), set[str]()
+    plain = _SINCE.sub(" ", text)
+    for found in _VALUE.finditer(plain):
+        if found["date"]:
+            dates |= {each.removesuffix("s") for each in _DATE_PART.findall(found[0].casefold())}
+        elif found["past"]:
+            hour = int(quantities.NUMBER_WORDS.get(found["hour"].casefold(), 0) or found["hour"])
+            way = found["past"].casefold()
+            hours.add(f"{hour - 1}:45" if "to" in way else f"{hour}:{'30' if 'half' in way else '15'}")
+        elif found["clock"]:
+            hours.add(found["clock"].replace(".", ":"))
+            if "." in found["clock"]:
+                amounts.add(found["clock"])
+        else:
+            number = found["number"].casefold().rstrip(".,").replace(",", "")
+            number = (
+                quantities.format_number(quantities.NUMBER_WORDS[number])
+                if number in quantities.NUMBER_WORDS
+                else _TIMES_OVER.get(number, number)
+            )
+            may_be_hour = not found["of"] and number.isdecimal() and int(number) <= _HOURS
+            if found["at"] is None or not (may_be_hour and _AT.match(found["at"])):
+                amounts.add(number)
+            if found["at"] is not None and may_be_hour:
+                hours.add(number)
+    names = (name[1] or name[2] for name in _NAME.finditer(text))
+    called = {lexicon.stem(low) for name in names if (low := name.casefold()) not in _telling_nothing()} - _related()
+    placed = {place.casefold() for place in _PLACED.findall(plain)}
+    places = {lexicon.stem(each) for each in placed if each not in _telling_nothing()}
+    return _Values(*map(frozenset, (dates, hours, amounts, called, places)))
+
+
+def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: bool) -> int:
+    """:data:`_FITS` if what is told has another value of the kind that is asked for, 1 if it may have one, else 0."""
+    kind = _kind_of(question)
+    old, new = _values_of(earlier[: wording.MAX_CHARACTERS]), _values_of(told)
+    known = _stems_in(earlier[: wording.MAX_CHARACTERS]) | _stems_in(question)
+    names = {each for each in new.names if each not in known}
+    if kind == "polar":
+        return _FITS if sign >= _CHANGED else 0
+    if kind == "time":
+        has_one = (old.dates and new.dates - old.dates) or (old.hours and new.hours - old.hours)
+        return _FITS if has_one or ((old.dates or old.hours) and _PUT_OFF.search(told)) else 0
+    if kind == "number":
+        return _FITS if old.amounts and new.amounts - old.amounts else 0
+    if kind == "name":
+        return _FITS if names else int(_SOMEBODY.search(told) is not None)
+    if kind == "place":
+        return _FITS if any(each not in known for each in new.places) else 0
+    if (new.dates or new.hours) and not (old.dates or old.hours or has_old) and sign < _REPLACED:
+        return 0
+    if old.amounts and new.amounts - old.amounts:
+        return _FITS
+    if old.names - lexicon.stems(_content_of(question)):
+        return _FITS if names else int(sign >= _CHANGED and has_old)
+    if (new.amounts or new.dates or new.hours) and sign < _REPLACED:
+        return 0
+    return int(any(each not in known for each in _content_of(told)))
+
+
+def _kind_of(question: str) -> str:
+    found = _KIND.match(question)
+    if found is None:
+        return ""
+    return "name" if found["called"] else next((kind for kind, said in found.groupdict().items() if said), "")
+
+
+def _head_of(question: str, telling: frozenset[str]) -> str:
+    """The stem of the noun behind "what", "which" or "whose"; empty without one."""
+    phrase = _ASKED_NOUN.match(question)
+    words = [] if phrase is None else [lexicon.stem(word) for word in _WORD.findall(phrase[1].casefold())]
+    return next((word for word in reversed(words) if word in telling), "")
+
+
+def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
+    """True if a sentence is about somebody or something of which nothing was said.
+
+    ``is_called``: a name is asked for, so that "Stig's captain" says who it is.
+    """
+    return any(_begins_with_another(one, known, telling, is_called=is_called) for one in analysis.sentences(told))
+
+
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def _people_in(question: str) -> frozenset[str]:
+    """The stems of the people whom a question is about: relatives, and names that are no place."""
+    names = lexicon.stems(name.casefold() for name in _PERSON.findall(question)) - lexicon.stems((*_DATED, "i"))
+    return names | (_related() & _stems_in(question))
+
+
+def _may_be_of(people: frozenset[str], told: str) -> bool:
+    """True if what is told names one of some people, or says "she"."""
+    return not people or _OF_SOMEBODY.search(told) is not None or not people.isdisjoint(_stems_in(told))
+
+
+def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
+    begin = _GREETING.sub("", sentence, 1)
+    words = _WORD.findall(begin)
+    other = _OF_ANOTHER.match(begin)
+    if other is not None and _content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
+        said = pairwise(word.casefold() for word in _WORD.findall(begin[other.end() :]))
+        is_ours = _GOES_OVER.match(begin, other.end()) is None and any(
+            word in _OURS and lexicon.stem(noun) in telling for word, noun in said
+        )
+        if not is_ours and _OF_ME.search(begin, other.end()) is None:
+            return True
+    for before, noun in pairwise(words):
+        if lexicon.stem(noun.casefold()) not in telling:
+            continue
+        if before.casefold() in ("other", "another"):
+            return True
+        whose = (
+            not is_called
+            and before.endswith(("'s", "’s"))
+            and before.casefold()[:-2] not in lexicon.PRONOUNS | {"that", "there", "what"}
+        )
+        is_name = not is_called and before[0].isupper() and before != words[0]
+        if (whose or is_name) and (called := _content_of(before)) and called.isdisjoint(known):
+            return True
+    return False
+
+
+@cache
+def _related() -> frozenset[str]:
+    return lexicon.stems(_RELATED.replace("neighbou?r", "neighbour|neighbor").split("|"))
+
+
+_OURS: Final = lexicon.word_set("the my our")
+_HOURS: Final = 31
+"""The greatest number that may be an hour, or a day of a month."""
+_IN_CHATS: Final = lexicon.word_set(
+    "new old got get gets getting put went goes going gone said says told called call calls found find make made makes"
+    " take took taken takes taking come came comes coming thing things something someone somebody people place good bad"
+    " great nice finally though anyway guess apparently thank thanks god lol haha ugh actually instead turns turned out"
+    " end back off left ended moved switch like really much lot lots bit way still even ever never let have having omg"
+    " okay yeah week weeks month months year years day days time times today yesterday next last half past quarter"
+    " until till i'm i've i'll we're we've we'll it's that's they're they've he's she's can't don't isn't aren't won't"
+    " didn't doesn't there's street road lane avenue bought booked joined signed ends move moves moving"
+    " over onto through after before during without within along around about against between under up down percent"
+    " euros pounds dollars kilos metres meters minutes hours square"
+)
+"""Words of a chat that do not tell what it is about."""
+_DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
+_REPLACING: Final = lazy(
+    r"(?i)\b(?:instead|(?:switch|swap|replac|renam)\w*|chang(?:ed|ing) (?:it |that |them |him |her )?(?:to|for)"
+    r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)(?! \d)|meant|scrap"
+    rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(quantities.UNITS.split()[1:])})"
+    r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
+    r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
+    r"|(?:dropped|pulled|backed) out|called off|traded)\b"
+)
+"""What says that one thing is so no more, or took the place of another."""
+_CHANGING: Final = lazy(
+    r"(?i)\b(?:from (?:now on|(?:this|next) (?:week|month|year)|today|tomorrow)|as of|after all|turn(?:s|ed) out"
+    r"|(?:moved|moving|push|shift|bump|chang|cancel|postpon|reschedul|rebook|delay|upgrad|downgrad|rais|lower|increas"
+    r"|reduc|dropp|ditch|binn|retir|bail|upped|slipp|renew|correct|convert|reassign|assign)\w*"
+    r"|(?:day|week|month|hour)s? (?:later|earlier)|put (?:\w+ ){0,3}(?:back|up|down|off|forward)"
+    r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
+    r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
+    r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
+    r"|another (?:week|day|month|hour)|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out)\b"
+)
+"""What says that something happened to what was so."""
+_OF_LATE: Final = lazy(
+    r"(?i)\b(?:now|new|since|actually|found|started|stopped|gave|these days|today|this week|again|for now|wait|sorry"
+    r"|left|till|until|made it|got (?:a|an|myself)"
+    r"|so (?:it|we|i|now|that|the|they|he|she|my|our|from|\w+(?:['’]s|['’]ll| is| will)))\b"
+)
+"""What says that something is so since a short while ago, perhaps beside what was before."""
+_CONSIDERED: Final = lazy(
+    r"(?i)\b(?:(?:thought|think(?:ing)?) (?:of|about)|consider\w*|might|maybe|perhaps|looked at|tried|test drove"
+    r"|offered|suggest\w*|asked (?:me )?(?:whether|if)|asked to"
+    r"|(?:asks?|asked|wants?|wanted) (?:me|us|him|her|them) to"
+    r"|turned (?:it|that|them|him|her) down|(?:I|we) (?:refused|declined)|wants? to|wanted to|would|could|should"
+    r"|used to|ages ago"
+    r"|back in the day|years? ago|(?<!since )(?<!from )last (?:year|month|time|night|week|weekend)|for once|said no"
+    r"|the whole (?:weekend|week|day)|for a moment|no way|not happening|recommend\w*|swears by|applied"
+    r"|if (?:I|we|they|he|she))\b"
+)
+"""What only may be, or is over."""
+_USUALLY: Final = lazy(r"(?i)\b(?:usual|usually|normally|typically|generally|regularly|as a rule)\b")
+_ONCE_ONLY: Final = lazy(r"(?i)\b(?:this (?:week|time|once|month)|next week|today|tonight|tomorrow|for once)\b")
+_FROM_NOW: Final = lazy(r"(?i)\b(?:from|as of|starting|since) (?:now|this|next|today|tomorrow)\b|\bfor good\b")
+_WHOSE: Final = lazy(r"(?i)\b(?:my|our|I|we|home|his|her)\b|['’]s\b(?! the\b)")
+"""What says of a question whose the thing is that it asks about."""
+_BY_ANOTHER: Final = lazy(
+    r"(?i)(?:the |my |our )?(?P<who>[\w-]+)(?:(?:['’]s| has| have| had)? (?:just |finally )?)(?:"
+    r"(?P<own>\w+(?:ed|t|d|ut) (?:her|his|its|their)\b)|(?:switched|swapped|changed|moved|went) (?:over |back )?to\b)"
+)
+"""Somebody who did something with what is theirs, or went over to something."""
+_MOVED_THING: Final = lazy(
+    r"(?i)\b(?:mov(?:ed|ing)|shift(?:ed|ing)|switched|relocated|put) (?:the|my|our|their|his|her|that|a) "
+    r"(?P<thing>(?:(?!to\b)[\w'’-]+ ){1,3})(?:in)?to\b"
+)
+_NUMBERED_GROUP: Final = lazy(r"(?i)\b(year|grade|class|form|group|team) \d+\b")
+"""One of several groups, each of which has times of its own."""
+_GIVEN_UP: Final = lazy(r"(?i)\b(?:g[ai]ven? up|quit|stopped|dropped) (?P<thing>(?:(?!for\b|and\b)[\w'’-]+ ?){1,3})")
+_DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
+_DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
+_CORRECTING: Final = lazy(
+    r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
+    r"|my mistake)\b"
+)
+"""What takes back what was just said."""
+_REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he)\b")
+"""What refers to something that was said before."""
+_MOVING: Final = lazy(
+    r"(?i)\b(?:mov(?:ed|ing)|push|shift|postpon|reschedul|rebook|delay|slipp|brought forward|rais|lower|increas|reduc"
+    r"|upped|put (?:\w+ ){0,3}(?:back|off|up|forward|down)|(?:went|gone|going|up|down) (?:up|down|to))"
+)
+"""What happens to times and amounts."""
+_PUT_OFF: Final = lazy(
+    r"(?i)\b(?:(?:back|by|out|forward|up) (?:a|an|another|one|two|three|\d+) (?:day|week|month|hour|year)s?|postponed"
+    r"|(?:another|one more) (?:day|week|month|hour)|(?:day|week|month|hour|minutes?)s? (?:later|earlier)|cancell?ed"
+    r"|called off|is off|['’]s off|fell through)\b"
+)
+"""What moves something without a new time, or calls it off."""
+_NOW: Final = lazy(r"(?i)\b(?:now|new|since|these days|for now)\b")
+_ONLY_NEW: Final = lazy(r"(?i)\b(?:has|have|had|got|['’]s got|there['’]s|there is) (?:a|an|another|the) new\b")
+_ANEW: Final = lazy(r"(?i)\b(?:new|instead|chang|switch|moved?|moving)")
+_SOMEBODY: Final = lazy(r"(?i)\b(?:somebody|someone|new (?:one|guy|girl|woman|man|person|boss|teacher))\b")
+_SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")
+"""From when on something is so, which is not when it takes place."""
+_WORD: Final = lazy(r"\d[\d.,:]*\w*|[^\W\d_][\w'’-]*")
+_TIMES_OVER: Final = {"once": "1", "twice": "2"}
+_MONTH: Final = "|".join((*(each for each in times.MONTHS if each != "may"), "(?-i:May)"))
+_DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_DAY}|tomorrow|tonight|next \w+")
+_VALUE: Final = lazy(
+    rf"(?i)(?<![\w.,])(?:(?P<date>(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH})|\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|(?:{_MONTH})\b|{_DAY}\b|tomorrow\b|tonight\b|next (?:week|month)\b)"
+    rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(quantities.UNITS.split()[1:13])})\b"
+    r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
+    r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
+    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z]|(?:st|nd|rd|th)\b|(?: of)? (?:{_MONTH})\b)"
+    rf"|(?:{'|'.join((*quantities.NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
+    r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
+)
+"""A date, a time of day, or another number, with what it counts."""
+_AT: Final = lazy(r"(?i)(?:at|till|until|by|before) ")
+_PLACED: Final = lazy(
+    r"(?i:\b(?:at|in|to|near|round|around|on|into|from) (?:the |a |an |our |my |his |her )?(?:\d+\w? )?)"
+    r"([^\W\d_][\w'’-]+)"
+)
+_NAME: Final = lazy(
+    r"(?:(?<=[\w,;:)] )|(?<=[(\"“]))([A-Z][\w-]+)"
+    r"|(?:^|(?<=[.!?] ))([A-Z][\w-]+)(?=['’]s|['’]ll| (?:is|has|will|from|can|takes|took|and)\b)"
+)
+"""A name within a sentence, or what begins one and does or is something."""
+_KIND: Final = lazy(
+    r"(?i)\W*(?:\w+[,:] )?(?:(?P<time>when|(?:what|which) (?:time|day|date|month|week)\b)"
+    r"|(?P<number>how (?:much|many|often|long|old|far|big|tall|high)\b)|(?P<name>who|whom)|(?P<place>where)"
+    r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b))"
+    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were)\b)"
+)
+"""The kind of value that a question asks for."""
+_ASKED_NOUN: Final = lazy(
+    r"(?i)\W*(?:what|which|whose)(?:['’]s| is| are)? "
+    r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"
+)
+_RELATED: Final = (
+    "mum|mom|mother|dad|father|parents|brother|sister|cousin|uncle|aunt|friend|mate|colleague|neighbou?r|flatmate"
+    "|roommate|pupil|student|boss|classmate|teammate|coworker|grandma|grandpa|gran|nephew|niece|son|daughter|husband"
+    "|wife|boyfriend|girlfriend|guy|woman|man|kids?|boy|girl|other people|some people"
+)
+_NO_VERB: Final = r"(?!(?:\w+ing|now|the|an?|been|got|on|in|at|back|moved|left|gone|not|so|too|very)\b)"
+_OF_ANOTHER: Final = lazy(
+    r"(?i:(?:(?:my|our|his|her|their|a|an|the|some|another)\b ?)?(?:[\w'’-]+ )??"
+    rf"(?P<who>(?:{_RELATED})s?)\b(?:['’]s?(?: [\w-]+)?)?)|(?-i:(?P<whose>[A-Z][\w-]+)['’]s {_NO_VERB}[a-z][\w-]+)"
+    r"|(?i:next door|someone|somebody|everyone|some of|the \w+ (?:across|opposite|next to|down) )"
+)
+"""Somebody, or something of theirs, at the beginning of a sentence."""
+_GOES_OVER: Final = lazy(
+    r"(?i)\s*(?:has |have |is |are )?(?:switch|swapp|chang|mov|go)(?:ed|ing|es|s)? (?:over |back )?to\b"
+)
+"""What somebody does who changes only what is theirs."""
+_PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")
+_DATED: Final = (*times.MONTHS, *times.DAYS, *(f"{day}s" for day in times.DAYS))
+_OF_SOMEBODY: Final = lazy(r"(?i)\b(?:he|she|they|his|her|hers|him|their|them)\b")
+_OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’]ve|our|ours|mine)\b")
+_READ: Final = 1200
+"""The characters of a message in which claims are looked for."""
+_CLAIM_ENDS: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
+"""What stands between the claims of a sentence in a chat."""
+_GREETING: Final = lazy(
+    r"(?i)^(?:(?:hey|hi|hello|oh|ok|okay|so|well|btw|by the way|and|but|also|actually|anyway|guess what|yes|yeah|no"
+    r"|wait|sorry|haha|lol|thanks|great|because|since|now|then)\b[\s,:;.!–—-]*)+(?=\S)"
+)
+"""How people begin in a chat. Of a statement less goes: "no" and "now" tell something there."""
+_ASKING: Final = lazy(
+    r"(?i)[?]$|\b(?:looking|planning|hoping|trying|thinking|considering|wondering|interested|curious)\b"
+    r"|\b(?:I'll|I['’]d|we'll|we['’]d|would|could|can you|should|want|wish)\b"
+)
+"""What states nothing that is so: a question, a wish, a plan."""
+_OF_OTHERS: Final = lazy(r"(?:His|Her|Their|Its)\b")
+_BY_ME: Final = lazy(
+    r"(?i)^(?:(changed|moved|switched|started|stopped|quit|sold|bought|got|joined|left|dropped|cancell?ed|upgraded"
+    r"|adopted|booked|rebooked|rescheduled|cut|gave up)|(?:getting|taking|working|living|using|driving|buying|paying"
+    r"|eating"
+    r"|drinking|learning|reading|seeing|going|staying|sleeping))\b(?= \S)"
+)
+"""A verb that begins a clause of a chat: who speaks did it, or does it."""
+_IS_MINE: Final = lazy(r"^((?:[A-Z][\w.'’-]+ ?){1,4})(?<! )(?= ) is (my|our) ([a-z][a-z -]*)(?=[.])")
+"""What says whose somebody is: "Emma is my manager"."""
+_SAID: Final = lazy(r"(?i)^(?:(?:the|my|our) )?[\w.]+ (?:says|said|told me|confirmed|thinks)(?: that)? (?=\S)")
+"""Who says so."""
+_GUESS: Final = lazy(r"(?i)^I (?:think|guess|believe|suppose)(?: that)? (?=\S)")
+"""What makes a fact a guess, which is the latest that is known all the same."""

@@ -1,0 +1,472 @@
+"""Statements that end an earlier one by what they tell: a cancellation, a departure, a return, a sale.
+
+Each function knows one way to tell it, whatever else the statements share, and answers ``None`` for all others.
+"""
+
+import re
+from functools import cache
+from typing import Final
+
+from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.query.claims import claim_pairs as pairs
+from worlddb.query.claims import lexicon, wording
+from worlddb.query.claims.claim_frame import Frame
+from worlddb.query.claims.claim_pairs import ClaimComparison
+
+
+def relate_correction(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of a statement that names what it takes the place of: "749 euros, not 799", "tea instead of coffee".
+
+    The earlier one says what is denied, and a number that is denied has another one in its place.
+    """
+    told = _NOT_THAT.search(later.key) or _INSTEAD_OF.search(later.key)
+    if told is None or earlier.negated or later.mood in ("unsure", "may"):
+        return None
+    given, old = told["given"], told["old"].rstrip(".,")
+    is_said = re.search(rf"(?<![\w.:]){re.escape(old)}(?![\w:]|\.\d)", earlier.key) is not None
+    if not is_said or (old[0].isdecimal() and _DIGIT_IN.search(given) is None):
+        return None
+    words = lexicon.stems(wording.words_of(old)) | earlier.subject | later.subject
+    own, other = (one.content | one.light | one.head | {one.verb} for one in (earlier, later))
+    rest = (own & other) - words - {""}
+    if not rest and (not old[0].isdecimal() or len(old) < _TELLING_DIGITS):
+        return None
+    reason = "the later one names it as what is not so" if told.re is _NOT_THAT else "something else in its place"
+    if told.re is _NOT_THAT:
+        return pairs.comparison(0.8, later, reason, "contradiction")
+    return pairs.doubted(0.7, later, reason, "it may be so at times")
+
+
+_NOT_THAT: Final = re.compile(r"(?P<given>.*\S),? (?:and )?not (?:the |an? |at |on |in )?(?P<old>[\w.:'’-]+)$")
+_INSTEAD_OF: Final = re.compile(
+    r"(?P<given>.*\S) (?:instead of|rather than) (?:the |an? |at |on |in )?(?P<old>[\w.:'’-]+)"
+)
+_DIGIT_IN: Final = re.compile(r"\d")
+_TELLING_DIGITS: Final = 3
+"""From so many digits on, two statements of one subject have a number in common that tells of one thing."""
+
+
+def relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of a cancellation to a plan, or to its flight, trip or visit.
+
+    A cancellation that names less than the plan ("cancelled his flight", for one to Oslo) may be about another one, and
+    ends nothing.
+    """
+    if lexicon.stem("cancelled") not in later.content:
+        return None
+    if not later.cancelled and _CANCELLED.search(later.key) is None:
+        return None
+    is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
+    is_planned = is_planned or (_is_dated_once(earlier) and earlier.verb in _going_stems())
+    if earlier.negated or later.mood or pairs.are_of_other_times(earlier, later):
+        return None
+    if _is_set(earlier) and earlier.thing.noun == later.thing.noun and earlier.thing.which == later.thing.which:
+        is_one = earlier.thing == later.thing and not earlier.recurs
+        is_less = later.thing.behind <= earlier.thing.behind
+        told = pairs.comparison(0.9 if is_one else 0.6, later, "it was cancelled", "replacement")
+        return told._replace(is_single_valued=is_one, doubt="" if is_one else _OTHER_PLAN) if is_less else None
+    if not is_planned or not later.cancelled:
+        return None
+    planned = earlier.content | earlier.light | earlier.head
+    if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
+        return None
+    is_named = all(any(_is_act(each, other) for each in later.cancelled) for other in earlier.content)
+    told = pairs.comparison(0.9 if is_named else 0.6, later, "the plan was cancelled", "replacement")
+    is_one = is_named and earlier.numbers <= later.numbers
+    return told._replace(is_single_valued=is_one, doubt="" if is_one else _OTHER_PLAN)
+
+
+def relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "is back" or "works again" to what was gone or broken, and of "went back to Porto" to a home."""
+    if later.negated or later.mood or earlier.mood:
+        return None
+    back = _WENT_BACK.search(later.key)
+    if back is not None and "residence" in earlier.attributes and not (earlier.negated or earlier.former):
+        is_elsewhere = _is_named(back["place"], later) and not _is_at(earlier, back["place"], _HOUSES)
+        return (
+            pairs.doubted(0.6, later, "went back to another place", "who went may come back") if is_elsewhere else None
+        )
+    told, gone = _IS_BACK.search(later.key), _IS_GONE.search(earlier.key)
+    if told is None or gone is None or _IS_GONE.search(later.key):
+        return None
+    if told[0].endswith("home") and gone[0] in ("ill", "sick", "lost"):
+        return None
+    if told[0].startswith("found") and earlier.content.isdisjoint(later.content):
+        return None
+    is_one = later.head <= earlier.head | earlier.content and earlier.head <= later.head | later.content
+    if not is_one or not _name_one(earlier, later):
+        return None
+    return pairs.doubted(0.6, later, "it is back, or works again", pairs.OTHER_TIME)
+
+
+def relate_relapse(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of being ill or broken to having been well or at work again."""
+    if earlier.mood or later.mood or earlier.negated or earlier.former:
+        return None
+    is_told = any(well.search(earlier.key) and ill.search(later.key) for well, ill in _WELL_AND_ILL)
+    if not is_told or not _name_one(earlier, later):
+        return None
+    return pairs.doubted(0.6, later, "it is not well, or does not work, any more", pairs.OTHER_TIME)
+
+
+_WELL_AND_ILL: Final = (
+    (re.compile(r"\b(?:well|fine|healthy) again\b"), re.compile(r"\b(?:ill|sick|unwell)\b")),
+    (
+        re.compile(r"\b(?:works?|working|runs?|running|online) again\b"),
+        re.compile(
+            r"\b(?:broken|broke down|offline|down|out of (?:order|service)|(?:not|n['’]t|stopped) work(?:ing)?)\b"
+        ),
+    ),
+)
+"""What is so again, and what is so no longer then."""
+_WENT_BACK: Final = re.compile(
+    r"\b(?:went|has gone|have gone|goes|go|is|are) back to (?P<place>[^\W\d][\w'’-]+(?: [\w'’-]+)?)$"
+)
+_IS_GONE: Final = re.compile(
+    r"\b(?:ran (?:away|off)|escaped|missing|disappeared|lost|gone|down|broken|broke down"
+    r"|out of (?:order|service|action)"
+    r"|off (?:sick|work)|ill|sick|on (?:[a-z]+ )?leave|away|in (?:the |an? )?hospital|cancell?ed|called off|closed"
+    r"|(?:not|n['’]t|stopped) work(?:ing)?|stolen|offline)\b"
+)
+_IS_BACK: Final = re.compile(
+    r"\b(?:(?:is|are|am|was|were|came|comes|come|got|['’]s) (?:back(?! (?:from|then|to)\b)|home)"
+    r"|(?:works?|working|runs?|running|on|open|opens|up|online|well|fine|healthy|there) again|found\b.*\bagain"
+    r"|(?:takes? place|is on|happens|goes ahead) (?:after all|again)|turned up|reappeared|(?:was|been) found"
+    r"|(?:is|are) (?:repaired|fixed))\b"
+)
+
+
+def _name_one(earlier: Frame, later: Frame) -> bool:
+    """True if both name their subject, or a thing in common."""
+    both = earlier.subject & wording.words_of(earlier.key) & wording.words_of(later.key)
+    return bool(both or earlier.content & later.content)
+
+
+def relate_asked_rate(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of what somebody gets or asks for by the hour from now on to what that was; it ends nothing."""
+    told = [_RATE.search(one.key) for one in (earlier, later)]
+    rise = _GOES_TO.search(later.key)
+    if rise is not None and told[0] is not None and told[0]["count"] != rise["count"]:
+        is_one = earlier.head == later.head and _name_one(earlier, later) and len(earlier.numbers) == 1
+        return pairs.doubted(0.6, later, "another amount", "the amount may be another one's") if is_one else None
+    if told[0] is None or told[1] is None or told[0]["per"] != told[1]["per"] or told[0]["count"] == told[1]["count"]:
+        return None
+    if _FROM_NOW.search(later.key) is None or later.negated or later.former or not _name_one(earlier, later):
+        return None
+    what = [_PAID_FOR.search(one.key) for one in (earlier, later)]
+    if what[0] is not None and what[1] is not None and what[0]["what"] != what[1]["what"]:
+        return None
+    paid = [one.verb in _paying_stems() or bool(one.owned & _PAID) for one in (earlier, later)]
+    is_one = earlier.head == later.head or bool(earlier.owned & _PAID and not later.head)
+    return pairs.doubted(0.6, later, "another rate", "it may only be asked for") if all(paid) and is_one else None
+
+
+_RATE: Final = re.compile(
+    r"(?P<count>\d[\d.,]*)(?: ?[€$£]| [a-z]+)? (?:an?|per|each|every) "
+    r"(?P<per>hour|day|week|fortnight|month|year|walk|lesson|night|session|visit|person|kilo|km)\b"
+)
+_PAID_FOR: Final = re.compile(r"\bfor (?:the |my |our |her |his )?(?P<what>[^\W\d][\w'’-]+)")
+_GOES_TO: Final = re.compile(r"\b(?:went|goes|has gone|is going) (?:up|down) to (?:[€$£])?(?P<count>\d[\d.,]*)")
+_FROM_NOW: Final = re.compile(r"\b(?:now|nowadays|these days|instead|after all|from [\w ]{2,20} on(?:wards)?)\b")
+_PAID: Final = frozenset({"money", "pay", "wage", "salary", "fee", "rate", "allowance"})
+
+
+@cache
+def _paying_stems() -> frozenset[str]:
+    verbs = ("gets", "asks", "wants", "charges", "takes", "earns", "costs", "pays", "demands", "receives")
+    return frozenset({"", *map(lexicon.stem, verbs)})
+
+
+def relate_label(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "changed to class 3a" to what tells of class 3b, whatever else that says; it ends nothing."""
+    if later.change in pairs.PRESENT - {"now"} or later.negated or later.mood or later.head != earlier.head:
+        return None
+    if earlier.ranks != later.ranks:
+        return None  # What is in room 4 is not what is in room 7.
+    told = [dict(_LABEL.findall(one.key)) for one in (earlier, later)]
+    is_other = any(told[0].get(kind, code) != code for kind, code in told[1].items())
+    return (
+        pairs.doubted(0.6, later, "another one of a kind", pairs.SAYS_MORE)
+        if is_other and _name_one(earlier, later)
+        else None
+    )
+
+
+_LABEL: Final = re.compile(
+    r"\b(class|group|team|room|gate|platform|seat|locker|desk|track|lane|level|grade|ward|shift)"
+    r" ([a-z]?\d+[a-z]?|[a-z])\b"
+)
+
+
+def relate_thing(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "coffee: decaf from now on" to "coffee black": the same thing is otherwise; it ends nothing."""
+    one, other = earlier.thing, later.thing
+    if not one.noun or one != other or one.behind or _FROM_NOW.search(later.key) is None:
+        return None
+    if earlier.verb or later.verb or earlier.head or later.head or later.mood or later.adds:
+        return None
+    # "With oat milk" is no place.
+    sorts = {"" if " is with " in one.key else one.sort for one in (earlier, later)}
+    begins = {_PLACED_VALUE.search(one.key) is not None for one in (earlier, later)}
+    is_of_one_sort = (len(sorts) == 1 or "" in sorts) and len(begins) == 1
+    if not is_of_one_sort or earlier.recurs or later.recurs or bool(earlier.numbers) != bool(later.numbers):
+        return None
+    own, new = earlier.content - later.content, later.content - earlier.content
+    return (
+        pairs.doubted(0.5, later, "the same thing is otherwise", "it may be another side of it")
+        if own and new
+        else None
+    )
+
+
+_PLACED_VALUE: Final = re.compile(r" is (?:in|on|at|by|near|under|before|after|behind|until|from|to|for) ")
+
+
+def relate_taken_back(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "forget what I said about lilies" to what was said of them, and of a cancellation to a fee."""
+    told = _TAKEN_BACK.search(later.key)
+    if told is not None:
+        of = lexicon.stems(wording.words_of(told["of"]) - STOP_WORDS)
+        is_said = bool(of) and of <= earlier.content | earlier.light | earlier.head
+        return (
+            pairs.doubted(0.6, later, "it takes back what was said", "it may mean something else") if is_said else None
+        )
+    if (
+        _ENDED_FEE.search(later.key) is None
+        or later.negated != earlier.negated ^ True
+        or _RATE.search(earlier.key) is None
+    ):
+        return None
+    is_one = later.head == earlier.head and _name_one(earlier, later) and earlier.content.isdisjoint(later.content)
+    return pairs.doubted(0.6, later, "it was cancelled", _OTHER_PLAN) if is_one else None
+
+
+_TAKEN_BACK: Final = re.compile(
+    r"^i (?:scrap|forget|ignore|disregard|strike|never mind) (?:what|everything|all) (?:that )?i (?:said|told you)"
+    r" (?:about|on|of) (?P<of>[\w'’ -]+)"
+)
+_ENDED_FEE: Final = re.compile(r"^[\w'’ +-]{2,40}?(?: (?:is|was|got|has been))? (?:cancell?ed|terminated)$")
+_OTHER_PLAN: Final = "another one than that may be cancelled"
+
+
+def _is_dated_once(one: Frame) -> bool:
+    """True if a statement in the present names a day or a month, and nothing that comes again: goes there in June."""
+    is_to_come = not (one.past or one.former or one.recurs or one.times_a_year or _PERFECT.search(one.key))
+    return is_to_come and bool(pairs.date_terms(one) - one.subject)
+
+
+_PERFECT: Final = re.compile(r"\b(?:has|have|had|['’]ve) ")
+
+
+@cache
+def _going_stems() -> frozenset[str]:
+    return lexicon.stems(_GOING.split())
+
+
+@cache
+def _to_go() -> frozenset[str]:
+    return lexicon.stems(("go", "goes", "going"))
+
+
+def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "does not run the marathon" to what was to come on a day: it was given up.
+
+    A denial of that very day may be somebody else's word against the first, and contradicts it.
+    """
+    if earlier.negated or earlier.mood or not _is_dated_once(earlier) or not later.negated:
+        return None
+    if later.mood or later.past or later.former or later.recurs or later.change or later.in_part:
+        return None
+    is_one = earlier.verb == later.verb or {earlier.verb, later.verb} <= _to_go()
+    is_one = is_one and earlier.head == later.head and earlier.content == later.content
+    is_one = is_one and earlier.light ^ later.light <= _to_go() | earlier.times
+    is_state = not earlier.verb or not lexicon.attributes_of({earlier.verb}).isdisjoint(("job", "residence"))
+    if not is_one or is_state or later.times or later.numbers:
+        return None
+    return pairs.comparison(0.9, later, "the plan was given up", "replacement")._replace(is_single_valued=True)
+
+
+def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of seeing one physio on Fridays at eight to seeing them on Thursdays at five; it ends nothing."""
+    is_one = earlier.verb == later.verb and earlier.verb in _meeting_one_stems() and earlier.content == later.content
+    is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
+    if not is_one or not is_weekly or not pairs.are_of_other_times(earlier, later) or earlier.head or later.head:
+        return None
+    if earlier.negated or later.negated or later.mood or later.change or later.adds or later.past:
+        return None
+    if not earlier.content.isdisjoint(pairs.people_stems()) or not earlier.content - {earlier.verb}:
+        return None
+    return pairs.doubted(0.8, later, "the same at another time", "both times may be kept")
+
+
+@cache
+def _meeting_one_stems() -> frozenset[str]:
+    return lexicon.stems(("sees", "visits", "meets"))
+
+
+def _is_set(one: Frame) -> bool:
+    """True if a statement says when a thing is, or that it is booked."""
+    return bool(one.thing.noun) and (one.sort == "time" or _BOOKED.search(one.key) is not None)
+
+
+_CANCELLED: Final = re.compile(r"\b(?:is|are|was|were|been|got) (?:cancell?ed|called off)\b")
+_BOOKED: Final = re.compile(r"\b(?:is|are) (?:booked|reserved|confirmed|planned|scheduled)\b")
+_PLANNED: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
+)
+"""The present continuous for a plan: "is flying to Oslo on Friday"."""
+
+
+def relate_departure(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "has left Globex" or "retired" to where somebody works, and of "left Lisbon" to where they live.
+
+    Who left a town may come back, and who joined what has a name may not work there: those compete with the earlier
+    statement, but do not end it.
+    """
+    held = earlier.attributes & {"job", "residence"}
+    if not held or earlier.negated or earlier.mood or earlier.former or earlier.past or earlier.head:
+        return None
+    # What ends is not denied by that; a denial of it is no departure by its words.
+    told = None if later.mood else _DEPARTING.fullmatch(later.key)
+    if told is None or not wording.words_of(told["who"]) <= later.subject | {"she", "he", "they"}:
+        return None
+    if told["whom"]:
+        is_elsewhere = "job" in held and _is_named(told["whom"], later) and not _is_at(earlier, told["whom"], _EMPLOYS)
+        return pairs.doubted(0.6, later, "joined another one", _NOT_ENDED) if is_elsewhere else None
+    if told["onwards"] and not _is_named(told["onwards"], later):
+        return None  # For lunch, for the weekend.
+    if earlier.verb_preposition in ("on", "with"):
+        return (
+            pairs.comparison(0.3, later, "work on or with something may go on", "compatible") if "job" in held else None
+        )
+    place = told["left"] or told["quit"] or told["source"] or ""
+    if not place and later.key.endswith(" left"):
+        return None
+    # Who quit, and no more is said, may have quit something else.
+    is_single = earlier.attributes - {"job"} <= pairs.OF_BEING and told["alone"] is None
+    is_held = "job" in held and not _STUDIES.search(earlier.key)
+    if is_held and not _is_job(earlier, told["trade"]):
+        # Who works at a hotel may be its cook, and a nurse is none.
+        if not earlier.verb or " as " in earlier.key:
+            return pairs.comparison(0.6, later, "another job", "compatible")
+        return pairs.doubted(0.6, later, "that work may have ended", _NOT_ENDED)
+    if is_held and (not place or _is_at(earlier, place, _EMPLOYS) or (told["source"] and _is_job(earlier, place))):
+        doubt = "" if is_single else "it says more than that work, or the new one does not say what ended"
+        told_of = pairs.comparison(0.7, later, "that work has ended", "replacement")
+        return told_of._replace(is_single_valued=is_single, doubt=doubt)
+    if "residence" in held and told["moved"] and _is_at(earlier, place, _HOUSES):
+        return pairs.doubted(0.7, later, "left that place", "who left may come back")
+    return None
+
+
+_NOT_ENDED: Final = "the new one does not say that this work has ended"
+
+
+def _is_job(earlier: Frame, trade: str | None) -> bool:
+    """True if a statement of somebody's work names that trade, or no trade is given."""
+    stems = lexicon.stems(wording.words_of(trade or ""))
+    return all(any(pairs.share_root_word(each, other) for other in earlier.content) for each in stems)
+
+
+def _is_at(one: Frame, place: str, prepositions: str) -> bool:
+    """True if a statement names a place behind one of these prepositions."""
+    return re.search(rf"\b(?:{prepositions}) (?:the )?{re.escape(place)}(?![\w-])", one.key) is not None
+
+
+def _is_named(words: str, one: Frame) -> bool:
+    """True if all of these words are proper names in a statement."""
+    return lexicon.stems(wording.words_of(words)) <= one.names
+
+
+_EMPLOYS: Final = "at|for|by"
+_HOUSES: Final = "in|at|on|near"
+_STUDIES: Final = re.compile(r"\b(?:student|phd|candidate|pupil)\b|\bwork(?:s|ing)? out\b")
+"""Who studies, or works out, has no work to lose by that."""
+_SINCE_WHEN: Final = (
+    r"(?: (?:for good|early|recently|already|now|since|(?:in|since) (?:(?:early|late|mid) )?[a-z]{3,9}(?: \d{4})?"
+    r"|(?:in|since) \d{4}|last (?:week|month|year|spring|summer|autumn|winter)|a (?:week|month|year) ago"
+    r"|\d+ (?:weeks|months|years) ago))?"
+)
+_SINCE_DAYS: Final = (
+    r"(?: (?:yesterday|today|this (?:morning|week|month|year|spring|summer|autumn|winter)|(?:on|last) [a-z]{3,6}day"
+    r"|(?:a|an|two|three|four|five|six|a few|several) (?:days?|weeks?|months?|years?) ago))?"
+)
+"""When somebody quit; who left today may be back tomorrow."""
+_LATELY: Final = r"(?:(?:has|have|just|recently|finally|now) )*"
+_JOB: Final = (
+    r"(?:her|his|my|their|the) (?:old |full[ -]time |part[ -]time )?(?:job|position|post|work)"
+    r"(?: as an? (?P<{}>[\w-]+(?: [\w-]+){{0,2}}?))?"
+)
+_NO_WORK: Final = (
+    r"(?:(?:am|is|are|now|currently|has been|have been) )*"
+    r"(?:retired|unemployed|jobless|out of (?:work|a job)|between jobs)"
+    rf"|{_LATELY}(?:retired|resigned|(?P<alone>quit)|stopped working)"
+    r"|(?:(?:has been|have been|was|were|got|just|recently) )+"
+    r"(?:fired|sacked|dismissed|laid off|made redundant|let go)"
+)
+_PLACE: Final = r"(?!for\b)[\w&'’.-]+(?: (?!for\b)[\w&'’.-]+){0,3}?"
+_DEPARTING: Final = re.compile(
+    r"(?P<who>[\w'’.-]+?(?: [\w'’.-]+?){0,2}?)(?:['’](?:s|m|ve|re))? (?:"
+    rf"{_LATELY}(?P<moved>left)(?: (?:her|his|my|their|the) (?:job|position|post|company|firm)(?: at)?)?"
+    rf"(?: (?P<left>{_PLACE}))?"
+    r"(?: for (?!good\b)(?P<onwards>[\w&'’ .-]+?))?"
+    rf"|{_LATELY}joined (?P<whom>{_PLACE})"
+    rf"|(?:{_NO_WORK}|{_LATELY}(?:quit|lost|gave up|given up|(?:resigned|retired|stepped down) from) "
+    rf"{_JOB.format('trade')})(?: (?:from|by|at|with) (?P<source>{_PLACE}))?{_SINCE_DAYS}"
+    rf"|{_LATELY}quit (?P<quit>{_PLACE}){_SINCE_DAYS}"
+    rf"){_SINCE_WHEN}"
+)
+
+
+def disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
+    """True if the thing sold or given away has a further word, and so is another thing: a bike lock."""
+    if _DISPOSES.search(later.key) is None or later.head:
+        return False
+    said = earlier.content | earlier.head | earlier.light
+    bought = _INSTEAD.search(later.key)
+    if bought is not None:
+        return said.isdisjoint(lexicon.stems(wording.words_of(later.key[: bought.start()])) - later.subject)
+    more = later.content | (later.light & lexicon.stems(("old", "other")))
+    return bool(more - said - _disposal_stems() - later.subject)
+
+
+def disposes(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement says that the possession of the earlier one was sold or given away."""
+    if later.negated or later.mood or later.head or earlier.negated or earlier.past:
+        return False
+    if _DISPOSES.search(later.key) is None:
+        return False
+    gone = later.content - _disposal_stems()
+    is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
+    said = earlier.content | earlier.head
+    return is_had and bool(gone) and gone <= said and (gone <= earlier.names or earlier.head <= gone)
+
+
+_INSTEAD: Final = re.compile(r" and (?:bought|got|ordered|leased|picked up|am getting|'m getting) ")
+"""Behind it stands what took the place of the thing that is gone."""
+_DISPOSES: Final = re.compile(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?:sold|scrapped|donated)\b")
+_HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his|her|my|our|their) ")
+
+
+@cache
+def _disposal_stems() -> frozenset[str]:
+    return lexicon.stems(("gave", "given", "threw", "thrown", "away", "scrapped", "donated", "sold"))
+
+
+def _is_act(noun: str, planned: str) -> bool:
+    """True if a stem is a planned act, or the noun for it: to fly, and a flight."""
+    return pairs.share_root_word(noun, planned) or planned in _act_stems().get(noun, ())
+
+
+_GOING: Final = "travel travels visit visits go goes going fly flies drive drives sail"
+
+
+@cache
+def _act_stems() -> dict[str, frozenset[str]]:
+    words = {
+        "flight": "fly flies flying", "trip": _GOING, "journey": _GOING, "tour": _GOING, "holiday": _GOING,
+        "visit": "see sees go goes", "wedding": "marry married marries wed", "appointment": "see sees visit visits",
+        "reservation": "eat eats dine dines stay stays", "booking": "eat eats dine dines stay stays",
+        "move": "relocate live lives",
+    }  # fmt: skip
+    return {stem: lexicon.stems(acts.split()) for noun, acts in words.items() for stem in lexicon.stems((noun,))}

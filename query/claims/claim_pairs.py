@@ -1,0 +1,282 @@
+"""Compare two frames part by part: the numbers, days, times and values that they share or differ in.
+
+:class:`ClaimComparison` is what the comparison of two whole statements comes to.
+"""
+
+import re
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.query.claims import lexicon, quantities
+from worlddb.query.claims.claim_frame import Frame
+
+_IMPERIAL: Final = re.compile(r"\d ?(?:miles?|feet|foot|ft|inch(?:es)?|lbs?|ounces?|oz|sq(?:uare)? f)\b")
+
+
+def is_imperial(one: "Frame") -> bool:
+    """True if a statement measures in feet, miles or pounds: what is converted from them is rounded."""
+    return _IMPERIAL.search(one.key) is not None
+
+
+Relation = Literal["same", "replacement", "contradiction", "compatible"]
+RELATIONS: Final[tuple[Relation, ...]] = ("same", "replacement", "contradiction", "compatible")
+"""How a later statement may relate to an earlier one."""
+COMPETING: Final = ("replacement", "contradiction")
+"""The relations of two statements that are not both true."""
+MONTHS: Final = "january february march april may june july august september october november december"
+CALENDAR: Final = frozenset(f"{MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
+MANY_WORDS: Final = 9
+"""From so many words that say something on, in two statements together, they may tell of several things."""
+MEANT_FROM: Final = 0.65
+"""The nearness from which two statements of one subject are near in meaning."""
+OF_PLACES: Final = frozenset({"place"})
+"""Attributes that go with another one: who moves to Porto lives there."""
+CONDITION: Final = frozenset({"condition"})
+"""The attribute of what somebody is in or on that is no place: therapy, insulin, leave."""
+OF_BEING: Final = OF_PLACES | CONDITION | {"stay"}
+"""Attributes of "is in" and "is on"."""
+PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
+"""Words of change that may be said of what is as it was."""
+
+
+class ClaimComparison(NamedTuple):
+    """The likeness of two statements (0 to 1), the relation of the later to the earlier one, and the reason.
+
+    ``is_single_valued``: the earlier one states only a value of an attribute, and the later one another value of it.
+    ``doubt`` is why a replacement is not, so that it ends nothing without being told to.
+    """
+
+    likeness: float
+    relation: Relation
+    reason: str
+    is_single_valued: bool = False
+    doubt: str = ""
+
+
+REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
+"""A statement that repeats another one word for word."""
+
+
+def related_by_meaning(likeness: float) -> ClaimComparison:
+    """The comparison of two statements that are near by their vectors."""
+    return ClaimComparison(clamp_likeness(likeness), "compatible", "same subject, near in meaning; both may hold")
+
+
+def are_long(earlier: Frame, later: Frame) -> bool:
+    """True if two statements have so many words that they may share some and still tell of several things."""
+    return len(earlier.content | later.content) >= MANY_WORDS
+
+
+_SHARED: Final = 0.1
+"""What a telling word that both have adds to their nearness."""
+
+
+def nearness(earlier: Frame, later: Frame, cosine: float) -> float:
+    """How near two statements are in meaning: the cosine of their vectors, and more for each telling word in both."""
+    return cosine + _SHARED * len(earlier.content & later.content)
+
+
+def are_of_other_times(earlier: Frame, later: Frame) -> bool:
+    return bool(earlier.times) and bool(later.times) and earlier.times.isdisjoint(later.times)
+
+
+def both_time_one_thing(earlier: Frame, later: Frame) -> bool:
+    """True if both only give the time of one thing: "my flight to Rome is on 3 March at nine"."""
+    return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
+
+
+_LEAST_COMMON: Final = 5
+"""How many letters two stems of one word begin with at least."""
+
+
+def share_root_word(one: str, other: str) -> bool:
+    """True if two stems may share a root, such as "subscribes" and "subscription"."""
+    least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
+    return one == other or (len(other) >= least and one[:least] == other[:least])
+
+
+WAS_MARRIED: Final = re.compile(r"\b(?:was|were) (?:once |first )?(?:married|engaged) to\b")
+"""What was, where "was married in May" may tell what happened."""
+
+
+@cache
+def single_value_stems() -> frozenset[str]:
+    return lexicon.stems(lexicon.OF_ONE_VALUE)
+
+
+CODE: Final = re.compile(r"[a-z]\d+[a-z]?")
+"""B12; a seat 12A is written n12a in a frame."""
+
+
+def names_only_earlier_years(one: Frame, year: int) -> bool:
+    """True if a statement is in the past and names only years before another one: "moved there in 1999"."""
+    named = [float(value) for value, unit in one.numbers if is_year(value, unit)]
+    return one.past and bool(named) and max(named) < year
+
+
+@cache
+def moving_stems() -> frozenset[str]:
+    return lexicon.stems(("moved", "moves", "relocated", "relocates", "resettled"))
+
+
+SAYS_MORE: Final = "it says more than the new one replaces"
+OTHER_TIME: Final = "it may be another one, or another time"
+
+
+def is_somebody(one: Frame) -> bool:
+    """True if a statement begins with a person or an animal that belongs to its subject."""
+    begins = one.owned | {one.thing.noun}
+    return not begins.isdisjoint(lexicon.PEOPLE | lexicon.OF_SEVERAL | lexicon.ANIMALS)
+
+
+def are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
+    """True if they name different parts of the day: taken in the morning, and in the evening."""
+    before, after = map(parts_of_day, (earlier, later))
+    is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
+    return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
+
+
+def parts_of_day(one: Frame) -> frozenset[str]:
+    named = (word.removesuffix("s") for word in one.key.split() if word[-1] == "s")
+    return one.times & lexicon.PARTS_OF_DAY | lexicon.PARTS_OF_DAY.intersection(named)
+
+
+def tells_of_act(one: Frame) -> bool:
+    """True if a statement tells what was done, and not what is so: that somebody settled a debt."""
+    return one.past and not one.negated and any(lexicon.is_past(word) and word not in _WERE for word in one.key.split())
+
+
+_WERE: Final = frozenset({"was", "were", "had", "did"})
+
+
+def tells_of_repeatable_act(one: Frame) -> bool:
+    """True if a statement tells what was done and may be done again: a pill was taken, but nobody is born twice."""
+    is_once = any(lexicon.KIND_OF.get(each) != lexicon.MANY for each in one.attributes)
+    return tells_of_act(one) and not (is_once or one.former or one.change or one.passive)
+
+
+def clamp_likeness(value: float) -> float:
+    return round(min(1.0, max(0.0, value)), 3)
+
+
+def comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
+    since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
+    return ClaimComparison(clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
+
+
+def doubted(likeness: float, later: Frame, reason: str, doubt: str) -> ClaimComparison:
+    return comparison(likeness, later, reason, "replacement")._replace(doubt=doubt)
+
+
+def changed_numbers(earlier: Frame, later: Frame) -> str:
+    """The first unit with different numbers in the two; empty if there is none."""
+    return next((unit or "number" for unit in changed_units(earlier, later)), "")
+
+
+def changed_units(earlier: Frame, later: Frame) -> list[str]:
+    """The units with different numbers in the two; a number without a unit has the empty one."""
+    before: dict[str, set[str]] = {}
+    for value, unit in earlier.numbers:
+        before.setdefault(unit, set()).add(value)
+    changed = (
+        unit
+        for value, unit in sorted(later.numbers)
+        if unit in before and value not in before[unit] and not _is_hour_alone(value, before[unit], later, earlier)
+    )
+    return list(dict.fromkeys((*changed, *_other_unit(earlier, later))))
+
+
+def _other_unit(earlier: Frame, later: Frame) -> tuple[str, ...]:
+    """The unit of the later statement's number, if the earlier one gives that of the same thing in another unit."""
+    if len(earlier.numbers) != 1 or len(later.numbers) != 1 or earlier.hours or later.hours:
+        return ()
+    ((_, before),), ((_, after),) = earlier.numbers, later.numbers
+    if before == after or not any({before, after} <= units for units in quantities.KINDS_OF_UNITS):
+        return ()
+    is_of_one = earlier.verb == later.verb and earlier.head == later.head
+    return (after,) if is_of_one and without_units(earlier) == without_units(later) else ()
+
+
+def without_units(one: Frame) -> frozenset[str]:
+    """The content of a statement without the units of its numbers."""
+    return one.content - lexicon.stems(unit for _, unit in one.numbers if unit)
+
+
+def objects_of(one: Frame) -> frozenset[str]:
+    return one.content - {one.verb}
+
+
+def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -> bool:
+    """True if only one of two numbers is a time of day: at 15:00, and in room 12."""
+    return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
+
+
+_FIRST_YEAR: Final = 1_000
+_LAST_YEAR: Final = 2_100
+"""Numbers between these are years."""
+
+
+def is_year(value: str, unit: str) -> bool:
+    """True if a number may be a year; addresses, releases such as 1.2.3 and counts are not."""
+    is_counting = unit != "" and unit not in STOP_WORDS and unit not in CALENDAR and not lexicon.is_past(unit)
+    return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
+
+
+def date_terms(one: Frame) -> frozenset[str]:
+    """The months, weekdays, years, days of a month and parts of numeric dates in a statement."""
+    named = {word for word in one.times if word in CALENDAR}
+    dated = {f"{value} {unit}" for value, unit in one.numbers if unit in CALENDAR or unit.isdecimal()}
+    return frozenset(named | dated | {value for value, unit in one.numbers if is_year(value, unit)})
+
+
+def are_of_other_days(earlier: Frame, later: Frame) -> bool:
+    """True if both name days, months or years, and not the same."""
+    before, after = date_terms(earlier), date_terms(later)
+    return bool(before) and bool(after) and before != after
+
+
+def numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
+    """The numbers of a statement that are not part of a date."""
+    is_in_digits = any(unit.isdecimal() for _, unit in one.numbers)
+    return frozenset(
+        (value, unit)
+        for value, unit in one.numbers
+        if not (unit in CALENDAR or unit.isdecimal() or is_year(value, unit) or (is_in_digits and not unit))
+    )
+
+
+def number_units(one: Frame) -> frozenset[str]:
+    """The words after its numbers, without stop words."""
+    return frozenset(unit for _, unit in one.numbers if unit and unit not in STOP_WORDS)
+
+
+def number_values(one: Frame) -> frozenset[str]:
+    return frozenset(value for value, _ in one.numbers)
+
+
+def lasting_attribute(earlier: Frame, later: Frame) -> str:
+    """The common attribute that has one value for good; empty if there is none."""
+    common = sorted(earlier.attributes & later.attributes)
+    return next((each for each in common if lexicon.KIND_OF.get(each) == lexicon.ONCE), "")
+
+
+@cache
+def meeting_stems() -> frozenset[str]:
+    return lexicon.stems(("meets", "gathers", "convenes"))
+
+
+def is_work(one: Frame) -> bool:
+    return "job" in one.attributes
+
+
+@cache
+def people_stems() -> frozenset[str]:
+    """Words for those who belong to somebody: what changes of mum's is not all that is said of her."""
+    return lexicon.stems((*lexicon.PEOPLE, *_RELATIVES))
+
+
+_RELATIVES: Final = (
+    *("mom", "son", "daughter", "brother", "sister", "sibling", "aunt", "uncle", "cousin", "grandma", "grandpa"),
+    *("child", "kid", "baby"),
+)
