@@ -70,6 +70,7 @@ def _is_article(tokens: list[str]) -> bool:
 
 
 def stated_attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, owned: Set[str]) -> frozenset[str]:
+    """The attributes that the words of a statement stand for, without those that only mention another thing."""
     known = lexicon.attribute_words()
     if rest[:1] and rest[0] in lexicon.MODALS:
         rest = rest[1:]

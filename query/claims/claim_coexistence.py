@@ -695,6 +695,7 @@ _ONE_OF_SEVERAL: Final = re.compile(
 
 
 def has_one_called(one: Frame) -> bool:
+    """True if a statement tells of one of a kind by its name: has a dog called Rex."""
     found = _ONE_OF_SEVERAL.search(one.key)
     return found is not None and found.lastgroup == "called"
 
@@ -711,6 +712,7 @@ def may_have_both(earlier: Frame, later: Frame) -> bool:
 
 
 def allows_several_values(attribute: str, later: Frame) -> bool:
+    """True if an attribute may have several values at a time, and the later statement tells of no change."""
     return lexicon.KIND_OF.get(attribute) == lexicon.MANY and not later.change
 
 

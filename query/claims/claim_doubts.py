@@ -10,65 +10,6 @@ from worlddb.query.claims import claim_pairs as pairs
 from worlddb.query.claims.claim_frame import Frame
 
 
-def _have_same_mood(earlier: Frame, later: Frame) -> bool:
-    """True if both have the same mood; for a date, the future counts as plain."""
-    if "schedule" in earlier.attributes & later.attributes and {earlier.mood, later.mood} <= {"", "will"}:
-        return True
-    return earlier.mood == later.mood
-
-
-def _have_same_sort(earlier: Frame, later: Frame) -> bool:
-    """True if their values are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
-
-    What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
-    of change or another number tells.
-    """
-    own, other = earlier.content - later.content, later.content - earlier.content
-    if any(map(_is_address, own)) and earlier.negated == later.negated:
-        return any(map(_is_address, other))
-    if own and other and all(pairs.CODE.fullmatch(word) for word in own | other):
-        return True
-    if later.change or earlier.negated != later.negated or earlier.singled_out or pairs.changed_numbers(earlier, later):
-        return True
-    if not earlier.owned.isdisjoint(lexicon.OF_ONE_VALUE | lexicon.SORTING):
-        return True
-    if not (earlier.content & later.content).isdisjoint(pairs.single_value_stems()):
-        return True
-    if not (later.attributes - earlier.attributes).isdisjoint(pairs.OF_BEING):
-        # Where her boss is at the moment is not who that is.
-        return False
-    if own & earlier.names:
-        is_state = "marital state" in lexicon.attributes_of(own) & lexicon.attributes_of(other) and not later.indefinite
-        return bool(other & later.names) or is_state
-    # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
-    is_told = bool(lexicon.attributes_of(own) & lexicon.attributes_of(other))
-    is_valued = bool(other or later.light - earlier.light)
-    return is_told or not (earlier.head and own and is_valued) or bool(other & later.names)
-
-
-def _is_address(word: str) -> bool:
-    return not {"@", ".", "/"}.isdisjoint(word)
-
-
-def _says_further_facts(earlier: Frame, later: Frame) -> bool:
-    """True if the earlier statement has numbers of things that the later one does not speak of: a code, a platform."""
-    others = {unit for _, unit in earlier.numbers - later.numbers if unit} - {unit for _, unit in later.numbers}
-    if len(earlier.numbers) > 1 and later.numbers and others - _TIME_UNITS:
-        return True
-    parts = (_DATED.sub("", part) for part in re.split(r", (?!\d{3}\b)", earlier.key)[1:])
-    return any(any(letter.isdecimal() for letter in part) for part in parts)
-
-
-_TIME_UNITS: Final = frozenset((*pairs.MONTHS.split(), "am", "pm", "hour", "day", "week", "month", "year", "o'clock"))
-_MONTH: Final = "|".join(pairs.MONTHS.split())
-_DATED: Final = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
-    r"|\b\d{1,2}[:.]\d\d\b|\bat \d{1,2}\b|\b\d{1,2} ?(?:am|pm)\b"
-)
-_OF_NO_VALUE: Final = frozenset({"unsure", "may", "while", "used"})
-"""Moods in which nothing is said that takes the place of something; who may or could do a thing may have leave to."""
-
-
 def find_doubt(earlier: Frame, later: Frame) -> str:
     """Return why the later statement, though it competes, may not end the earlier one; empty if nothing says so.
 
@@ -137,6 +78,78 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     return "" if pairs.without_units(earlier) == pairs.without_units(later) else _NO_ATTRIBUTE
 
 
+_OF_NO_VALUE: Final = frozenset({"unsure", "may", "while", "used"})
+"""Moods in which nothing is said that takes the place of something; who may or could do a thing may have leave to."""
+_WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend", "summer", "winter"})
+"""Times of which a job may be: on Saturdays, for the summer."""
+_AT_WHOSE: Final = re.compile(r"\bat (?:ours|mine|yours|home|[\w-]+['’]s)\b")
+_WHO_IN_BRACKETS: Final = re.compile(r"[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)? \(([^()]+)\) \w")
+"""What tells which one of a name is meant: "Theo (my nephew) lives in Kiel"."""
+_OTHER_THING: Final = "the new one may be of another thing"
+_MORE_VALUES: Final = "they differ in more than one value"
+_OTHER_DAYS: Final = "they are of different days"
+_NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
+PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME})
+"""The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
+
+
+def _have_same_mood(earlier: Frame, later: Frame) -> bool:
+    """True if both have the same mood; for a date, the future counts as plain."""
+    if "schedule" in earlier.attributes & later.attributes and {earlier.mood, later.mood} <= {"", "will"}:
+        return True
+    return earlier.mood == later.mood
+
+
+def _have_same_sort(earlier: Frame, later: Frame) -> bool:
+    """True if their values are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
+
+    What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
+    of change or another number tells.
+    """
+    own, other = earlier.content - later.content, later.content - earlier.content
+    if any(map(_is_address, own)) and earlier.negated == later.negated:
+        return any(map(_is_address, other))
+    if own and other and all(pairs.CODE.fullmatch(word) for word in own | other):
+        return True
+    if later.change or earlier.negated != later.negated or earlier.singled_out or pairs.changed_numbers(earlier, later):
+        return True
+    if not earlier.owned.isdisjoint(lexicon.OF_ONE_VALUE | lexicon.SORTING):
+        return True
+    if not (earlier.content & later.content).isdisjoint(pairs.single_value_stems()):
+        return True
+    if not (later.attributes - earlier.attributes).isdisjoint(pairs.OF_BEING):
+        # Where her boss is at the moment is not who that is.
+        return False
+    if own & earlier.names:
+        is_state = "marital state" in lexicon.attributes_of(own) & lexicon.attributes_of(other) and not later.indefinite
+        return bool(other & later.names) or is_state
+    # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
+    is_told = bool(lexicon.attributes_of(own) & lexicon.attributes_of(other))
+    is_valued = bool(other or later.light - earlier.light)
+    return is_told or not (earlier.head and own and is_valued) or bool(other & later.names)
+
+
+def _is_address(word: str) -> bool:
+    return not {"@", ".", "/"}.isdisjoint(word)
+
+
+def _says_further_facts(earlier: Frame, later: Frame) -> bool:
+    """True if the earlier statement has numbers of things that the later one does not speak of: a code, a platform."""
+    others = {unit for _, unit in earlier.numbers - later.numbers if unit} - {unit for _, unit in later.numbers}
+    if len(earlier.numbers) > 1 and later.numbers and others - _TIME_UNITS:
+        return True
+    parts = (_DATED.sub("", part) for part in re.split(r", (?!\d{3}\b)", earlier.key)[1:])
+    return any(any(letter.isdecimal() for letter in part) for part in parts)
+
+
+_TIME_UNITS: Final = frozenset((*pairs.MONTHS.split(), "am", "pm", "hour", "day", "week", "month", "year", "o'clock"))
+_MONTH: Final = "|".join(pairs.MONTHS.split())
+_DATED: Final = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
+    r"|\b\d{1,2}[:.]\d\d\b|\bat \d{1,2}\b|\b\d{1,2} ?(?:am|pm)\b"
+)
+
+
 def _may_lie_in_other(earlier: Frame, later: Frame) -> bool:
     """True if one tells where in the other place somebody may be: who lives on a street lives in a town."""
     ways = earlier.place_preposition, later.place_preposition
@@ -147,8 +160,6 @@ def _may_lie_in_other(earlier: Frame, later: Frame) -> bool:
 
 
 _ENDS_WITH_STREET: Final = re.compile(r"\w (?:street|road|avenue|lane|alley|terrace|court|boulevard)$")
-_WHO_IN_BRACKETS: Final = re.compile(r"[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)? \(([^()]+)\) \w")
-"""What tells which one of a name is meant: "Theo (my nephew) lives in Kiel"."""
 
 
 def _is_told_more_closely(earlier: Frame, later: Frame) -> bool:
@@ -156,17 +167,6 @@ def _is_told_more_closely(earlier: Frame, later: Frame) -> bool:
     one, other = earlier.thing, later.thing
     is_of_kind = bool(one.noun) and one.noun == other.noun and not (one.place or later.change)
     return is_of_kind and bool(other.behind - one.which)
-
-
-_WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend", "summer", "winter"})
-"""Times of which a job may be: on Saturdays, for the summer."""
-_AT_WHOSE: Final = re.compile(r"\bat (?:ours|mine|yours|home|[\w-]+['’]s)\b")
-_OTHER_THING: Final = "the new one may be of another thing"
-_MORE_VALUES: Final = "they differ in more than one value"
-_OTHER_DAYS: Final = "they are of different days"
-_NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
-PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME})
-"""The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:

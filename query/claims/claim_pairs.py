@@ -11,33 +11,11 @@ from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.claims import lexicon, quantities
 from worlddb.query.claims.claim_frame import Frame
 
-_IMPERIAL: Final = re.compile(r"\d ?(?:miles?|feet|foot|ft|inch(?:es)?|lbs?|ounces?|oz|sq(?:uare)? f)\b")
-
-
-def is_imperial(one: "Frame") -> bool:
-    """True if a statement measures in feet, miles or pounds: what is converted from them is rounded."""
-    return _IMPERIAL.search(one.key) is not None
-
-
 Relation = Literal["same", "replacement", "contradiction", "compatible"]
 RELATIONS: Final[tuple[Relation, ...]] = ("same", "replacement", "contradiction", "compatible")
 """How a later statement may relate to an earlier one."""
 COMPETING: Final = ("replacement", "contradiction")
 """The relations of two statements that are not both true."""
-MONTHS: Final = "january february march april may june july august september october november december"
-CALENDAR: Final = frozenset(f"{MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
-MANY_WORDS: Final = 9
-"""From so many words that say something on, in two statements together, they may tell of several things."""
-MEANT_FROM: Final = 0.65
-"""The nearness from which two statements of one subject are near in meaning."""
-OF_PLACES: Final = frozenset({"place"})
-"""Attributes that go with another one: who moves to Porto lives there."""
-CONDITION: Final = frozenset({"condition"})
-"""The attribute of what somebody is in or on that is no place: therapy, insulin, leave."""
-OF_BEING: Final = OF_PLACES | CONDITION | {"stay"}
-"""Attributes of "is in" and "is on"."""
-PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
-"""Words of change that may be said of what is as it was."""
 
 
 class ClaimComparison(NamedTuple):
@@ -58,16 +36,33 @@ REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
 """A statement that repeats another one word for word."""
 
 
+def comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
+    """The comparison of two statements of one subject; the reason adds a change that the later one tells."""
+    since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
+    return ClaimComparison(clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
+
+
+def doubted(likeness: float, later: Frame, reason: str, doubt: str) -> ClaimComparison:
+    """A replacement that ends nothing without being told to."""
+    return comparison(likeness, later, reason, "replacement")._replace(doubt=doubt)
+
+
+def clamp_likeness(value: float) -> float:
+    """A likeness between 0 and 1, rounded."""
+    return round(min(1.0, max(0.0, value)), 3)
+
+
+SAYS_MORE: Final = "it says more than the new one replaces"
+OTHER_TIME: Final = "it may be another one, or another time"
+
+
 def related_by_meaning(likeness: float) -> ClaimComparison:
     """The comparison of two statements that are near by their vectors."""
     return ClaimComparison(clamp_likeness(likeness), "compatible", "same subject, near in meaning; both may hold")
 
 
-def are_long(earlier: Frame, later: Frame) -> bool:
-    """True if two statements have so many words that they may share some and still tell of several things."""
-    return len(earlier.content | later.content) >= MANY_WORDS
-
-
+MEANT_FROM: Final = 0.65
+"""The nearness from which two statements of one subject are near in meaning."""
 _SHARED: Final = 0.1
 """What a telling word that both have adds to their nearness."""
 
@@ -77,96 +72,43 @@ def nearness(earlier: Frame, later: Frame, cosine: float) -> float:
     return cosine + _SHARED * len(earlier.content & later.content)
 
 
-def are_of_other_times(earlier: Frame, later: Frame) -> bool:
-    return bool(earlier.times) and bool(later.times) and earlier.times.isdisjoint(later.times)
+MANY_WORDS: Final = 9
+"""From so many words that say something on, in two statements together, they may tell of several things."""
 
 
-def both_time_one_thing(earlier: Frame, later: Frame) -> bool:
-    """True if both only give the time of one thing: "my flight to Rome is on 3 March at nine"."""
-    return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
+def are_long(earlier: Frame, later: Frame) -> bool:
+    """True if two statements have so many words that they may share some and still tell of several things."""
+    return len(earlier.content | later.content) >= MANY_WORDS
 
 
-_LEAST_COMMON: Final = 5
-"""How many letters two stems of one word begin with at least."""
+OF_PLACES: Final = frozenset({"place"})
+"""Attributes that go with another one: who moves to Porto lives there."""
+CONDITION: Final = frozenset({"condition"})
+"""The attribute of what somebody is in or on that is no place: therapy, insulin, leave."""
+OF_BEING: Final = OF_PLACES | CONDITION | {"stay"}
+"""Attributes of "is in" and "is on"."""
+PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
+"""Words of change that may be said of what is as it was."""
 
 
-def share_root_word(one: str, other: str) -> bool:
-    """True if two stems may share a root, such as "subscribes" and "subscription"."""
-    least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
-    return one == other or (len(other) >= least and one[:least] == other[:least])
+def number_values(one: Frame) -> frozenset[str]:
+    """The numbers of a statement without their units."""
+    return frozenset(value for value, _ in one.numbers)
 
 
-WAS_MARRIED: Final = re.compile(r"\b(?:was|were) (?:once |first )?(?:married|engaged) to\b")
-"""What was, where "was married in May" may tell what happened."""
+def number_units(one: Frame) -> frozenset[str]:
+    """The words after its numbers, without stop words."""
+    return frozenset(unit for _, unit in one.numbers if unit and unit not in STOP_WORDS)
 
 
-@cache
-def single_value_stems() -> frozenset[str]:
-    return lexicon.stems(lexicon.OF_ONE_VALUE)
+def objects_of(one: Frame) -> frozenset[str]:
+    """The content of a statement but for its verb."""
+    return one.content - {one.verb}
 
 
-CODE: Final = re.compile(r"[a-z]\d+[a-z]?")
-"""B12; a seat 12A is written n12a in a frame."""
-
-
-def names_only_earlier_years(one: Frame, year: int) -> bool:
-    """True if a statement is in the past and names only years before another one: "moved there in 1999"."""
-    named = [float(value) for value, unit in one.numbers if is_year(value, unit)]
-    return one.past and bool(named) and max(named) < year
-
-
-@cache
-def moving_stems() -> frozenset[str]:
-    return lexicon.stems(("moved", "moves", "relocated", "relocates", "resettled"))
-
-
-SAYS_MORE: Final = "it says more than the new one replaces"
-OTHER_TIME: Final = "it may be another one, or another time"
-
-
-def is_somebody(one: Frame) -> bool:
-    """True if a statement begins with a person or an animal that belongs to its subject."""
-    begins = one.owned | {one.thing.noun}
-    return not begins.isdisjoint(lexicon.PEOPLE | lexicon.OF_SEVERAL | lexicon.ANIMALS)
-
-
-def are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
-    """True if they name different parts of the day: taken in the morning, and in the evening."""
-    before, after = map(parts_of_day, (earlier, later))
-    is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
-    return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
-
-
-def parts_of_day(one: Frame) -> frozenset[str]:
-    named = (word.removesuffix("s") for word in one.key.split() if word[-1] == "s")
-    return one.times & lexicon.PARTS_OF_DAY | lexicon.PARTS_OF_DAY.intersection(named)
-
-
-def tells_of_act(one: Frame) -> bool:
-    """True if a statement tells what was done, and not what is so: that somebody settled a debt."""
-    return one.past and not one.negated and any(lexicon.is_past(word) and word not in _WERE for word in one.key.split())
-
-
-_WERE: Final = frozenset({"was", "were", "had", "did"})
-
-
-def tells_of_repeatable_act(one: Frame) -> bool:
-    """True if a statement tells what was done and may be done again: a pill was taken, but nobody is born twice."""
-    is_once = any(lexicon.KIND_OF.get(each) != lexicon.MANY for each in one.attributes)
-    return tells_of_act(one) and not (is_once or one.former or one.change or one.passive)
-
-
-def clamp_likeness(value: float) -> float:
-    return round(min(1.0, max(0.0, value)), 3)
-
-
-def comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
-    since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
-    return ClaimComparison(clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
-
-
-def doubted(likeness: float, later: Frame, reason: str, doubt: str) -> ClaimComparison:
-    return comparison(likeness, later, reason, "replacement")._replace(doubt=doubt)
+def without_units(one: Frame) -> frozenset[str]:
+    """The content of a statement without the units of its numbers."""
+    return one.content - lexicon.stems(unit for _, unit in one.numbers if unit)
 
 
 def changed_numbers(earlier: Frame, later: Frame) -> str:
@@ -198,29 +140,13 @@ def _other_unit(earlier: Frame, later: Frame) -> tuple[str, ...]:
     return (after,) if is_of_one and without_units(earlier) == without_units(later) else ()
 
 
-def without_units(one: Frame) -> frozenset[str]:
-    """The content of a statement without the units of its numbers."""
-    return one.content - lexicon.stems(unit for _, unit in one.numbers if unit)
-
-
-def objects_of(one: Frame) -> frozenset[str]:
-    return one.content - {one.verb}
-
-
 def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -> bool:
     """True if only one of two numbers is a time of day: at 15:00, and in room 12."""
     return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
 
 
-_FIRST_YEAR: Final = 1_000
-_LAST_YEAR: Final = 2_100
-"""Numbers between these are years."""
-
-
-def is_year(value: str, unit: str) -> bool:
-    """True if a number may be a year; addresses, releases such as 1.2.3 and counts are not."""
-    is_counting = unit != "" and unit not in STOP_WORDS and unit not in CALENDAR and not lexicon.is_past(unit)
-    return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
+MONTHS: Final = "january february march april may june july august september october november december"
+CALENDAR: Final = frozenset(f"{MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
 
 
 def date_terms(one: Frame) -> frozenset[str]:
@@ -246,13 +172,44 @@ def numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
     )
 
 
-def number_units(one: Frame) -> frozenset[str]:
-    """The words after its numbers, without stop words."""
-    return frozenset(unit for _, unit in one.numbers if unit and unit not in STOP_WORDS)
+def is_year(value: str, unit: str) -> bool:
+    """True if a number may be a year; addresses, releases such as 1.2.3 and counts are not."""
+    is_counting = unit != "" and unit not in STOP_WORDS and unit not in CALENDAR and not lexicon.is_past(unit)
+    return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 
-def number_values(one: Frame) -> frozenset[str]:
-    return frozenset(value for value, _ in one.numbers)
+_FIRST_YEAR: Final = 1_000
+_LAST_YEAR: Final = 2_100
+"""Numbers between these are years."""
+
+
+def names_only_earlier_years(one: Frame, year: int) -> bool:
+    """True if a statement is in the past and names only years before another one: "moved there in 1999"."""
+    named = [float(value) for value, unit in one.numbers if is_year(value, unit)]
+    return one.past and bool(named) and max(named) < year
+
+
+def are_of_other_times(earlier: Frame, later: Frame) -> bool:
+    """True if both name days, months or times of day, and none in common."""
+    return bool(earlier.times) and bool(later.times) and earlier.times.isdisjoint(later.times)
+
+
+def both_time_one_thing(earlier: Frame, later: Frame) -> bool:
+    """True if both only give the time of one thing: "my flight to Rome is on 3 March at nine"."""
+    return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
+
+
+def parts_of_day(one: Frame) -> frozenset[str]:
+    """The parts of the day that a statement names, also those that come again: mornings."""
+    named = (word.removesuffix("s") for word in one.key.split() if word[-1] == "s")
+    return one.times & lexicon.PARTS_OF_DAY | lexicon.PARTS_OF_DAY.intersection(named)
+
+
+def are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
+    """True if they name different parts of the day: taken in the morning, and in the evening."""
+    before, after = map(parts_of_day, (earlier, later))
+    is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
+    return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
 
 
 def lasting_attribute(earlier: Frame, later: Frame) -> str:
@@ -261,13 +218,63 @@ def lasting_attribute(earlier: Frame, later: Frame) -> str:
     return next((each for each in common if lexicon.KIND_OF.get(each) == lexicon.ONCE), "")
 
 
+def is_work(one: Frame) -> bool:
+    """True if a statement tells of work."""
+    return "job" in one.attributes
+
+
+def is_somebody(one: Frame) -> bool:
+    """True if a statement begins with a person or an animal that belongs to its subject."""
+    begins = one.owned | {one.thing.noun}
+    return not begins.isdisjoint(lexicon.PEOPLE | lexicon.OF_SEVERAL | lexicon.ANIMALS)
+
+
+def tells_of_act(one: Frame) -> bool:
+    """True if a statement tells what was done, and not what is so: that somebody settled a debt."""
+    return one.past and not one.negated and any(lexicon.is_past(word) and word not in _WERE for word in one.key.split())
+
+
+_WERE: Final = frozenset({"was", "were", "had", "did"})
+
+
+def tells_of_repeatable_act(one: Frame) -> bool:
+    """True if a statement tells what was done and may be done again: a pill was taken, but nobody is born twice."""
+    is_once = any(lexicon.KIND_OF.get(each) != lexicon.MANY for each in one.attributes)
+    return tells_of_act(one) and not (is_once or one.former or one.change or one.passive)
+
+
+WAS_MARRIED: Final = re.compile(r"\b(?:was|were) (?:once |first )?(?:married|engaged) to\b")
+"""What was, where "was married in May" may tell what happened."""
+CODE: Final = re.compile(r"[a-z]\d+[a-z]?")
+"""B12; a seat 12A is written n12a in a frame."""
+
+
+def share_root_word(one: str, other: str) -> bool:
+    """True if two stems may share a root, such as "subscribes" and "subscription"."""
+    least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
+    return one == other or (len(other) >= least and one[:least] == other[:least])
+
+
+_LEAST_COMMON: Final = 5
+"""How many letters two stems of one word begin with at least."""
+
+
+@cache
+def single_value_stems() -> frozenset[str]:
+    """The stems of words for what has one value at a time."""
+    return lexicon.stems(lexicon.OF_ONE_VALUE)
+
+
+@cache
+def moving_stems() -> frozenset[str]:
+    """The stems of verbs by which somebody comes to live elsewhere."""
+    return lexicon.stems(("moved", "moves", "relocated", "relocates", "resettled"))
+
+
 @cache
 def meeting_stems() -> frozenset[str]:
+    """The stems of verbs for what a club or a class does."""
     return lexicon.stems(("meets", "gathers", "convenes"))
-
-
-def is_work(one: Frame) -> bool:
-    return "job" in one.attributes
 
 
 @cache

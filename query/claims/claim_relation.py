@@ -632,10 +632,18 @@ def _share_only_verb(earlier: Frame, later: Frame) -> bool:
 def _is_rounded(value: str, other: str, earlier: Frame, later: Frame) -> bool:
     """True if two numbers of one unit are about the same, and one of them is converted: 60 kg and 132 pounds."""
     is_close = abs(float(value) - float(other)) <= _ROUNDING * max(float(value), float(other))
-    return is_close and pairs.is_imperial(earlier) != pairs.is_imperial(later)
+    return is_close and _is_imperial(earlier) != _is_imperial(later)
 
 
 _ROUNDING: Final = 0.015
+
+
+def _is_imperial(one: Frame) -> bool:
+    """True if a statement measures in feet, miles or pounds: what is converted from them is rounded."""
+    return _IMPERIAL.search(one.key) is not None
+
+
+_IMPERIAL: Final = re.compile(r"\d ?(?:miles?|feet|foot|ft|inch(?:es)?|lbs?|ounces?|oz|sq(?:uare)? f)\b")
 
 
 def _is_same_in_other_unit(earlier: Frame, later: Frame) -> bool:

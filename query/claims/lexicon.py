@@ -12,6 +12,7 @@ from worlddb.projections.indexes import analysis
 
 
 def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -86,6 +87,8 @@ _ATTRIBUTES: Final = {
         "reading": "read reads",
     },
 }
+KIND_OF: Final = {attribute: kind for kind, kinds in _ATTRIBUTES.items() for attribute in kinds}
+"""Whether an attribute has one value at a time, one for good, or many."""
 SINGLE_VERBS: Final = (
     "live reside work drive drives study studies lead train trains coach coaches manage manages prefer prefers weigh"
     " earn earns cost costs belong attend attends sleep sleeps park parks report reports date sit sits ship ships store"
@@ -93,6 +96,8 @@ SINGLE_VERBS: Final = (
     " stand stands bank banks vote votes host hosted deploy deployed end ends start starts begin begins expire"
     " expires last lasts"
 )
+OFTEN: Final = "per-year"
+"""The unit of how often something is so."""
 _LIGHT: Final = (
     "have has had having get gets got go goes went going want wants wanted like likes liked use uses used make makes"
     " made take takes took taken do does did done be been being keep keeps put give gave given"
@@ -102,36 +107,7 @@ _LIGHT: Final = (
     " serve year years month months week weeks day days time times hour hours minute minutes who whom whose"
     " there here both all some any each every other another more most decided"
 )
-NEGATIVE: Final = word_set(
-    "not no never nobody none nothing neither nor cannot without hardly"
-    # A denial in German, Spanish, French or Portuguese is not the same as what it denies.
-    " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
-)
-CHANGE: Final = word_set(
-    "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
-    " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
-    " ditched outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
-    " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
-    " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
-    " renamed after-all"
-)
-ADDING: Final = word_set("also too as-well besides additionally in-addition likewise")
-"""Words that say that something is so beside what was before."""
-ONLY: Final = word_set("only solely exclusively")
-"""Words that leave nothing beside what is said."""
-OF_ONE_VALUE: Final = word_set(
-    "password passcode passphrase pin code address price budget nickname number colour color size venue location"
-    " version capital winner score temperature limit"
-)
-"""Words for what has one value at a time."""
-OF_SEVERAL: Final = word_set(
-    "hobby pet friend brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour"
-    " neighbor skill language interest passion client customer project instrument allergy fear medicine medication"
-)
-"""Words for what somebody may have several of: one that is told of does not take the place of another."""
-SORTING: Final = word_set("favourite favorite best worst main first last")
-"""Words that pick one of a kind: the kind is what is spoken of."""
-LIKING: Final = word_set("likes like enjoys enjoy loves love hates hate dislikes adores")
+LIGHT_WORDS: Final = frozenset((*_LIGHT.split(), OFTEN))
 SAME_WORD: Final = {
     "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
     "kilometer": "km", "kilometers": "km", "metre": "m", "metres": "m", "meter": "m", "meters": "m", "euros": "euro",
@@ -158,25 +134,24 @@ OPPOSITE: Final = {
     "optional": "mandatory", "disagrees": "agrees", "refuses": "agrees",
 }  # fmt: skip
 """Words that deny another one."""
-OFTEN: Final = "per-year"
-"""The unit of how often something is so."""
-TIMES: Final = word_set(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
-    " sundays am pm o'clock january february march april may june july august september october november december"
-    " morning noon afternoon evening night midnight spring summer autumn winter weekend daily weekly monthly yearly"
-    " tomorrow yesterday today hour hours weekday weekdays weekends"
+NEGATIVE: Final = word_set(
+    "not no never nobody none nothing neither nor cannot without hardly"
+    # A denial in German, Spanish, French or Portuguese is not the same as what it denies.
+    " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
 )
-AUX: Final = word_set(
-    "is are was were am be been being has have had does do did will would can could may might must should shall not"
-    " never now still always also no-longer currently already really just recently finally usually often"
-    " going to"
+CHANGE: Final = word_set(
+    "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
+    " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
+    " ditched outgrew outgrown overcame reset lowered delayed extended pushed shifted doubled halved downgraded"
+    " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
+    " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
+    " renamed after-all"
 )
-PARTS_OF_DAY: Final = word_set("morning noon afternoon evening night midnight")
-COPULA: Final = word_set("is are was were am be been")
-PREPOSITIONS: Final = word_set("in on at near by above below behind under opposite inside outside beside")
-DETERMINERS: Final = word_set("the a an my our your his her its their this that these those")
-FIRST: Final = word_set("i me my mine we us our ours")
-PRONOUNS: Final = word_set("i we he she it they you")
+ADDING: Final = word_set("also too as-well besides additionally in-addition likewise")
+"""Words that say that something is so beside what was before."""
+ONLY: Final = word_set("only solely exclusively")
+"""Words that leave nothing beside what is said."""
+LIKING: Final = word_set("likes like enjoys enjoy loves love hates hate dislikes adores")
 WISHES: Final = word_set("wants want wanted hopes hope plans plan wishes wish dreams would")
 UNSURE: Final = word_set(
     "might maybe perhaps probably possibly likely presumably if unless whether"
@@ -187,11 +162,83 @@ UNSURE: Final = word_set(
     " dreamed dream fiction hopes hope hoping wishes"
 )
 """Words by which something is said as possible, under a condition, or as what somebody says or thinks."""
+AUX: Final = word_set(
+    "is are was were am be been being has have had does do did will would can could may might must should shall not"
+    " never now still always also no-longer currently already really just recently finally usually often"
+    " going to"
+)
 MODALS: Final = word_set("will shall must should can may might could would")
+COPULA: Final = word_set("is are was were am be been")
+PREPOSITIONS: Final = word_set("in on at near by above below behind under opposite inside outside beside")
+BEHIND: Final = word_set("with for to of from in on at about by near")
+"""Prepositions behind a thing that say which one it is."""
+DETERMINERS: Final = word_set("the a an my our your his her its their this that these those")
+FIRST: Final = word_set("i me my mine we us our ours")
+PRONOUNS: Final = word_set("i we he she it they you")
+TIMES: Final = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
+    " sundays am pm o'clock january february march april may june july august september october november december"
+    " morning noon afternoon evening night midnight spring summer autumn winter weekend daily weekly monthly yearly"
+    " tomorrow yesterday today hour hours weekday weekdays weekends"
+)
+PARTS_OF_DAY: Final = word_set("morning noon afternoon evening night midnight")
+OF_ONE_FORM: Final = word_set("put set cut hit let shut cost hurt split spread bet cast read")
+"""Verbs whose past is as their present."""
+PAST: Final = word_set(
+    "put hit shut beat "
+    "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
+    " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
+    " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"
+    " caught brought drank fed fled fought forgot lit rang shot sought swore swept wept withdrew understood"
+)
+LIVING: Final = word_set("live lives living lived reside resides residing resided")
+OF_SHIFTS: Final = word_set("shift shifts hours minutes nights weekends overtime")
+"""Words behind a verb for working that tell when, and not as what or where."""
+RENEWED: Final = word_set("new current present latest old former")
+"""Words that tell a thing from the one before it, and not from another."""
+SORTING: Final = word_set("favourite favorite best worst main first last")
+"""Words that pick one of a kind: the kind is what is spoken of."""
+OF_ONE_VALUE: Final = word_set(
+    "password passcode passphrase pin code address price budget nickname number colour color size venue location"
+    " version capital winner score temperature limit"
+)
+"""Words for what has one value at a time."""
+OF_SEVERAL: Final = word_set(
+    "hobby pet friend brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour"
+    " neighbor skill language interest passion client customer project instrument allergy fear medicine medication"
+)
+"""Words for what somebody may have several of: one that is told of does not take the place of another."""
+ANIMALS: Final = word_set("dog cat horse pony hamster rabbit bird parrot tortoise puppy kitten")
+PEOPLE: Final = word_set(
+    "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
+)
+"""Those who belong to somebody, and of whom something else is so."""
+TRADES: Final = word_set(
+    "analyst engineer manager director teacher dentist doctor nurse lawyer baker designer developer consultant chef"
+    " professor cook editor journalist accountant clerk president assistant secretary driver pilot waiter waitress"
+    " intern apprentice programmer architect scientist researcher carpenter plumber electrician librarian candidate"
+    " freelancer student trainee"
+)
+PERSONS: Final = (
+    PEOPLE
+    | ANIMALS
+    | TRADES
+    | word_set(
+        "mom mam granny grandma grandpa nan baby kid family roommate flatmate manager man woman guy girl boy friend"
+        " brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour neighbor client"
+        " customer pet"
+    )
+)
+"""Words for whoever may be in therapy, on leave or on insulin."""
+COLOURS: Final = word_set(
+    "red blue green yellow black white grey gray brown pink purple orange violet turquoise beige silver gold golden"
+    " blond blonde navy cyan magenta maroon ivory cream teal bronze crimson scarlet lilac"
+)
 
 
 @lru_cache(maxsize=MAX_FRAMES)
 def plain_stem(word: str) -> str:
+    """The stem of a word as it is written; a word that has several stems, or none, stands for itself."""
     found = analysis.analyze(word).stems
     return found[0] if len(found) == 1 else word
 
@@ -207,7 +254,14 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 
 @cache
+def single_verbs() -> frozenset[str]:
+    """The stems of verbs whose object is one at a time: to live in, to drive, to prefer."""
+    return stems(SINGLE_VERBS.split())
+
+
+@cache
 def attribute_words() -> dict[str, tuple[str, ...]]:
+    """By each word, the attributes that it stands for."""
     found: dict[str, tuple[str, ...]] = {}
     for kinds in _ATTRIBUTES.values():
         for attribute, words in kinds.items():
@@ -236,69 +290,11 @@ def attributes_of(stemmed: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*(_attribute_stems().get(stem, ()) for stem in stemmed))
 
 
-KIND_OF: Final = {attribute: kind for kind, kinds in _ATTRIBUTES.items() for attribute in kinds}
-"""Whether an attribute has one value at a time, one for good, or many."""
-LIGHT_WORDS: Final = frozenset((*_LIGHT.split(), OFTEN))
-
-
-@cache
-def single_verbs() -> frozenset[str]:
-    """The stems of verbs whose object is one at a time: to live in, to drive, to prefer."""
-    return stems(SINGLE_VERBS.split())
-
-
-ANIMALS: Final = word_set("dog cat horse pony hamster rabbit bird parrot tortoise puppy kitten")
-PEOPLE: Final = word_set(
-    "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
-)
-"""Those who belong to somebody, and of whom something else is so."""
-BEHIND: Final = word_set("with for to of from in on at about by near")
-"""Prepositions behind a thing that say which one it is."""
-COLOURS: Final = word_set(
-    "red blue green yellow black white grey gray brown pink purple orange violet turquoise beige silver gold golden"
-    " blond blonde navy cyan magenta maroon ivory cream teal bronze crimson scarlet lilac"
-)
-OF_ONE_FORM: Final = word_set("put set cut hit let shut cost hurt split spread bet cast read")
-"""Verbs whose past is as their present."""
-
-
-def may_be_verb(word: str) -> bool:
-    return word in AUX or is_past(word) or (word.endswith(("s", "ed")) and not word.endswith("ss"))
-
-
-RENEWED: Final = word_set("new current present latest old former")
-"""Words that tell a thing from the one before it, and not from another."""
-OF_SHIFTS: Final = word_set("shift shifts hours minutes nights weekends overtime")
-"""Words behind a verb for working that tell when, and not as what or where."""
-LIVING: Final = word_set("live lives living lived reside resides residing resided")
-PAST: Final = word_set(
-    "put hit shut beat "
-    "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
-    " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
-    " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"
-    " caught brought drank fed fled fought forgot lit rang shot sought swore swept wept withdrew understood"
-)
-
-
 def is_past(word: str) -> bool:
     """True if a word may be a past form of a verb."""
     return word in PAST or (word.endswith("ed") and len(word) > 4)
 
 
-TRADES: Final = word_set(
-    "analyst engineer manager director teacher dentist doctor nurse lawyer baker designer developer consultant chef"
-    " professor cook editor journalist accountant clerk president assistant secretary driver pilot waiter waitress"
-    " intern apprentice programmer architect scientist researcher carpenter plumber electrician librarian candidate"
-    " freelancer student trainee"
-)
-PERSONS: Final = (
-    PEOPLE
-    | ANIMALS
-    | TRADES
-    | word_set(
-        "mom mam granny grandma grandpa nan baby kid family roommate flatmate manager man woman guy girl boy friend"
-        " brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour neighbor client"
-        " customer pet"
-    )
-)
-"""Words for whoever may be in therapy, on leave or on insulin."""
+def may_be_verb(word: str) -> bool:
+    """True if the form of a word may be that of a verb."""
+    return word in AUX or is_past(word) or (word.endswith(("s", "ed")) and not word.endswith("ss"))

@@ -106,6 +106,7 @@ def _parse_number(word: str) -> float:
 
 
 def format_number(value: float) -> str:
+    """A number without needless decimals: 12, 0.5."""
     return str(int(value)) if value == int(value) else str(round(value, 4))
 
 
@@ -184,6 +185,7 @@ _NOON: Final = 12
 
 
 def has_number(tokens: list[str]) -> bool:
+    """True if one of the words is a number, in digits or as a word."""
     return any(word[0].isdecimal() or word in NUMBER_WORDS for word in tokens)
 
 

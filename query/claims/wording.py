@@ -1,7 +1,7 @@
 """Bring a statement into one wording, and find whom or what it names.
 
-Contractions, phrases and signs of money are spelt in one way. A note in few words becomes a sentence, what stands before the
-subject goes behind it, and what somebody changed is told in the passive voice.
+Contractions, phrases and signs of money are spelt in one way. A note in few words becomes a sentence, what stands
+before the subject goes behind it, and what somebody changed is told in the passive voice.
 """
 
 import re
@@ -180,6 +180,7 @@ _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def normalise_text(text: str) -> str:
+    """A text in small letters, with contractions, phrases, hours and amounts of money written in one way."""
     plain = text.casefold().replace("’", "'").replace("cannot", "can not")
     if plain.startswith("i") or " i" in plain:
         plain = _I_AM.sub("i is", plain)
