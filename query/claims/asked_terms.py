@@ -48,7 +48,7 @@ def tells(one: Frame, telling: frozenset[str]) -> bool:
     """True if a statement has all significant stems of a question but its subject; who moved to a town lives there."""
     left = telling - lexicon.stems(one.subject) - one.content - one.light
     # Who cleaned a flat may live anywhere.
-    names_home = "place" not in one.attributes and not one.content.isdisjoint(lexicon.stems(("home", "flat")))
+    names_home = "place" not in one.attributes and not one.content.isdisjoint(lexicon.stem_set("home flat"))
     states = one.attributes - ({"residence"} if names_home else set()) if not one.negated and not one.mood else ()
     return not left or any(left <= _asking_stems().get(each, frozenset()) for each in states)
 
@@ -83,7 +83,7 @@ def _asking_stems() -> dict[str, frozenset[str]]:
     """The stems by which a question asks for an attribute that other words state, too."""
     return {
         "residence": lexicon.stems((*lexicon.LIVING, "home")),
-        "job": lexicon.stems(("work", "job", "employer", "employed")),
+        "job": lexicon.stem_set("work job employer employed"),
     }
 
 
@@ -98,10 +98,10 @@ class Asked(NamedTuple):
 def asked_of(question: str) -> Asked:
     """The stems of what a question asks for: of "where do I live", also those of a home and of moves."""
     tokens = wording.TOKEN.findall(wording.normalise_text(wording.fold_blanks(question)))
-    telling = lexicon.stems(_significant_words(question, tokens)) - _how_many()
+    telling = lexicon.stems(_significant_words(question, tokens)) - lexicon.stem_set("many much")
     told = telling.union(*map(lexicon.stems_of, lexicon.attributes_of(telling)))
     told = told.union(*(analysis.told_by().get(each, ()) for each in telling))
-    return Asked(telling, told | lexicon.stems(("moved",)) if asks_for_home(telling) else told)
+    return Asked(telling, told | lexicon.stem_set("moved") if asks_for_home(telling) else told)
 
 
 def asked_stems(question: str) -> frozenset[str]:
@@ -118,11 +118,6 @@ def asked_stems(question: str) -> frozenset[str]:
 def little_stems() -> frozenset[str]:
     """The stems of words that tell little of what a question asks for: to have, to use, now."""
     return lexicon.stems(lexicon.LIGHT_WORDS | lexicon.AUX | lexicon.CHANGE | lexicon.MODALS)
-
-
-@cache
-def _how_many() -> frozenset[str]:
-    return lexicon.stems(("many", "much"))
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)

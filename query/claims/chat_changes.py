@@ -158,7 +158,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
     old = _old_in(earlier, telling) - named
     kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
-    shared, has_old = telling & new, not (old - _of_any_thing()).isdisjoint(new)
+    shared, has_old = telling & new, not (old - lexicon.stem_set(_OF_ANY_THING)).isdisjoint(new)
     is_off = _sign_of(_told_in(later)) == _REPLACED if has_old or kind == "place" else False
     if kind == "place":
         # A name may be who was there, unless it is said to be off.
@@ -389,7 +389,7 @@ def _old_in(earlier: str, telling: frozenset[str]) -> frozenset[str]:
 
 
 def _telling_of(asked: Asked) -> frozenset[str]:
-    return asked.telling - _of_any_thing() or asked.telling
+    return asked.telling - lexicon.stem_set(_OF_ANY_THING) or asked.telling
 
 
 _SHORT: Final = 200
@@ -437,10 +437,9 @@ def _telling_nothing() -> frozenset[str]:
     return analysis.STOP_WORDS | frames.WITHOUT_CONTENT | lexicon.AUX | lexicon.MODALS | _IN_CHATS
 
 
-@cache
-def _of_any_thing() -> frozenset[str]:
-    words = "name called date day time get have going take use new currently pay cost price charge off number code"
-    return lexicon.stems(words.split())
+_OF_ANY_THING: Final = (
+    "name called date day time get have going take use new currently pay cost price charge off number code"
+)
 
 
 def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], telling: frozenset[str]) -> int:

@@ -54,7 +54,7 @@ def is_other_record(earlier: Frame, later: Frame) -> bool:
         return False
     if any(one.mood and _OWN_BEST.search(one.key) is None for one in (earlier, later)):
         return False
-    is_own = all(not one.head or one.head & lexicon.stems(("best", "record", "pb")) for one in (earlier, later))
+    is_own = all(not one.head or one.head & lexicon.stem_set("best record pb") for one in (earlier, later))
     values = [frozenset(_TIMED.findall(one.key)) for one in (earlier, later)]
     # Of "5K" and "I" a letter is left.
     named = [frozenset(name for name in one.names if len(name) > 1) for one in (earlier, later)]
@@ -125,7 +125,7 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
     if "residence" in earlier.attributes & later.attributes:
         is_owned = [_OWNS.search(one.key) is not None for one in (earlier, later)]
         is_lived_in = not {earlier.verb, later.verb}.isdisjoint(
-            pairs.moving_stems() | lexicon.stems(("lives", "resides"))
+            lexicon.stem_set(pairs.MOVING) | lexicon.stem_set("lives resides")
         )
         if all(is_owned) or (any(is_owned) and is_lived_in):
             return True  # Of two houses in two towns, each is owned, and somebody may live in neither.
@@ -171,8 +171,8 @@ _OWNS: Final = re.compile(r"\b(?:has|have|owns?|buys?|bought|inherited) (?:an?|t
 def _are_of_other_aspects(one: Frame, other: Frame) -> bool:
     """True if two values of one attribute hold together: divorced, with a girlfriend; short answers, in Dutch."""
     common = one.attributes & other.attributes
-    if "marital state" in common and not one.content.isdisjoint(_parted_stems()):
-        return not other.content.isdisjoint(_together_stems())
+    if "marital state" in common and not one.content.isdisjoint(lexicon.stem_set(_PARTED)):
+        return not other.content.isdisjoint(lexicon.stem_set(_TOGETHER))
     if "wish for answers" in common:
         return bool(one.names) and not other.names
     is_kind = not (one.names or one.change) and _KIND_OF_HOME.search(one.key) is not None
@@ -182,14 +182,10 @@ def _are_of_other_aspects(one: Frame, other: Frame) -> bool:
 _KIND_OF_HOME: Final = re.compile(r"\b(?:shares?|rents?) (?:an?|the|her|his|my|our|their) ")
 
 
-@cache
-def _parted_stems() -> frozenset[str]:
-    return lexicon.stems(("divorced", "widowed", "widow", "widower", "separated"))
+_PARTED: Final = "divorced widowed widow widower separated"
 
 
-@cache
-def _together_stems() -> frozenset[str]:
-    return lexicon.stems(("girlfriend", "boyfriend", "partner", "dating"))
+_TOGETHER: Final = "girlfriend boyfriend partner dating"
 
 
 def _names_alone(one: Frame, other: Frame) -> bool:
@@ -217,7 +213,7 @@ def _tell_of_one_home(earlier: Frame, later: Frame) -> bool:
     one, other = earlier.thing, later.thing
     if one.noun != "home" or one != other or earlier.negated != later.negated or pairs.changed_numbers(earlier, later):
         return False
-    if not {earlier.verb, later.verb}.isdisjoint(pairs.moving_stems() | lexicon.stems(("lives", "resides"))):
+    if not {earlier.verb, later.verb}.isdisjoint(lexicon.stem_set(pairs.MOVING) | lexicon.stem_set("lives resides")):
         return False
     sides = [_side_of_home(each) for each in (earlier, later)]
     return sides[0] != sides[1] or sides[0] == "part"
@@ -242,7 +238,7 @@ _ROUND: Final = re.compile(r"\b(?:day|night|week|month|year|round|session|lesson
 def lives_with(one: Frame) -> bool:
     """True if a statement says with whom somebody lives, and not where."""
     return one.verb_preposition == "with" and (
-        one.verb in pairs.moving_stems() or one.verb in lexicon.stems(("lives",))
+        one.verb in lexicon.stem_set(pairs.MOVING) or one.verb in lexicon.stem_set("lives")
     )
 
 
@@ -281,7 +277,7 @@ def _way_of_work(one: Frame) -> str:
         return "in"
     if said["way"] != "in":
         return "whom"
-    return "in" if one.content.isdisjoint(_department_stems()) else "department"
+    return "in" if one.content.isdisjoint(lexicon.stem_set(_DEPARTMENTS)) else "department"
 
 
 def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
@@ -330,24 +326,14 @@ def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:
         return False
     is_of_one_kind = {what for what, _ in earlier.numbered} == {what for what, _ in later.numbered}
     told = (earlier.content, earlier.times), (later.content, later.times)
-    is_one_at_a_time = earlier.verb in lexicon.single_verbs() | _taking_stems()
-    return is_of_one_kind and (told[0] != told[1] or not is_one_at_a_time or earlier.verb in _storing_stems())
-
-
-@cache
-def _taking_stems() -> frozenset[str]:
-    return lexicon.stems(_TAKING.split())
+    is_one_at_a_time = earlier.verb in lexicon.single_verbs() | lexicon.stem_set(_TAKING)
+    return is_of_one_kind and (told[0] != told[1] or not is_one_at_a_time or earlier.verb in lexicon.stem_set("stores"))
 
 
 _TAKING: Final = (
     "takes uses catches rides boards picks chooses chose wears occupies reaches gets enters joins needs wants follows"
 )
 """Verbs that are done to one thing of a kind at a time, beside those of ``single_verbs``."""
-
-
-@cache
-def _storing_stems() -> frozenset[str]:
-    return lexicon.stems(("stores",))
 
 
 def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
@@ -507,7 +493,7 @@ def _at_other_hours(earlier: Frame, later: Frame) -> bool:
     if not earlier.hours or not later.hours or earlier.hours == later.hours:
         return False
     verbs = {earlier.verb, later.verb}
-    if not verbs.isdisjoint(_beginning_stems()) and not verbs.isdisjoint(_ending_stems()):
+    if not verbs.isdisjoint(lexicon.stem_set(_BEGINNING)) and not verbs.isdisjoint(lexicon.stem_set(_ENDING)):
         return True
     is_on_its_days = later.recurs and not earlier.times
     return is_on_its_days or (earlier.recurs and later.recurs and pairs.are_of_other_times(earlier, later))
@@ -515,7 +501,7 @@ def _at_other_hours(earlier: Frame, later: Frame) -> bool:
 
 def _at_other_half_of_day(earlier: Frame, later: Frame) -> bool:
     """True if what may be done twice a day is done in the morning, and in the afternoon: a pill at 8 am and 8 pm."""
-    if earlier.verb != later.verb or earlier.verb not in _daily_stems():
+    if earlier.verb != later.verb or earlier.verb not in lexicon.stem_set(_DAILY):
         return False
     halves = [{found[1] for found in _HALF_OF_DAY.finditer(one.key)} for one in (earlier, later)]
     return all(halves) and halves[0].isdisjoint(halves[1])
@@ -524,25 +510,17 @@ def _at_other_half_of_day(earlier: Frame, later: Frame) -> bool:
 _HALF_OF_DAY: Final = re.compile(r"\d ?(am|pm)\b")
 
 
-@cache
-def _daily_stems() -> frozenset[str]:
-    """The stems of verbs for what is done several times a day, or there and back."""
-    return lexicon.stems(
-        (
-            *("takes", "catches", "rides", "feeds", "walks", "eats", "drinks", "has", "brushes", "checks", "measures"),
-            *("practises", "prays", "showers", "runs", "swims", "calls", "meditates", "injects", "uses"),
-        )
-    )
+_DAILY: Final = (
+    "takes catches rides feeds walks eats drinks has brushes checks measures practises prays showers"
+    " runs swims calls meditates injects uses"
+)
+"""Verbs for what is done several times a day, or there and back."""
 
 
-@cache
-def _beginning_stems() -> frozenset[str]:
-    return lexicon.stems(("leaves", "departs", "opens", "starts", "begins", "boards"))
+_BEGINNING: Final = "leaves departs opens starts begins boards"
 
 
-@cache
-def _ending_stems() -> frozenset[str]:
-    return lexicon.stems(("lands", "arrives", "closes", "ends", "finishes", "returns"))
+_ENDING: Final = "lands arrives closes ends finishes returns"
 
 
 def holds_alongside(earlier: Frame, later: Frame) -> bool:
@@ -666,11 +644,16 @@ def are_two_of_several(earlier: Frame, later: Frame) -> bool:
         and pairs.is_work(earlier)
     ):
         return True
-    if earlier.verb == later.verb and earlier.verb in _towards_stems() and not earlier.numbers and not later.numbers:
+    if (
+        earlier.verb == later.verb
+        and earlier.verb in lexicon.stem_set(_TOWARDS)
+        and not earlier.numbers
+        and not later.numbers
+    ):
         return True
     is_somebodys = (
         bool(later.verb)
-        and later.verb not in pairs.meeting_stems()
+        and later.verb not in lexicon.stem_set(pairs.MEETING)
         and earlier.verb == later.verb
         and not (earlier.thing.noun or later.thing.noun)
     )
@@ -680,13 +663,8 @@ def are_two_of_several(earlier: Frame, later: Frame) -> bool:
     return one is not None and other is not None and one.lastgroup == other.lastgroup
 
 
-@cache
-def _towards_stems() -> frozenset[str]:
-    """The stems of verbs for what is done towards one person and another."""
-    return lexicon.stems(_TOWARDS.split())
-
-
 _TOWARDS: Final = "owes lends gives sends tells calls sees visits knows helps trusts writes"
+"""Verbs for what is done towards one person and another."""
 _ONE_OF_SEVERAL: Final = re.compile(
     r"(?P<member>\b(?:is|are|am|['’]m) (?:an? |also an? )?(?:\w+ )?(?:member|fan|patron|supporter) of\b)"
     r"|(?P<called>\b(?:has|have|['’]ve|got) an? (?:\w+ ){1,2}(?:named|called)\b)"
@@ -702,7 +680,7 @@ def has_one_called(one: Frame) -> bool:
 
 def may_have_both(earlier: Frame, later: Frame) -> bool:
     """True if each tells what somebody studies or prefers, and no word that it is that instead: tea, and trains."""
-    is_one_verb = earlier.verb == later.verb and earlier.verb in lexicon.stems(("studies", "prefers"))
+    is_one_verb = earlier.verb == later.verb and earlier.verb in lexicon.stem_set("studies prefers")
     is_denied = earlier.negated != later.negated
     return (
         is_one_verb
@@ -735,10 +713,11 @@ def _refines_home(earlier: Frame, later: Frame) -> bool:
         # Near the river, above the shop: of a town whose name is not said.
         return not earlier.names or not later.names
     before, after = (
-        one.content - lexicon.stems_of("residence") - pairs.moving_stems() - {one.verb} for one in (earlier, later)
+        one.content - lexicon.stems_of("residence") - lexicon.stem_set(pairs.MOVING) - {one.verb}
+        for one in (earlier, later)
     )
     is_told = bool(earlier.place_preposition and later.place_preposition) or (
-        earlier.verb == later.verb and earlier.verb in pairs.moving_stems()
+        earlier.verb == later.verb and earlier.verb in lexicon.stem_set(pairs.MOVING)
     )
     return (is_told or bool(before)) and (before <= after or (is_told and after <= before))
 
@@ -786,7 +765,7 @@ _CALLED_SECOND: Final = re.compile(
 def _share_no_condition(earlier: Frame, later: Frame) -> bool:
     """True if what both are in or on has no word in common: on insulin, and on leave; but not two departments."""
     own, other = (one.content - one.head - {one.thing.noun} for one in (earlier, later))
-    is_one = own & other or (own & _department_stems() and other & _department_stems())
+    is_one = own & other or (own & lexicon.stem_set(_DEPARTMENTS) and other & lexicon.stem_set(_DEPARTMENTS))
     return not (is_one or earlier.negated or later.negated or pairs.changed_numbers(earlier, later))
 
 
@@ -804,13 +783,8 @@ def _is_beside_condition(earlier: Frame, later: Frame) -> bool:
     ways = [WHERE.search(one.key) for one in (earlier, later)]
     if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
         return True
-    is_status = {one.content.isdisjoint(_status_stems()) for one in (earlier, later)}
+    is_status = {one.content.isdisjoint(lexicon.stem_set(_STATUS)) for one in (earlier, later)}
     return len(is_status) > 1 and are_other_conditions(earlier, later)
-
-
-@cache
-def _status_stems() -> frozenset[str]:
-    return lexicon.stems(_STATUS.split())
 
 
 _STATUS: Final = (
@@ -843,18 +817,13 @@ _ON_NO_PLACE: Final = re.compile(
 )
 
 
-@cache
-def _department_stems() -> frozenset[str]:
-    """The stems of parts of a firm, in which somebody is without being in that place."""
-    return lexicon.stems(_DEPARTMENTS.split())
-
-
 WHERE: Final = re.compile(r"\b(?:is|are|am|['’]m) (?:\w+ )?(in|on|at|near|by|above|below|behind|under|inside|outside) ")
 _DEPARTMENTS: Final = (
     "sales marketing finance accounting accounts controlling hr legal compliance engineering development operations"
     " support procurement purchasing logistics it research design product production quality administration"
     " management recruiting communications"
 )
+"""Parts of a firm, in which somebody is without being in that place."""
 
 
 def name_other_things(earlier: Frame, later: Frame) -> bool:

@@ -1,7 +1,6 @@
 """Why a later statement, though it competes with an earlier one, may not end it by itself."""
 
 import re
-from functools import cache
 from typing import Final
 
 from worlddb.log.model.times import DAYS
@@ -206,7 +205,9 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
         return True
     if earlier.recurs and later.recurs and pairs.are_of_other_times(earlier, later):
         is_of_one = pairs.both_time_one_thing(earlier, later) and earlier.hours == later.hours
-        is_of_one = is_of_one and (not earlier.verb or earlier.passive or earlier.verb in pairs.meeting_stems())
+        is_of_one = is_of_one and (
+            not earlier.verb or earlier.passive or earlier.verb in lexicon.stem_set(pairs.MEETING)
+        )
         return not (is_of_one and len(earlier.times) == len(later.times) == 1 and not later.adds)
     if "residence" in common and (_names_country(earlier) != _names_country(later)):
         return True
@@ -221,7 +222,7 @@ def _are_other_roles(earlier: Frame, later: Frame) -> bool:
     """True if each tells of a part that somebody may have beside another: owner of a bakery, and of a cinema."""
     if earlier.verb_preposition == later.verb_preposition == "on" or _UNPAID.search(later.key) is not None:
         return True
-    is_leading = earlier.verb == later.verb and earlier.verb in lexicon.stems(("leads", "heads")) and not later.passive
+    is_leading = earlier.verb == later.verb and earlier.verb in lexicon.stem_set("leads heads") and not later.passive
     return is_leading or all(_ROLE_OF.search(one.key) is not None for one in (earlier, later))
 
 
@@ -240,13 +241,7 @@ def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
 
 
 def _names_country(one: Frame) -> bool:
-    return not one.content.isdisjoint(_country_stems())
-
-
-@cache
-def _country_stems() -> frozenset[str]:
-    """The stems of the names of countries and continents, of which a town may be one's: Lisbon, and Portugal."""
-    return lexicon.stems(_COUNTRIES.split())
+    return not one.content.isdisjoint(lexicon.stem_set(_COUNTRIES))
 
 
 _PERIOD: Final = "spring|summer|autumn|fall|winter|weekend|night|week|fortnight|month|quarter|term|semester|year|season"
@@ -274,6 +269,7 @@ _COUNTRIES: Final = (
     " israel egypt morocco tunisia kenya nigeria ghana australia europe asia africa scandinavia california texas"
     " bavaria catalonia tuscany"
 )
+"""Names of countries and continents, of which a town may be one's: Lisbon, and Portugal."""
 
 
 def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:

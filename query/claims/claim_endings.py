@@ -57,7 +57,7 @@ def relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if not later.cancelled and _CANCELLED.search(later.key) is None:
         return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
-    is_planned = is_planned or (_is_dated_once(earlier) and earlier.verb in _going_stems())
+    is_planned = is_planned or (_is_dated_once(earlier) and earlier.verb in lexicon.stem_set(_GOING))
     if earlier.negated or later.mood or pairs.are_of_other_times(earlier, later):
         return None
     if _is_set(earlier) and earlier.thing.noun == later.thing.noun and earlier.thing.which == later.thing.which:
@@ -258,14 +258,7 @@ def _is_dated_once(one: Frame) -> bool:
 _PERFECT: Final = re.compile(r"\b(?:has|have|had|['’]ve) ")
 
 
-@cache
-def _going_stems() -> frozenset[str]:
-    return lexicon.stems(_GOING.split())
-
-
-@cache
-def _to_go() -> frozenset[str]:
-    return lexicon.stems(("go", "goes", "going"))
+_TO_GO: Final = "go goes going"
 
 
 def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
@@ -277,9 +270,9 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     if later.mood or later.past or later.former or later.recurs or later.change or later.in_part:
         return None
-    is_one = earlier.verb == later.verb or {earlier.verb, later.verb} <= _to_go()
+    is_one = earlier.verb == later.verb or {earlier.verb, later.verb} <= lexicon.stem_set(_TO_GO)
     is_one = is_one and earlier.head == later.head and earlier.content == later.content
-    is_one = is_one and earlier.light ^ later.light <= _to_go() | earlier.times
+    is_one = is_one and earlier.light ^ later.light <= lexicon.stem_set(_TO_GO) | earlier.times
     is_state = not earlier.verb or not lexicon.attributes_of({earlier.verb}).isdisjoint(("job", "residence"))
     if not is_one or is_state or later.times or later.numbers:
         return None
@@ -288,7 +281,11 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of seeing one physio on Fridays at eight to seeing them on Thursdays at five; it ends nothing."""
-    is_one = earlier.verb == later.verb and earlier.verb in _meeting_one_stems() and earlier.content == later.content
+    is_one = (
+        earlier.verb == later.verb
+        and earlier.verb in lexicon.stem_set("sees visits meets")
+        and earlier.content == later.content
+    )
     is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
     if not is_one or not is_weekly or not pairs.are_of_other_times(earlier, later) or earlier.head or later.head:
         return None
@@ -297,11 +294,6 @@ def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | 
     if not earlier.content.isdisjoint(pairs.people_stems()) or not earlier.content - {earlier.verb}:
         return None
     return pairs.doubted(0.8, later, "the same at another time", "both times may be kept")
-
-
-@cache
-def _meeting_one_stems() -> frozenset[str]:
-    return lexicon.stems(("sees", "visits", "meets"))
 
 
 def _is_set(one: Frame) -> bool:
@@ -426,8 +418,8 @@ def disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
     bought = _INSTEAD.search(later.key)
     if bought is not None:
         return said.isdisjoint(lexicon.stems(wording.words_of(later.key[: bought.start()])) - later.subject)
-    more = later.content | (later.light & lexicon.stems(("old", "other")))
-    return bool(more - said - _disposal_stems() - later.subject)
+    more = later.content | (later.light & lexicon.stem_set("old other"))
+    return bool(more - said - lexicon.stem_set(_GONE) - later.subject)
 
 
 def disposes(earlier: Frame, later: Frame) -> bool:
@@ -436,7 +428,7 @@ def disposes(earlier: Frame, later: Frame) -> bool:
         return False
     if _DISPOSES.search(later.key) is None:
         return False
-    gone = later.content - _disposal_stems()
+    gone = later.content - lexicon.stem_set(_GONE)
     is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
     said = earlier.content | earlier.head
     return is_had and bool(gone) and gone <= said and (gone <= earlier.names or earlier.head <= gone)
@@ -448,9 +440,7 @@ _DISPOSES: Final = re.compile(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?
 _HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his|her|my|our|their) ")
 
 
-@cache
-def _disposal_stems() -> frozenset[str]:
-    return lexicon.stems(("gave", "given", "threw", "thrown", "away", "scrapped", "donated", "sold"))
+_GONE: Final = "gave given threw thrown away scrapped donated sold"
 
 
 def _is_act(noun: str, planned: str) -> bool:

@@ -228,7 +228,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         hours,
         frozenset(quantities.measured_things(tokens)),
         *(_find_plain_clause(plain, tokens, naming), _numbered_objects(rest, verb)),
-        (denies or lexicon.stems(heavy) - lexicon.stems(("cancelled",)))
+        (denies or lexicon.stems(heavy) - lexicon.stem_set("cancelled"))
         if _is_cancelled(tokens, goes_on)
         else frozenset(),
         quantities.times_a_year(simple),

@@ -265,16 +265,12 @@ def single_value_stems() -> frozenset[str]:
     return lexicon.stems(lexicon.OF_ONE_VALUE)
 
 
-@cache
-def moving_stems() -> frozenset[str]:
-    """The stems of verbs by which somebody comes to live elsewhere."""
-    return lexicon.stems(("moved", "moves", "relocated", "relocates", "resettled"))
+MOVING: Final = "moved moves relocated relocates resettled"
+"""Verbs by which somebody comes to live elsewhere."""
 
 
-@cache
-def meeting_stems() -> frozenset[str]:
-    """The stems of verbs for what a club or a class does."""
-    return lexicon.stems(("meets", "gathers", "convenes"))
+MEETING: Final = "meets gathers convenes"
+"""Verbs for what a club or a class does."""
 
 
 @cache

@@ -11,7 +11,7 @@ may hold after all, and what remains in doubt.
 import re
 import sys
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
@@ -701,12 +701,12 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
         and pairs.objects_of(later) - pairs.objects_of(earlier)
     ):
         return pairs.comparison(0.3 + 0.4 * overlap, later, "frequencies of different things", "compatible")
-    own, other = (pairs.objects_of(one) - _measuring_stems() for one in (earlier, later))
+    own, other = (pairs.objects_of(one) - lexicon.stem_set(_MEASURING) for one in (earlier, later))
     if own - other and other - own and own.isdisjoint(other) and not (earlier.attributes & later.attributes):
         # What is paid for water, and for electricity.
         return pairs.comparison(0.3 + 0.4 * overlap, later, "numbers of different things", "compatible")
     is_alike = earlier.verb == later.verb or earlier.light == later.light
-    both = (earlier.content & later.content) - _measuring_stems() or (is_alike and not (own | other))
+    both = (earlier.content & later.content) - lexicon.stem_set(_MEASURING) or (is_alike and not (own | other))
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _state_single_value(earlier, later):
         return pairs.comparison(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
@@ -715,16 +715,11 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
     return None
 
 
-@cache
-def _measuring_stems() -> frozenset[str]:
-    """The stems of units: to pay 40 euros and to owe 30 share nothing else."""
-    return lexicon.stems(_MEASURING.split())
-
-
 _MEASURING: Final = (
     "euro euros eur dollar dollars usd pound pounds gbp franc francs chf cent cents percent per-cent degree degrees"
     " km m cm mm sqm kg g mg ml min minutes hours days miles mile metres steps calories points"
 )
+"""Units: to pay 40 euros and to owe 30 share nothing else."""
 _LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
 """Attributes that many words stand for: alone they do not say that two statements are of the same thing."""
 
@@ -742,7 +737,7 @@ def _relate_by_attribute(
     if (
         earlier.past
         and later.past
-        and not (earlier.verb in pairs.moving_stems() and later.verb in pairs.moving_stems())
+        and not (earlier.verb in lexicon.stem_set(pairs.MOVING) and later.verb in lexicon.stem_set(pairs.MOVING))
     ):
         return pairs.comparison(0.4 + 0.4 * overlap, later, f"each states a past {attribute}", "compatible")
     if attribute == "level" and not both and (_content_beyond(earlier, attribute) or _content_beyond(later, attribute)):
@@ -756,7 +751,7 @@ def _relate_by_attribute(
 
 def _both_name_foods(earlier: Frame, later: Frame) -> bool:
     """True if both say what somebody eats, without a change or an "only": fish and meat."""
-    eats = earlier.verb == later.verb and earlier.verb in _eating_stems()
+    eats = earlier.verb == later.verb and earlier.verb in lexicon.stem_set("eat eats")
     return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
 
 
@@ -772,22 +767,13 @@ def _is_in_passing(earlier: Frame, later: Frame, overlap: float) -> bool:
     return later.change in _IN_PASSING and overlap < _TOUCHING and pairs.are_long(earlier, later)
 
 
-@cache
-def _making_stems() -> frozenset[str]:
-    """Stems with one value in the passive only: a program is written in Go, but she writes several songs."""
-    return lexicon.stems(("written",))
-
-
 def _meets_at_other_time(earlier: Frame, later: Frame) -> bool:
     """True if a club or a class meets at another time, or the bins are collected then; a person may do so twice."""
     is_one = earlier.content == later.content and earlier.verb == later.verb
-    is_set = earlier.verb in pairs.meeting_stems() or (bool(earlier.thing.noun) and not pairs.is_somebody(earlier))
+    is_set = earlier.verb in lexicon.stem_set(pairs.MEETING) or (
+        bool(earlier.thing.noun) and not pairs.is_somebody(earlier)
+    )
     return is_one and is_set and pairs.are_of_other_times(earlier, later)
-
-
-@cache
-def _eating_stems() -> frozenset[str]:
-    return lexicon.stems(("eat", "eats"))
 
 
 def _is_for_another(earlier: Frame, later: Frame) -> bool:
@@ -801,7 +787,7 @@ _FOR: Final = re.compile(r"(.* for (?:the |an? |her |his |my |our |their )?)[\w'
 
 def _takes_another(earlier: Frame, later: Frame) -> bool:
     """True if each tells of a medicine that somebody takes; of buses to work one takes one."""
-    is_taken = earlier.verb in lexicon.stems(("takes",)) and not (earlier.numbered or later.numbered)
+    is_taken = earlier.verb in lexicon.stem_set("takes") and not (earlier.numbered or later.numbered)
     return is_taken and all(" to " not in one.key for one in (earlier, later))
 
 
@@ -852,7 +838,7 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
     is_single = (
         is_single
         and _has_object(earlier) == _has_object(later)
-        and (earlier.verb not in _making_stems() or earlier.passive)
+        and (earlier.verb not in lexicon.stem_set("written") or earlier.passive)
         and not _states_only_frequency(earlier)
     )
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})

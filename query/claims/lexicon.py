@@ -254,9 +254,15 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 
 @cache
+def stem_set(words: str) -> frozenset[str]:
+    """The stems of the words of a table."""
+    return stems(words.split())
+
+
+@cache
 def single_verbs() -> frozenset[str]:
     """The stems of verbs whose object is one at a time: to live in, to drive, to prefer."""
-    return stems(SINGLE_VERBS.split())
+    return stem_set(SINGLE_VERBS)
 
 
 @cache
