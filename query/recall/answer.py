@@ -7,7 +7,6 @@ figures are in ``docs/confidence.md``. Nothing here changes what is found, or in
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from math import log, sqrt
 from types import MappingProxyType
 from typing import Any, Final, TypedDict
@@ -133,7 +132,7 @@ class Judge:
         found = text_lane.matched(self._telling, "", " ".join(words))
         if text_lane.coverage(self._telling, found) >= 1:
             return True
-        required = self._required - _paying_stems() if is_told else self._required
+        required = self._required - lexicon.stem_set(_PAYING) if is_told else self._required
         is_there = bool(required) and required <= text_lane.stood_for(self._telling, found)
         return is_there and not analysis.is_asking(content)
 
@@ -196,11 +195,7 @@ _FITTED_ON: Final = 500
 """About the number of messages in a conversation of the fit."""
 
 
-@cache
-def _paying_stems() -> frozenset[str]:
-    return lexicon.stems(("pay", "paying", "cost", "price", "spend", "charge", "earn", "make"))
-
-
+_PAYING: Final = "pay paying cost price spend charge earn make"
 _HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
 """The share of a question's words that is called few."""
