@@ -759,7 +759,7 @@ _GOES_OVER: Final = lazy(
 )
 """What somebody does who changes only what is theirs."""
 _PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")
-_DATED: Final = (*times.MONTHS, *times.DAYS, *(f"{day}s" for day in times.DAYS))
+_DATED: Final = lexicon.CALENDAR | lexicon.WEEKDAYS
 _OF_SOMEBODY: Final = lazy(r"(?i)\b(?:he|she|they|his|her|hers|him|their|them)\b")
 _OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’]ve|our|ours|mine)\b")
 _READ: Final = 1200

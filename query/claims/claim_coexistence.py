@@ -286,7 +286,7 @@ def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
     dated = [bool(pairs.date_terms(one)) for one in (earlier, later)]
     if any(birth is None for birth in births):
         return False
-    days = [not one.times.isdisjoint(pairs.CALENDAR) for one in (earlier, later)]
+    days = [not one.times.isdisjoint(lexicon.CALENDAR) for one in (earlier, later)]
     years = [any(pairs.is_year(*number) for number in one.numbers) for one in (earlier, later)]
     return dated[0] != dated[1] or (days[0] != days[1] and years[0] != years[1])
 

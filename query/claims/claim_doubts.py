@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from worlddb.log.model.times import DAYS
+from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.query.claims import claim_coexistence, lexicon
 from worlddb.query.claims import claim_pairs as pairs
 from worlddb.query.claims.claim_frame import Frame
@@ -141,8 +141,8 @@ def _says_further_facts(earlier: Frame, later: Frame) -> bool:
     return any(any(letter.isdecimal() for letter in part) for part in parts)
 
 
-_TIME_UNITS: Final = frozenset((*pairs.MONTHS.split(), "am", "pm", "hour", "day", "week", "month", "year", "o'clock"))
-_MONTH: Final = "|".join(pairs.MONTHS.split())
+_TIME_UNITS: Final = frozenset((*MONTHS, "am", "pm", "hour", "day", "week", "month", "year", "o'clock"))
+_MONTH: Final = "|".join(MONTHS)
 _DATED: Final = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?\b"
     r"|\b\d{1,2}[:.]\d\d\b|\bat \d{1,2}\b|\b\d{1,2} ?(?:am|pm)\b"
@@ -245,7 +245,7 @@ def _names_country(one: Frame) -> bool:
 
 
 _PERIOD: Final = "spring|summer|autumn|fall|winter|weekend|night|week|fortnight|month|quarter|term|semester|year|season"
-_WHEN: Final = rf"(?:early |mid-?|late )?(?:{'|'.join(sorted(pairs.CALENDAR))}|{_PERIOD}|\d+)"
+_WHEN: Final = rf"(?:early |mid-?|late )?(?:{'|'.join(sorted(lexicon.CALENDAR))}|{_PERIOD}|\d+)"
 _BOUNDED: Final = re.compile(
     rf"\bfrom (?:the )?{_WHEN}\b[^,;.]* (?:to|until|till|through) (?:the )?{_WHEN}\b"
     rf"|\bfor (?:the|an?|two|three|four|\d+|some|a few) (?:whole |rest of the |next |coming )?(?:{_PERIOD})s?\b"

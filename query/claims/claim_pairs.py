@@ -145,14 +145,10 @@ def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -
     return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
 
 
-MONTHS: Final = "january february march april may june july august september october november december"
-CALENDAR: Final = frozenset(f"{MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
-
-
 def date_terms(one: Frame) -> frozenset[str]:
     """The months, weekdays, years, days of a month and parts of numeric dates in a statement."""
-    named = {word for word in one.times if word in CALENDAR}
-    dated = {f"{value} {unit}" for value, unit in one.numbers if unit in CALENDAR or unit.isdecimal()}
+    named = {word for word in one.times if word in lexicon.CALENDAR}
+    dated = {f"{value} {unit}" for value, unit in one.numbers if unit in lexicon.CALENDAR or unit.isdecimal()}
     return frozenset(named | dated | {value for value, unit in one.numbers if is_year(value, unit)})
 
 
@@ -168,13 +164,13 @@ def numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
     return frozenset(
         (value, unit)
         for value, unit in one.numbers
-        if not (unit in CALENDAR or unit.isdecimal() or is_year(value, unit) or (is_in_digits and not unit))
+        if not (unit in lexicon.CALENDAR or unit.isdecimal() or is_year(value, unit) or (is_in_digits and not unit))
     )
 
 
 def is_year(value: str, unit: str) -> bool:
     """True if a number may be a year; addresses, releases such as 1.2.3 and counts are not."""
-    is_counting = unit != "" and unit not in STOP_WORDS and unit not in CALENDAR and not lexicon.is_past(unit)
+    is_counting = unit != "" and unit not in STOP_WORDS and unit not in lexicon.CALENDAR and not lexicon.is_past(unit)
     return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 

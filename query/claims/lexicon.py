@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final
 
+from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.projections.indexes import analysis
 
 
@@ -175,13 +176,18 @@ BEHIND: Final = word_set("with for to of from in on at about by near")
 DETERMINERS: Final = word_set("the a an my our your his her its their this that these those")
 FIRST: Final = word_set("i me my mine we us our ours")
 PRONOUNS: Final = word_set("i we he she it they you")
-TIMES: Final = word_set(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
-    " sundays am pm o'clock january february march april may june july august september october november december"
-    " morning noon afternoon evening night midnight spring summer autumn winter weekend daily weekly monthly yearly"
-    " tomorrow yesterday today hour hours weekday weekdays weekends"
-)
+CALENDAR: Final = frozenset((*MONTHS, *DAYS))
+WEEKDAYS: Final = frozenset(DAYS) | {f"{day}s" for day in DAYS}
 PARTS_OF_DAY: Final = word_set("morning noon afternoon evening night midnight")
+TIMES: Final = (
+    CALENDAR
+    | WEEKDAYS
+    | PARTS_OF_DAY
+    | word_set(
+        "am pm o'clock spring summer autumn winter weekend daily weekly monthly yearly tomorrow yesterday today hour"
+        " hours weekday weekdays weekends"
+    )
+)
 OF_ONE_FORM: Final = word_set("put set cut hit let shut cost hurt split spread bet cast read")
 """Verbs whose past is as their present."""
 PAST: Final = word_set(

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from worlddb.log.model import times
-from worlddb.log.model.times import DAYS, lazy
+from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
 from worlddb.query.claims import lexicon, quantities
 
@@ -571,7 +571,7 @@ MOST_OF_NOUN: Final = 3
 _BEHIND_NOUN: Final = 6
 """Among so many words behind it a verb tells that a note is a sentence."""
 _NO_DAYS: Final = lexicon.word_set("today tomorrow yesterday tonight daily weekly monthly yearly")
-_DATED_WORDS: Final = _NO_DAYS | frozenset(DAYS) | frozenset(f"{day}s" for day in DAYS)
+_DATED_WORDS: Final = _NO_DAYS | lexicon.WEEKDAYS
 _NO_NOUN_BEHIND: Final = (
     frozenset(lexicon.SINGLE_VERBS.split())
     | lexicon.LIGHT_WORDS - lexicon.word_set("time place")
