@@ -50,7 +50,7 @@ def checked_turns(turns: object) -> tuple[Turn, ...]:
 
 def _given_turn(given: Any, position: int) -> Turn:
     if not isinstance(given, Mapping):
-        raise errors.InputError(f"turns[{position}] is {errors.shown(given)}, not a turn", _REMEDY)
+        raise errors.InputError(f"turns[{position}] is not a turn: {errors.shown(given)}", _REMEDY)
     try:
         return Turn(**given)
     except TypeError as error:

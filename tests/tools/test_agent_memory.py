@@ -1843,7 +1843,7 @@ def test_a_message_without_content_or_role_is_told_with_its_place(mem: worlddb.M
         with pytest.raises(worlddb.InputError, match=place) as error:
             mem.add([said, wrong])
         assert '{"role": "user", "content": "…"}' in error.value.remedy
-    with pytest.raises(worlddb.InputError, match=r"^turns\[0\] is 5, not a turn. Give text, speaker"):
+    with pytest.raises(worlddb.InputError, match=r"^turns\[0\] is not a turn: 5. Give text, speaker"):
         mem.db.ingest([5])
     kept: tuple[dict[str, Any], ...] = ({"content": None}, {"content": ""}, {"refusal": "No."}, {"tool_calls": []})
     for held in kept:
