@@ -538,11 +538,20 @@ def sought(terms: tuple[Term, ...]) -> Sought:
     words, stems, some = (
         frozenset(term.text for term in terms if term.field == field) for field in (PLAIN, STEM, GRAMS)
     )
+    return Sought(words, stems, some, _beginnings_of(words | stems, stems))
+
+
+def sought_stems(stems: frozenset[str]) -> Sought:
+    """Some stems alone as what a query looks for."""
+    return Sought(frozenset(), stems, frozenset(), _beginnings_of(stems, stems))
+
+
+def _beginnings_of(words: frozenset[str], stems: frozenset[str]) -> frozenset[str]:
     # The first two letters of a word are those of its stem, but for "dying" (die) and "oing" (o) and their like.
-    beginnings = {word[:2] for word in words | stems}
+    beginnings = {word[:2] for word in words}
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
     beginnings |= {two.replace("i", "y") for two in beginnings}
-    return Sought(words, stems, some, frozenset(beginnings))
+    return frozenset(beginnings)
 
 
 @cache

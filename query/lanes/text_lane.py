@@ -49,10 +49,10 @@ def _query_size(text: str) -> tuple[int, int]:
 def coverage(text: str, words: Sequence[str]) -> float:
     """The share of a query's words that :func:`matched` found; of unspaced script the share of characters."""
     stems, characters = _query_size(text)
-    if not stems + characters:
-        return 0.0
-    spaced = [word for word in words if not characters or word.isascii()]
-    found = sum(len(word) for word in words if characters and not word.isascii())
+    if not characters:
+        return min(1.0, _count_asked(text, words) / stems) if stems else 0.0
+    spaced = [word for word in words if word.isascii()]
+    found = sum(len(word) for word in words if not word.isascii())
     return min(1.0, (found + _count_asked(text, spaced)) / (stems + characters))
 
 
@@ -110,12 +110,12 @@ class AskedWords:
         self._places = {
             form: place for place, stem in enumerate(rarities) for form in (stem, *analysis.other_forms().get(stem, ()))
         }
-        self._sought = _sought(text)
+        self._sought = analysis.sought_stems(frozenset(self._places))
 
     def places_in(self, text: str) -> frozenset[int]:
         """The places in the question of the words that a text has."""
         stems, places = self._sought.stems_in(text), self._places
-        return frozenset([places[stem] for stem in stems if stem in places])
+        return frozenset([places[stem] for stem in stems])
 
     def share(self, places: Iterable[int]) -> float:
         """The share of the question's words at some places, from 0 to 1; 0 for a question without words."""

@@ -111,9 +111,10 @@ class Judge:
         is_of = parts.get(ENTITY, 0.0) > 0 or any(call <= said for call in self._calls)
         compared = parts.get(self._lane, 0.0)
         less = compared - self._apart[found.passed.node] if found.passed.node in self._apart else 0.0
-        seen = scoring.HitFeatures(bare(found) - less, compared - less, covered, is_of)
-        is_best = bare(found) >= self._top
-        self._top, self._best = max(self._top, bare(found)), max(self._best, seen.score)
+        score = bare(found)
+        seen = scoring.HitFeatures(score - less, compared - less, covered, is_of)
+        is_best = score >= self._top
+        self._top, self._best = max(self._top, score), max(self._best, seen.score)
         is_told = parts.get(scoring.TOLD, 0.0) > 0
         is_complete = is_best and (covered >= 1 or self._has_all_telling(words, content, is_told=is_told))
         self._seen += 1
@@ -124,14 +125,16 @@ class Judge:
         return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)
 
     def _has_all_telling(self, words: Sequence[str], content: str, *, is_told: bool) -> bool:
-        """True if a hit has all telling words of the question.
+        """True if a hit, which has not all words of the question, has all telling ones.
 
         In a user's world those that tell little need not be there, of what states something; what has the number that
         is asked for tells what is paid.
         """
-        found = text_lane.matched(self._telling, "", " ".join(words))
-        if text_lane.coverage(self._telling, found) >= 1:
-            return True
+        found, said = words, " ".join(words)
+        if self._telling != self._text or not said.isascii():
+            found = text_lane.matched(self._telling, "", said)
+            if text_lane.coverage(self._telling, found) >= 1:
+                return True
         required = self._required - lexicon.stem_set(_PAYING) if is_told else self._required
         is_there = bool(required) and required <= text_lane.stood_for(self._telling, found)
         return is_there and not analysis.is_asking(content)
