@@ -1639,8 +1639,8 @@ def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, re
     if not request.question.answer_form.taste:
         return ranking.Guiding(rules)
     wanted = f"{request.compared_text} {TASTE_WORDS}"
-    tastes = candidates.find_tastes(gate, partial(ranking.search_words, text, wanted, window.place.moment.seq))
-    return ranking.Guiding(rules, tastes)
+    search = partial(ranking.search_words, text, wanted, window.place.moment.seq, or_more=gate.is_open)
+    return ranking.Guiding(rules, candidates.find_tastes(gate, search))
 
 
 def _standing_instructions(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
