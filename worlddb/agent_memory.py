@@ -31,12 +31,13 @@ from worlddb.memory_scopes import (
     FAR,
     HOLDERS,
     SCOPE,
-    TAKEN,
     Label,
-    Link,
+    Place,
     ScopeKey,
     Scopes,
+    Statement,
     already_hidden_notes,
+    check_on_near,
     check_scope_name,
     check_statement_type,
     concurrent_change_notes,
@@ -46,12 +47,6 @@ from worlddb.memory_scopes import (
     embed_new,
     erase_found,
     erased_basis_notes,
-    find_earlier_start,
-    find_end_change,
-    find_near_at_start,
-    find_repeats_at_start,
-    find_restated,
-    find_successor,
     folded,
     future_start_notes,
     has_statement,
@@ -68,19 +63,15 @@ from worlddb.memory_scopes import (
     plan_notes,
     recall_statements,
     replacement_chain,
-    replacement_notes,
-    restate_memory,
-    restatement_notes,
     retry_while_changed,
     said_elsewhere,
     same_words_notes,
     several_names_notes,
     still_hidden_notes,
-    unwritten_links,
     unwritten_note,
     view_for_write,
     with_conflicts,
-    written_notes,
+    write_statement,
 )
 from worlddb.plain_text import around, one_line
 from worlddb.projections.tables.names.canonical import compose_name
@@ -102,8 +93,6 @@ Answer = TypeVar("Answer")
 Count = Callable[[str], int]
 
 ABOUT: Final = "refers_to"
-_Nearby = Callable[[View], list[near_claims.Near]]
-"""Finds the memories near a new statement, in a view."""
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
 _ALSO_FORGET: Final = "call forget or correct with that id"
@@ -421,7 +410,8 @@ class Memory:
             RefusedError: a rule of the engine forbids it; nothing was written.
         """
         self._check_present()
-        _check_statement(type, on_near)
+        check_statement_type(type)
+        check_on_near(on_near)
         source = _checked_source(source)
         labels, compared = _checked_labels(labels), _checked_properties(properties)
         limits.checked_line(name, "name", limits.MAX_NAME_BYTES)
@@ -913,50 +903,35 @@ class Memory:
         window: dict[str, Any] = {"since": begins, "until": until}
         look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
-        near, seeing = self._find_near(views, nearby, begins, until)
-        known = [*dict.fromkeys(ref for refs in ends.values() for ref in refs)]
-        repeated = [each.ref for each in near if each.is_repeated and {*known} <= {*ends["supersedes"]}]
-        said = find_restated((seeing[ref].get(ref, include_expired=True) for ref in repeated), type, name)
-        if said is not None:
-            others = [(one.edge_type(on_near, len(about)), one) for one in near if one.ref not in {said.ref, *known}]
-            asked = [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in others if kind]
-            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # Shows edges between the user's worlds.
-            asked += [("supersedes", ref, why) for ref in known if ref != said.ref]
-            links = unwritten_links(whole, said.ref, asked)
-            how = self._source(source), why, marks, type, key, mentioned
-            return self._restate(look, keyed, said, links, (begins, until), how, near)
-        near += self._find_replaced(views, nearby, begins, on_near, near)
-        for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in known):
-            if kind:
-                ends.setdefault(kind, []).append(ref)
-        taker = find_successor((each for each in near if each.ref not in known), on_near, len(about), until)
-        with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
-            home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
-            made = tx.create(
-                type,
-                name,
-                content=text,
-                world=home,
-                valid_from=begins,
-                valid_to=until,
-                source=self._source(source),
-                why=why,
-                resolve="all" if name else False,
-                **marks,
-            )
-            edges = [(ABOUT, self._entry(tx, key, home, entry), "") for entry in mentioned]
-            for kind, ref, reason in (*edges, *((kind, ref, why) for kind, refs in ends.items() for ref in refs)):
-                tx.link(made, kind, ref, valid_from=begins, why=reason)
-            if taker is not None:
-                tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
-        refs = [tx.receipt.refs[made.position]]
-        if tx.receipt.seq > before:  # A repeated call gets its first result.
-            self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
-        done = self._result(tx.receipt, refs, begun)
-        rest = (each for each in near if each.ref not in known)
-        new = replacement_notes(rest, on_near, taker, len(about), 'add it again with replaces="{old}"')
-        new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
-        return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
+        said = Statement(
+            text=text,
+            type=type,
+            name=name,
+            subjects=len(about),
+            since=begins,
+            until=until,
+            source=self._source(source),
+            why=why,
+            on_near=on_near,
+            marks=marks,
+            named=ends,
+        )
+        place = Place(
+            look=look,
+            nearby=[(view, nearby) for view in views],
+            homes=lambda tx: [None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))],
+            entries=lambda tx, home: [self._entry(tx, key, home, entry) for entry in mentioned],
+            ending='add it again with replaces="{old}"',
+            batch={**keyed, "rests_on": imported_scope_refs([key])},
+            created={"resolve": "all" if name else False},
+        )
+        written = write_statement(self.db, said, place)
+        receipt, refs = written.receipt, [written.ref]
+        if receipt.seq > before and not written.is_restated:  # A repeated call gets its first result.
+            self._move_if_ended(receipt, key, refs, begins, views if receipt.seq == look.seq + 1 else ())
+        done = self._result(receipt, refs, "" if written.is_restated else begun)
+        notes = (*done.notes, *written.notes)
+        return msgspec.structs.replace(done, near=written.near, notes=notes, repeated=int(written.is_restated))
 
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
         """Return the view that a write reads, and the arguments of its batch, under a key scoped to this user.
@@ -965,75 +940,17 @@ class Memory:
         """
         if idempotency_key is None:
             look = self.db.view()
-            return look, {"seen": look}
+            return look, {}
         limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
         own = _key("written", [str(self._label or "")], idempotency_key)
         look = view_for_write(self.db, own)
-        return look, {"seen": look, "idempotency_key": own}
+        return look, {"idempotency_key": own}
 
     def _seen_in(self, look: View) -> Memory:
         """Return the same memory as a view shows it."""
         then = Memory(self.db, self.user, self.agent, self.session, owns=False)
         then._valid, then._known = look.valid, look.seq
         return then
-
-    def _restate(
-        self,
-        look: View,
-        keyed: Mapping[str, Any],
-        said: records.World,
-        links: Iterable[Link],
-        window: tuple[int | None, times.TimeLike | None],
-        how: tuple[dict[str, Any], str, Mapping[str, Any], str, Any, Iterable[str]],
-        near: Iterable[near_claims.Near],
-    ) -> Added:
-        """Record that a memory was stated again, and link it to near ones on request.
-
-        ``how`` are the statement's source, reason, marks and type, the key of the user's world, and names for a memory
-        that is about nobody yet.
-        """
-        (begins, until), end = window, find_end_change(look, said, *window)
-        (source, why, marks, type, key, names), earlier = how, find_earlier_start(look, said, begins)
-        names = () if any(each.about for each in near if each.ref == said.ref) else names
-        with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
-            home = None if self._label is None or not names else self._scopes.write_scope(tx, cast(ScopeKey, key))
-            about = [self._entry(tx, key, home, name) for name in names]
-            restate_memory(tx, said, source, why, **marks, earlier=earlier, end=end, about=about)
-            for kind, ref, reason in links:
-                tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
-        done = self._result(tx.receipt, [said.ref])
-        changed: dict[str, Any] = {"type": type, "pinned": marks["pinned"], "until": until, "end": end}
-        notes = restatement_notes(self.db, tx.receipt, said, begins, marks["expires_at"], **changed)
-        others = tuple(each for each in near if each.ref != said.ref)
-        return msgspec.structs.replace(done, repeated=1, near=others, notes=(*done.notes, *notes))
-
-    def _find_near(
-        self, views: Sequence[View], nearby: _Nearby, begins: int | None, until: times.TimeLike | None
-    ) -> tuple[list[near_claims.Near], dict[str, View]]:
-        """Return memories near a statement in some of the user's worlds, nearest first, and the view of each."""
-        seeing = dict[str, View]()
-        near = []
-        for view in (later_view(self.db, view, begins) for view in views):
-            for each in nearby(view):
-                near += [] if each.ref in seeing else [each]
-                seeing.setdefault(each.ref, view)
-        for again, then in (find_repeats_at_start(self.db, view, begins, until, nearby) for view in views):
-            near += [each for each in again if each.ref not in seeing]
-            seeing.update((each.ref, then) for each in again)
-        return sorted(near, key=lambda each: -each.likeness), seeing
-
-    def _find_replaced(
-        self,
-        views: Iterable[View],
-        nearby: _Nearby,
-        begins: int | None,
-        on_near: str,
-        near: Sequence[near_claims.Near],
-    ) -> list[near_claims.Near]:
-        """Return what a statement of an earlier time would replace of what held then, if it may replace anything."""
-        if on_near != near_claims.ON_NEAR[-1]:
-            return []
-        return [each for view in views for each in find_near_at_start(self.db, view, begins, near, nearby)]
 
     def _add_messages(
         self,
@@ -1153,7 +1070,7 @@ class Memory:
         homes: Sequence[str],
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
-        with self.db.batch(**keyed, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
+        with self.db.batch(seen=look, **keyed, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             within = _key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]
@@ -1485,12 +1402,6 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if reserved:
         raise errors.InputError(f"source has {reserved[0]}, which the memory says itself", "Call the field otherwise")
     return source
-
-
-def _check_statement(type: str, on_near: str) -> None:
-    check_statement_type(type)
-    if on_near not in near_claims.ON_NEAR:
-        raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(near_claims.ON_NEAR)}")
 
 
 def _checked_properties(properties: Any) -> dict[str, Any] | None:

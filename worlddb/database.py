@@ -1963,7 +1963,8 @@ class Database(WriteCalls):
         view = self.view()
         when = now_of(self._clock) if at is None else times.parse_time(at, "at")
         self._refuse_unwritable()
-        if self._record_use([view.reference_of(each) for each in refs], when):
+        self._record_use([view.reference_of(each) for each in refs], when)
+        if self._shared.accesses.are_many:
             self.write_accesses()
 
     def write_accesses(self) -> outcome.Receipt | None:
@@ -1974,10 +1975,9 @@ class Database(WriteCalls):
         refs, at = (tuple(some) for some in zip(*waiting, strict=True))
         return self._execute([cmd.Access(refs=refs, at=at)], None)
 
-    def _record_use(self, refs: Sequence[str], at: int) -> bool:
-        """Queue the use of worlds; true if many wait to be written."""
+    def _record_use(self, refs: Sequence[str], at: int) -> None:
         used = {object(): (bytes.fromhex(ref), at) for ref in refs}
-        return self._shared.accesses.add(used, self.write_accesses, self.at_close)
+        self._shared.accesses.add(used, self.write_accesses, self.at_close)
 
     def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
         """Record that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by

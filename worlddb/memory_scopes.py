@@ -1,14 +1,15 @@
 """Scopes: the world of a user, agent, app or run, found by kind and id, and created by its first write.
 
-The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: what a
-receipt reveals inside one world.
+The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: how a statement
+is written (:func:`write_statement`), which these, REST and the functions for agents share, and what a receipt reveals
+inside one world.
 """
 
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -16,13 +17,13 @@ import msgspec
 
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import errors, limits
-from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
+from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
-from worlddb.query.recall.near_claims import MAX_NEAR, Near
+from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
 from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
@@ -254,6 +255,16 @@ def check_statement_type(type: str) -> None:
     """
     if limits.checked_line(type, "type", limits.MAX_TYPE_BYTES, empty=False).casefold() in CONTAINERS:
         raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
+
+
+def check_on_near(on_near: str) -> None:
+    """Check what is to be done about what a statement is near.
+
+    Raises:
+        InputError: it is none of :data:`ON_NEAR`.
+    """
+    if on_near not in ON_NEAR:
+        raise InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
 
 
 def is_imported_root(world: World) -> bool:
@@ -511,11 +522,13 @@ def _encoded_key(key: ScopeKey | tuple[str, ...]) -> str:
     return msgspec.json.encode(key).decode()
 
 
+Look: TypeAlias = Callable[[View], Sequence[Near]]
+"""Finds in a view what is near a statement."""
 Link: TypeAlias = tuple[str, str, str]
 """An edge to write from a statement to what is near: type, target and reason."""
 
 
-def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
+def _unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
     """Return those links of an existing statement that were never written.
 
     A link that was retracted is not written again.
@@ -562,8 +575,8 @@ def is_past(at: TimeLike | None, now: int) -> bool:
     return at is not None and parse_time(at, "expires_at") <= now
 
 
-def find_repeats_at_start(
-    db: Database, view: View, begins: int | None, until: TimeLike | None, look: Callable[[View], list[Near]]
+def _find_repeats_at_start(
+    db: Database, view: View, begins: int | None, until: TimeLike | None, look: Look
 ) -> tuple[list[Near], View]:
     """Find repeats of a statement with an end among what held when it begins; returns them and that view.
 
@@ -581,9 +594,7 @@ def find_repeats_at_start(
         return [], view
 
 
-def find_near_at_start(
-    db: Database, view: View, begins: int | None, near: Sequence[Near], look: Callable[[View], list[Near]]
-) -> list[Near]:
+def _find_near_at_start(db: Database, view: View, begins: int | None, near: Sequence[Near], look: Look) -> list[Near]:
     """Find what is near a statement of an earlier time, held when it begins, and holds no more now.
 
     ``near`` are the memories near it now, and ``look`` finds them in a view. Memories that later get another text are
@@ -601,7 +612,7 @@ def find_near_at_start(
     return [each for each in found if all(one.valid.end <= each.valid.end for one in then.history(each.ref))]
 
 
-def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
+def _find_successor(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
     """Return the first later memory that replaces a new statement of an earlier time and so ends it."""
     found = (each for each in near if each.takes_place(on_near, subjects))
     first = min(found, key=lambda each: each.valid.start, default=None)
@@ -609,7 +620,7 @@ def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: Tim
     return None if is_over else first
 
 
-def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int, step: str) -> list[str]:
+def _replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int, step: str) -> list[str]:
     """Return notes on the memories that a new statement ended or did not end, and why.
 
     ``step`` is the call that ends one after all, with ``{old}`` where its reference belongs.
@@ -648,11 +659,13 @@ def _named(near: Near) -> str:
     return f"{near.ref} ({errors.beginning(near.text)})"
 
 
+_BY_ON_NEAR: Final = "by on_near: "
+"""Prefix of the reason of an edge from a new statement to what is near."""
 TAKEN: Final = "on_near: "
 """Prefix of the reason of a ``supersedes`` edge from a later memory to a new statement."""
 
 
-def written_notes(
+def _written_notes(
     begins: int | None,
     now: int,
     expires_at: TimeLike | None,
@@ -710,7 +723,7 @@ class EndChange(NamedTuple):
     was_ended: bool = False
 
 
-def find_end_change(view: View, said: World, since: int | None, until: TimeLike | None) -> EndChange | None:
+def _find_end_change(view: View, said: World, since: int | None, until: TimeLike | None) -> EndChange | None:
     """Return the new end that a restatement gives; ``None`` if it gives none, or the same one.
 
     A restatement without an end leaves the end unchanged. ``view`` is the view of the whole store that the write reads.
@@ -743,7 +756,7 @@ def _end_of(view: View, said: World) -> int:
     return end
 
 
-def restatement_notes(
+def _restatement_notes(
     db: Database,
     receipt: Receipt,
     said: World,
@@ -762,7 +775,7 @@ def restatement_notes(
     to.
     """
     now = receipt.ingest_time
-    changed = [*restatement_changes(db, receipt, said.ref, world), *left_out_notes(said, begins)]
+    changed = [*restatement_changes(db, receipt, said.ref, world), *_left_out_notes(said, begins)]
     if type not in (said.type, DEFAULT_TYPE):
         changed.append(f"The type {one_line(type)} was left out: {said.ref} has the type {one_line(said.type)}")
     if end is not None and end.after == end.before:
@@ -775,7 +788,7 @@ def restatement_notes(
     elif until is not None and (left := parse_time(until, "until")) <= said.valid.start:
         since = format_time(said.valid.start)
         changed.append(f"The end {format_time(left)} was left out: {said.ref} holds from {since} on")
-    return changed + written_notes(said.valid.start, now, expires_at, pinned=pinned)
+    return changed + _written_notes(said.valid.start, now, expires_at, pinned=pinned)
 
 
 def is_same_text(one: str, other: str) -> bool:
@@ -783,7 +796,7 @@ def is_same_text(one: str, other: str) -> bool:
     return one == other or one.split() == other.split()
 
 
-def left_out_notes(found: World, valid_from: int | None) -> list[str]:
+def _left_out_notes(found: World, valid_from: int | None) -> list[str]:
     """Return notes if a restatement has another start than the memory."""
     since, notes = format_time(found.valid.start), []
     if valid_from is not None and valid_from > found.valid.start:
@@ -793,7 +806,7 @@ def left_out_notes(found: World, valid_from: int | None) -> list[str]:
     return notes
 
 
-def find_restated(said: Iterable[World | None], type: str, name: str) -> World | None:
+def _find_restated(said: Iterable[World | None], type: str, name: str) -> World | None:
     """Return the first of some memories with a statement's words that is of its type and name.
 
     Without one of its very type, a memory for which no type was given is the same, or any if the statement has none.
@@ -818,7 +831,7 @@ def _subject_edges(view: View, ref: str) -> Sequence[Edge]:
     return ()
 
 
-def find_earlier_start(view: View, said: World, since: int | None, seen: View | None = None) -> EarlierStart | None:
+def _find_earlier_start(view: View, said: World, since: int | None, seen: View | None = None) -> EarlierStart | None:
     """Return the earlier start that a restatement adds; ``None`` if the memory is known to hold then.
 
     ``view`` is the view of the whole store that the write reads, and ``seen`` the one that its writer is confined to.
@@ -835,7 +848,7 @@ def find_earlier_start(view: View, said: World, since: int | None, seen: View | 
     return EarlierStart(since, containers_at_start(view, said.ref, since), about)
 
 
-def restate_memory(
+def _restate_memory(
     tx: Any,
     said: World,
     source: dict[str, Any],
@@ -852,8 +865,8 @@ def restate_memory(
 ) -> None:
     """Record in a batch that a memory was stated again, with the marks of the restatement.
 
-    ``earlier`` (:func:`find_earlier_start`) is written as a late statement of the same memory. ``end``
-    (:func:`find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
+    ``earlier`` (:func:`_find_earlier_start`) is written as a late statement of the same memory. ``end``
+    (:func:`_find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
     ``about`` are subjects for a memory that has none.
 
     The restatement sets the deadline; without one, the memory has no deadline any more. Properties replace those of the
@@ -891,6 +904,175 @@ def restate_memory(
         tx.retire(said.ref, valid_from=end.after, why=why)
     elif end is not None and end.after > end.before:
         tx.reassert(said.ref, content=said.content, valid_from=end.before, valid_to=end.after, why=why)
+
+
+class Statement(NamedTuple):
+    """A statement to write: what a caller said, with the memories that it names by their references.
+
+    ``subjects`` counts whom it is about, and ``named`` are the memories to link it to, by edge type. Where it says a
+    memory again that gets the ``restated_marks``, which are by default its own.
+    """
+
+    text: str
+    type: str
+    name: str
+    subjects: int
+    since: int | None
+    until: TimeLike | None
+    source: dict[str, Any]
+    why: str
+    on_near: str
+    marks: Mapping[str, Any]
+    named: Mapping[str, Sequence[str]]
+    restated_marks: Mapping[str, Any] | None = None
+
+
+class Place(NamedTuple):
+    """Where a statement is written, and what it is compared with.
+
+    Args:
+        look: the view that the write reads: for a retry under its key the state before its first commit.
+        nearby: views of what it may be near, each with what finds that.
+        homes: gives the worlds to write it into, the first one first, in a batch.
+        entries: gives the worlds that it is about, in a batch and the first of those worlds.
+        ending: the call that ends a memory, with ``{old}`` and ``{new}`` for the references of both.
+        batch: further arguments of the batch. created: further arguments of the new world.
+        may_repeat: whether a memory in the same words is the same; by default always.
+    """
+
+    look: View
+    nearby: Sequence[tuple[View, Look]]
+    homes: Callable[[Any], Sequence[Any]]
+    entries: Callable[[Any, Any], Iterable[Any]]
+    ending: str
+    batch: Mapping[str, Any]
+    created: Mapping[str, Any]
+    may_repeat: Callable[[Near], bool] = lambda _: True
+
+
+class StatementWritten(NamedTuple):
+    """A statement that was written, or the memory that it says again (``end`` then as of :func:`_find_end_change`).
+
+    ``near`` are other memories, ``links`` the types of the edges to them, and ``notes`` say what became of these.
+    """
+
+    ref: str
+    receipt: Receipt
+    near: tuple[Near, ...]
+    links: dict[str, str]
+    notes: list[str]
+    is_restated: bool = False
+    end: EndChange | None = None
+
+
+def write_statement(db: Database, said: Statement, place: Place) -> StatementWritten:
+    """Write a statement, or record that a memory was stated again; it is linked to what is near as ``on_near`` says.
+
+    A retry under its key is decided by the state of then, and has the links of then. Others may write meanwhile: see
+    :func:`retry_while_changed`.
+
+    Raises:
+        RefusedError: a rule of the engine forbids it; nothing was written.
+        IdempotencyConflict: another call was made under the key.
+    """
+    near, seeing = _find_near(db, said, place)
+    named = {ref for refs in said.named.values() for ref in refs}
+    repeated = [each.ref for each in near if each.is_repeated and place.may_repeat(each)]
+    worlds = (seeing[ref].get(ref, include_expired=True) for ref in repeated)
+    again = _find_restated(worlds, said.type, said.name) if named <= {*said.named.get("supersedes", ())} else None
+    if again is not None:
+        # Under a key that wrote the memory itself nothing is restated: that call is made again.
+        with nullcontext() if place.batch.get("idempotency_key") is None else suppress(IdempotencyConflict):
+            return _write_again(db, said, place, again, near, seeing[again.ref])
+    if said.on_near == ON_NEAR[-1]:
+        for view, look in place.nearby:
+            near += _find_near_at_start(db, view, said.since, near, look)
+    others = [each for each in near if each.ref not in named]
+    taker = _find_successor(others, said.on_near, said.subjects, said.until)
+    ends = None if taker is None else (taker.ref, taker.valid.start, f"{TAKEN}{taker.reason}")
+    links, ends = _of_first_commit(db, place, named) or (_near_links(said, others), ends)
+    with db.batch(seen=place.look, **place.batch) as tx:
+        homes = place.homes(tx)
+        span: Any = {"valid_from": said.since, "valid_to": said.until}
+        told: Any = {"content": said.text, "source": said.source, "why": said.why}
+        made = tx.create(said.type, said.name, world=homes[0], **told, **span, **said.marks, **place.created)
+        for home in homes[1:]:
+            tx.link(home, "contains", made, valid_from=said.since)
+        for entry in place.entries(tx, homes[0]):
+            tx.link(made, "refers_to", entry, valid_from=said.since)
+        for kind, ref, why in [*((kind, ref, said.why) for kind, refs in said.named.items() for ref in refs), *links]:
+            tx.link(made, kind, ref, valid_from=said.since, why=why)
+        if ends is not None:
+            tx.link(ends[0], "supersedes", made, valid_from=ends[1], why=ends[2])
+    receipt: Receipt = tx.receipt
+    ref = receipt.refs[made.position]
+    notes = _replacement_notes(others, said.on_near, taker, said.subjects, place.ending.replace("{new}", ref))
+    notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
+    return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
+
+
+def _find_near(db: Database, said: Statement, place: Place) -> tuple[list[Near], dict[str, View]]:
+    """Return what is near a statement, nearest first, and the view that showed each."""
+    near, seeing = list[Near](), dict[str, View]()
+    for view, look in place.nearby:
+        repeats, then = _find_repeats_at_start(db, view, said.since, said.until, look)
+        later = later_view(db, view, said.since)
+        for each, shown in (*((one, then) for one in repeats), *((one, later) for one in look(later))):
+            near += [] if each.ref in seeing else [each]
+            seeing.setdefault(each.ref, shown)
+    return sorted(near, key=lambda each: -each.likeness)[:MAX_NEAR], seeing
+
+
+def _near_links(said: Statement, near: Iterable[Near]) -> list[Link]:
+    """Return the edges to what is near that ``on_near`` asks for."""
+    kinds = ((each.edge_type(said.on_near, said.subjects), each) for each in near)
+    return [(kind, each.ref, f"{_BY_ON_NEAR}{each.reason}") for kind, each in kinds if kind]
+
+
+def _of_first_commit(
+    db: Database, place: Place, named: Container[str]
+) -> tuple[list[Link], tuple[str, int, str] | None] | None:
+    """Return the edges to what was near, and the one that ended the statement, of the commit under the key if any.
+
+    They may be found otherwise by now, if a text was erased since then.
+    """
+    key, seq = place.batch.get("idempotency_key"), place.look.seq + 1
+    if key is None or not db.was_written(key) or view_for_write(db, key).seq + 1 != seq:
+        return None
+    links, ends = list[Link](), None
+    for entry in db.log(seq, seq):
+        if entry.event == "linked" and entry.why.startswith(_BY_ON_NEAR) and entry.data["target"] not in named:
+            links.append((entry.data["type"], entry.data["target"], entry.why))
+        elif entry.event == "linked" and entry.why.startswith(TAKEN):
+            ends = entry.data["source"], entry.data["valid_from"], entry.why
+    return links, ends
+
+
+def _write_again(
+    db: Database, said: Statement, place: Place, found: World, near: Iterable[Near], seen: View
+) -> StatementWritten:
+    """Record that a memory was stated again, as ``seen`` shows it, and link it to what it was not linked to."""
+    look, marks = place.look, said.marks if said.restated_marks is None else said.restated_marks
+    whole = db.view(seq=look.seq, valid=look.valid)
+    named = dict.fromkeys(ref for refs in said.named.values() for ref in refs if ref != found.ref)
+    others = tuple(each for each in near if each.ref != found.ref)
+    first = _of_first_commit(db, place, named)
+    links = _near_links(said, (each for each in others if each.ref not in named)) if first is None else first[0]
+    links += [("supersedes", ref, said.why) for ref in named]
+    links = _unwritten_links(db.view(seq=look.seq, valid=seen.valid), found.ref, links)
+    end = _find_end_change(whole, found, said.since, said.until)
+    earlier = _find_earlier_start(whole, found, said.since, seen)
+    is_about_some = any(each.about for each in near if each.ref == found.ref)
+    with db.batch(seen=look, **place.batch) as tx:
+        about = place.entries(tx, place.homes(tx)[0]) if said.subjects and not is_about_some else ()
+        _restate_memory(tx, found, said.source, said.why, **marks, earlier=earlier, end=end, about=about)
+        for kind, ref, why in links:
+            tx.link(found.ref, kind, ref, valid_from=said.since, why=why)
+    tx.receipt.raise_if_refused()
+    told: Any = {"type": said.type, "pinned": marks.get("pinned", False), "until": said.until, "end": end}
+    notes = _restatement_notes(db, tx.receipt, found, said.since, marks["expires_at"], **told, world=seen.world)
+    kinds = {ref: kind for kind, ref, _ in links}
+    return StatementWritten(found.ref, tx.receipt, others, kinds, notes, is_restated=True, end=end)
 
 
 def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:

@@ -97,6 +97,14 @@ def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]
         yield House(running, LocalRunner(capsys, tmp_path / "store"))
 
 
+@pytest.mark.parametrize("door", DOORS[:-1])
+def test_an_edge_that_on_near_asked_for_says_so(house: House, door: str) -> None:
+    old = house.say(door, "Ana lives in Lisbon.", "2020-01-01").id
+    new = house.replace(door, "Ana lives in Porto.", None).id
+    edges = house.db.view().edges(new, type="supersedes", direction="out")
+    assert [each.target for each in edges] == [old] and edges[0].why.startswith("by on_near: ")
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_plan_is_told_to_be_one_and_is_recognised_when_it_is_said_again(house: House, door: str) -> None:
     """Only the library saw plans; elsewhere each time that one was said it was a new memory."""

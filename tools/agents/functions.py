@@ -5,6 +5,7 @@ No argument that a model writes can change either. ``forget`` closes a statement
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -13,12 +14,10 @@ from msgspec import Meta
 from worlddb import (
     MAX_CONTENT_BYTES,
     MAX_NAME_BYTES,
-    ON_NEAR,
     TRUST_LEVELS,
     Database,
     InputError,
     InvalidTime,
-    Near,
     Receipt,
     StoreError,
     UnavailableError,
@@ -31,32 +30,23 @@ from worlddb import (
 )
 from worlddb.memory_scopes import (
     HOLDERS,
-    TAKEN,
+    Place,
+    Statement,
+    check_on_near,
     check_statement_type,
     composed,
     concurrent_change_notes,
     displaced_notes,
     dropped_deadline_note,
     embed_new,
-    find_earlier_start,
-    find_end_change,
-    find_near_at_start,
-    find_repeats_at_start,
-    find_restated,
-    find_successor,
     folded,
     is_past,
-    later_view,
     notes_inside,
     recall_statements,
-    replacement_notes,
-    restate_memory,
-    restatement_notes,
     retry_while_changed,
     same_words_beside,
     still_hidden_notes,
-    unwritten_links,
-    written_notes,
+    write_statement,
 )
 from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
@@ -161,6 +151,7 @@ def remember(
     if is_blank(checked_text(text, "text", MAX_CONTENT_BYTES)):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
+    check_on_near(on_near)
     if replace_later and (replaces is None or until is not None):
         raise InputError(
             "replace_later was given " + ("without replaces" if replaces is None else "with until"),
@@ -169,116 +160,81 @@ def remember(
     for what, moment in (("since", since), ("until", until), ("expires_at", expires_at)):
         _micros(moment, what)
     # A retry reads them again, so iterators become lists.
-    named, contradicted = _as_list(about, "about"), _as_list(contradicts, "contradicts")
-    sources = _as_list(derived_from, "derived_from")
-    given = (
-        named,
-        since,
-        until,
-        replaces,
-        replace_later,
-        contradicted,
-        sources,
-        type,
-        name,
-        why,
-        expires_at,
-        world,
-        source,
-        on_near,
+    given = Remember(
+        text=text,
+        about=_as_list(about, "about"),
+        since=since,
+        until=until,
+        replaces=replaces,
+        replace_later=replace_later,
+        contradicts=_as_list(contradicts, "contradicts"),
+        derived_from=_as_list(derived_from, "derived_from"),
+        type=type,
+        name=name,
+        why=why,
+        expires_at=expires_at,
     )
-    return retry_while_changed(lambda: _write_statement(db, text, *given))
+    return retry_while_changed(lambda: _write_statement(db, given, world, source, on_near))
 
 
 def _write_statement(
-    db: Database,
-    text: str,
-    about: str | Sequence[str],
-    since: str | None,
-    until: str | None,
-    replaces: str | None,
-    replace_later: bool,
-    contradicts: list[str],
-    derived_from: list[str],
-    type: str,
-    name: str,
-    why: str,
-    expires_at: str | None,
-    world: Any,
-    source: dict[str, Any] | None,
-    on_near: str,
+    db: Database, given: Remember, world: Any, source: dict[str, Any] | None, on_near: str
 ) -> dict[str, Any]:
-    """Find what a statement is near, then write it, or record that it was said again."""
-    names, look = _subject_names(about), db.view()
+    """Write a statement, or record that it was said again; returns the answer."""
+    names, look = _subject_names(given.about), db.view()
     home = None if world is None else look._reference_to_write(world)
-    named_links = {"contradicts": contradicts, "derived_from": derived_from}
+    named_links = {"contradicts": given.contradicts, "derived_from": given.derived_from}
     ends = {kind: [_require_visible(db, ref, world) for ref in refs] for kind, refs in named_links.items()}
-    replaced = None
-    if replaces is not None and (replace_later or until is not None):
-        besides = {**named_links, "type": type != "Fact", "name": name, "expires_at": expires_at}
-        window = {"valid_from": since, "valid_to": until, "replace_later": replace_later}
-        return _rewrite_span(db, text, _require_statement(db, replaces, world), window, source, why, besides, world)
-    if replaces is not None:
-        replaced, since, until = _require_replaceable(db, replaces, world, since)
-    marks, mark_notes = _inherited_marks(db, replaced, text, since, expires_at, world)
-    named_refs = {replaced, *(ref for refs in ends.values() for ref in refs)}
-    begins, is_hidden = _micros(since, "since"), is_past(expires_at, look.valid)
-
-    def found_in(view: View) -> list[Near]:
-        look_near = view._near_of_no_user if home is None else view.near
-        return look_near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
-
-    found, then = _find_near(db, db.view(world=world), begins, until, on_near, found_in)
-    near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in named_refs]
-    said = _find_said(then, found, named_refs, replaced, marks, type, name)
-    if said is not None:
-        how = (begins, until), source, why, expires_at, type, names, home
-        return _restate(db, look, then, said, near, replaced, *how)
-    if on_near == ON_NEAR[-1]:
-        earlier = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
-        near += [(each, each.edge_type(on_near, len(names))) for each in earlier if each.ref not in named_refs]
-    others = [each for each, _ in near]
-    taker = find_successor(others, on_near, len(names), until)
-    ends |= {} if replaced is None else {"supersedes": [replaced]}
-    links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
-    links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
-    options: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
-    options |= {"valid_from": since, "valid_to": until}
-    with db.batch(seen=look) as tx:
-        statement = tx.create(type, name, content=text, world=world, **options, **marks)
-        for each in names:
-            tx.link(statement, "refers_to", _subject_world(db, tx, each, home, source), valid_from=since)
-        for kind, ref, reason in links:
-            tx.link(statement, kind, ref, valid_from=since, why=reason)
-        if taker is not None:
-            tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
-    embed_new(db)
-    proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
-    notes = _explain_notes(db, tx.receipt, world, _NO_NEWS)
-    notes += replacement_notes(others, on_near, taker, len(names), 'call forget with the id "{old}"')
-    notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
-    answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
-    answer |= {"near": [answer_notes.near_record(*each) for each in near], "restated": False}
-    return {**answer, "notes": notes} if notes else answer
-
-
-def _find_said(
-    view: View,
-    found: list[Near],
-    named: set[str | None],
-    replaced: str | None,
-    marks: dict[str, Any],
-    type: str,
-    name: str,
-) -> World | None:
-    """Return the statement that a new one says again, if it is linked to nothing but what it replaces.
-
-    What inherits labels from that is not what has none.
-    """
+    replaced, since, until = None, given.since, given.until
+    if given.replaces is not None and (given.replace_later or until is not None):
+        besides = {**named_links, "type": given.type != "Fact", "name": given.name, "expires_at": given.expires_at}
+        window = {"valid_from": since, "valid_to": until, "replace_later": given.replace_later}
+        return _rewrite_span(
+            db, given.text, _require_statement(db, given.replaces, world), window, source, given.why, besides, world
+        )
+    if given.replaces is not None:
+        replaced, since, until = _require_replaceable(db, given.replaces, world, since)
+    marks, mark_notes = _inherited_marks(db, replaced, given.text, since, given.expires_at, world)
     is_plain = not any(marks.get(each) for each in ("labels", "pinned", "properties"))
-    found = [each for each in found if each.is_repeated and (is_plain or each.ref == replaced)]
-    fitting = found if named == {replaced} else []
-    return find_restated((view.get(each.ref, include_expired=True) for each in fitting), type, name)
+    begins = _micros(since, "since")
+    compared: Any = {"since": begins, "until": until, "include_expired": is_past(given.expires_at, look.valid)}
+    near_in = View._near_of_no_user if home is None else View.near
+    look_near = partial(near_in, text=given.text, about=names or None, **compared)
+    said = Statement(
+        text=given.text,
+        type=given.type,
+        name=given.name,
+        subjects=len(names),
+        since=begins,
+        until=until,
+        source=source or {},
+        why=given.why,
+        on_near=on_near,
+        marks=marks,
+        named=ends if replaced is None else {**ends, "supersedes": [replaced]},
+        restated_marks={"expires_at": given.expires_at},
+    )
+    place = Place(
+        look=look,
+        nearby=[(look if home is None else look.confined(home), look_near)],
+        homes=lambda tx: [world],
+        entries=lambda tx, _: [_subject_world(db, tx, each, home, source) for each in names],
+        ending='call forget with the id "{old}"',
+        batch={},
+        created={"resolve": "all" if given.name else False},
+        # What inherits labels is not what has none.
+        may_repeat=lambda each: is_plain or each.ref == replaced,
+    )
+    done = write_statement(db, said, place)
+    named = {replaced, *(ref for refs in ends.values() for ref in refs)}
+    near = [answer_notes.near_record(each, done.links.get(each.ref, "")) for each in done.near if each.ref not in named]
+    answer: dict[str, Any] = {"id": done.ref, "seq": done.receipt.seq, "proposals": [], "near": near}
+    if done.is_restated:
+        return {**answer, "restated": True, "notes": done.notes}
+    embed_new(db)
+    seen = (each for each in done.receipt.proposals if home is None or _is_proposal_visible(db, each, home))
+    notes = [*_explain_notes(db, done.receipt, world, _NO_NEWS), *done.notes, *mark_notes]
+    return {**answer, "proposals": [*seen], "restated": False} | ({"notes": notes} if notes else {})
 
 
 def _rewrite_span(
@@ -326,51 +282,6 @@ def _subject_names(about: str | Sequence[str]) -> list[str]:
     return [*called.values()]
 
 
-def _restate(
-    db: Database,
-    look: View,
-    view: View,
-    said: World,
-    near: list[tuple[Near, str]],
-    replaced: str | None,
-    window: tuple[int | None, str | None],
-    source: dict[str, Any] | None,
-    why: str,
-    expires_at: str | None,
-    type: str,
-    names: list[str],
-    home: str | None,
-) -> dict[str, Any]:
-    """Record that a statement was said again, with the requested links to near statements and what it replaces.
-
-    ``names`` are subjects for a statement that is about nobody yet, with their entries in ``home``.
-    """
-    has_subject = replaced == said.ref or any(each.about for each, _ in near if each.ref == said.ref)
-    names = [] if has_subject else names
-    others = [(other, edge_type) for other, edge_type in near if other.ref != said.ref]
-    by_near = [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type]
-    requested = by_near if replaced in (None, said.ref) else [("supersedes", replaced, why), *by_near]
-    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said.ref, requested)}
-    (since, until), end = window, find_end_change(look, said, *window)
-    with db.batch(seen=look) as tx:
-        about = [_subject_world(db, tx, each, home, source) for each in names]
-        earlier = find_earlier_start(look, said, since, view)
-        restate_memory(tx, said, source or {}, why, expires_at=expires_at, earlier=earlier, end=end, about=about)
-        for ref, (edge_type, reason) in links.items():
-            tx.link(said.ref, edge_type, ref, valid_from=since, why=reason)
-    how: dict[str, Any] = {"type": type, "until": until, "end": end, "world": view.world}
-    notes = restatement_notes(db, tx.receipt, said, since, expires_at, **how)
-    near_records = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
-    return {
-        "id": said.ref,
-        "seq": tx.receipt.seq,
-        "proposals": [],
-        "near": near_records,
-        "restated": True,
-        "notes": notes,
-    }
-
-
 def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
     """Return the world of a subject, created in the batch at its first mention."""
     named = _find_subject(db, about, home)
@@ -385,23 +296,6 @@ def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: 
 
 def _entry_key(about: str, home: str | None) -> str:
     return msgspec.json.encode([_KEY_PREFIX, about] if home is None else [_KEY_PREFIX, home, about]).decode()
-
-
-def _find_near(
-    db: Database,
-    view: View,
-    since: int | None,
-    until: str | None,
-    on_near: str,
-    look: Callable[[View], list[Near]],
-) -> tuple[list[Near], View]:
-    """Return the near statements, those it repeats in a past window first, and the view that they were read in."""
-    if on_near not in ON_NEAR:
-        raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-    later = later_view(db, view, since)
-    before, then = find_repeats_at_start(db, view, since, until, look)
-    found = [*before, *(each for each in look(later) if each not in before)]
-    return found, then if before else later
 
 
 def recall(

@@ -6,13 +6,12 @@ The server records the author and the channel of each write; no argument of the 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from worlddb import (
     FOREVER,
-    ON_NEAR,
     Artifact,
     Fork,
     IdempotencyConflict,
@@ -31,16 +30,13 @@ from worlddb import (
 )
 from worlddb.memory_scopes import (
     Label,
-    Link,
     ScopeKey,
     check_scope_name,
     check_statement_type,
     embed_new,
     is_same_text,
     notes_inside,
-    restate_memory,
     retry_while_changed,
-    unwritten_links,
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
@@ -49,11 +45,8 @@ from worlddb.tools.mcp.session import Call, Session
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10
 """Spans that an answer lists as lost."""
-MAX_NEAR: Final = 5
-"""Near memories that an answer lists."""
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
-_BY_ON_NEAR: Final = "by on_near: "
 _ENDING: Final = 'use memory_retire with the id "{old}"'
 
 
@@ -117,56 +110,29 @@ def _recorded_clients(session: Session, seq: int) -> set[str]:
 def _compare_and_write(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
-    """Find what a memory is near, then write it, or record that it was said again."""
-    view = session.view_to_write()
-    named_memories = _named_memories(session, view, given)
+    """Write a memory, or record that it was said again; a retry under its key reads the state before the first call."""
+    key = session.idempotency_key(given.idempotency_key)
+    is_retry, view = key is not None and session.db.was_written(key), session.view_to_write()
+    if is_retry:
+        before = memory_scopes.view_for_write(session.db, key)
+        view = session.db.view(seq=before.seq, valid=before.valid, world=session.world)
+    named = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
-    near = _near_memories(session, view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
-    repeated = None if any(named_memories.values()) or len(labels) != 1 else _find_repeated(session, view, given, near)
-    if repeated is not None:
-        restated = _restate(session, view, given, call, repeated, near)
-        if restated is not None:
-            return restated
-    is_purged = False
-    named = {ref for refs in named_memories.values() for ref in refs}
-    others = [each for each in near if each.ref not in named]
-    others += _earlier_near(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
-    links, subjects = _requested_links(given, others), len(given.about)
-    taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
-    replaced = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
-    later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects, _ENDING)
-    try:
-        receipt = _commit_memory(session, view, given, call, keys, named_memories, links, replaced)
-    except IdempotencyConflict as error:
-        restatement = _restatement_under_key(session, view, given, call, error.details["seq"])
-        if restatement is not None:
-            return _describe_restatement(session, view, given, restatement, near)
-        # A scope purged since has another key now, and other memories may be near: compare with the first write.
-        then = session.db.view(seq=error.details["seq"], world=session.world)
-        before, linked = [session.key(then, label) for label in labels], _near_links_of_commit(session, then.seq, named)
-        replaced_then = _replacement_by_commit(session, then.seq)
-        if (before, linked, replaced_then) == (keys, links, replaced):
-            raise
-        receipt = _commit_memory(session, view, given, call, before, named_memories, linked, replaced_then)
-        is_purged, links, keys = before != keys, linked, before
-    if receipt.seq <= view.seq:
-        then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
-        scopes_then = [scope.ref for label in labels for scope in session.scopes(then, label)]
-        near = _near_memories(session, then, given, scopes_then)
-        others = [each for each in near if each.ref not in named]
-        others += _earlier_near(session, then, given, scopes_then, near)
-        taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
-        later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects, _ENDING)
+    place = _place(session, view, given, call, [each.ref for some in known for each in some if not each.closed], keys)
+    is_purged = is_retry and [session.key(session.view(), label) for label in labels] != keys
+    done = memory_scopes.write_statement(session.db, _statement(given, call, named), place)
+    if done.is_restated:
+        return _describe_restatement(session, given, done)
+    memory, receipt = done.ref, done.receipt
     new_refs = iter(receipt.refs)
     homes = [session.existing_scope_ref(key) or next(new_refs) for key in keys]
-    memory = next(new_refs)
-    if not is_purged and receipt.seq > view.seq:
+    if not is_retry:
         # Another process may have ended a scope between the read and the write.
         now = session.view_to_write()
-        for label, key, scope in zip(labels, keys, homes, strict=True):
+        for label, key_of_scope, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
-                session.move_to_new_scope(key, [memory], given.valid_from)
+                session.move_to_new_scope(key_of_scope, [memory], given.valid_from)
     embed_new(session.db)
     answer = _answer(session, receipt, memory)
     if is_purged:
@@ -174,14 +140,58 @@ def _compare_and_write(
             f"{memory} was written by the same call under this idempotency_key, and one of its scopes was purged"
             " later, so nothing was written now. Use a new key to write it again"
         )
-    else:
-        begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
-        answer.notes.extend(later + memory_scopes.written_notes(begins, receipt.ingest_time, **marked, text=given.text))
-        before_it = zip(labels, known if receipt.seq > view.seq else (), strict=False)
-        answer.notes.extend(_slip_notes(session, view, given, before_it, named_memories))
-    near_records = _near_records([] if is_purged else near, named_memories, links)
-    return tool_results.Saved(**msgspec.structs.asdict(answer), near=near_records)
+        return tool_results.Saved(**msgspec.structs.asdict(answer), near=[])
+    begun = () if is_retry else zip(labels, known, strict=True)
+    answer.notes.extend(done.notes + _slip_notes(session, view, given, begun, named))
+    return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(done, named))
+
+
+def _statement(given: tool_arguments.Write, call: Call, named: dict[str, list[str]]) -> memory_scopes.Statement:
+    """Return what is to be written, as the library writes it."""
+    return memory_scopes.Statement(
+        text=given.text,
+        type=given.type,
+        name=given.name,
+        subjects=len(given.about),
+        since=None if given.valid_from is None else parse_time(given.valid_from, "valid_from"),
+        until=given.valid_to,
+        source=call.source,
+        why=given.why,
+        on_near=given.on_near,
+        marks=_marks(given),
+        named=named,
+    )
+
+
+def _place(
+    session: Session,
+    view: View,
+    given: tool_arguments.Write,
+    call: Call,
+    scopes: list[str],
+    keys: list[ScopeKey],
+) -> memory_scopes.Place:
+    """Return where a memory is written: into the scopes of some keys, compared with what lies in some scopes."""
+    own, is_new = session.for_user(view, given), not (given.contradicts or given.derived_from)
+
+    def entries(tx: Any, home: Any) -> list[Any]:
+        # Names that differ only in spaces, or in capitals, are one.
+        names = session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values()
+        return [session.write_entry(tx, keys[0], home, name, call.source) for name in names]
+
+    return memory_scopes.Place(
+        look=view,
+        nearby=[(own, partial(_near_in_scope, given=given, scope=scope)) for scope in scopes],
+        homes=lambda tx: [session.write_scope(tx, key) for key in keys],
+        entries=entries,
+        ending=_ENDING,
+        batch={
+            "idempotency_key": session.idempotency_key(given.idempotency_key),
+            "rests_on": memory_scopes.imported_scope_refs(keys),
+        },
+        created={"resolve": "all"},
+        may_repeat=lambda _: is_new and len(keys) == 1,
+    )
 
 
 def _slip_notes(
@@ -200,50 +210,6 @@ def _slip_notes(
     return [*filter(None, notes)]
 
 
-def _view_at_start(session: Session, view: View, given: tool_arguments.Write) -> View:
-    """Return the view of the memory's user at its start: a future one is compared with what holds then."""
-    view = session.for_user(view, given)
-    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    return memory_scopes.later_view(session.db, view, since)
-
-
-def _near_in_past_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
-    """Return the memories that a new one, valid in the past only, repeats from that window."""
-    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    found: list[Near] = []
-    for scope in scopes:
-        look = partial(_near_in_scope, given=given, scope=scope)
-        own = session.for_user(view, given)
-        found += memory_scopes.find_repeats_at_start(session.db, own, since, given.valid_to, look)[0]
-    return found
-
-
-def _near_memories(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
-    """Return the memories in some scopes that a new one may repeat, replace or contradict, nearest first."""
-    found: dict[str, Near] = {}
-    then = _view_at_start(session, view, given)
-    for scope in scopes:
-        for each in _near_in_scope(then, given, scope):
-            found.setdefault(each.ref, each)
-    for each in _near_in_past_window(session, view, given, scopes):
-        found.setdefault(each.ref, each)
-    return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
-
-
-def _earlier_near(
-    session: Session, view: View, given: tool_arguments.Write, scopes: list[str], near: list[Near]
-) -> list[Near]:
-    """Return the memories that a new one with an earlier start would replace, if ``on_near`` asks for that."""
-    if given.on_near != ON_NEAR[-1]:
-        return []
-    begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-
-    def look(then: View) -> list[Near]:
-        return list({each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}.values())
-
-    return memory_scopes.find_near_at_start(session.db, session.for_user(view, given), begins, near, look)
-
-
 def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
     return view.near(
         given.text,
@@ -255,134 +221,18 @@ def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[
     )
 
 
-def _find_repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
-    """Return the memory in the only scope of the write that says the same word for word, if any."""
-    then = _view_at_start(session, view, given)
-    said = (session.get(then, each.ref) for each in near if each.is_repeated)
-    found = memory_scopes.find_restated(said, given.type, given.name)
-    return None if found is None else found.ref
-
-
-def _restate(
-    session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
-) -> tool_results.Saved | None:
-    """Add a source to a repeated memory; ``None`` if the call is a retry, by its key, of the one that wrote it."""
-    links = unwritten_links(
-        _view_at_start(session, view, given), ref, _requested_links(given, [each for each in near if each.ref != ref])
-    )
-    restatement: _Restatement | None
-    try:
-        memory = session.get(view, ref)
-        end = _restated_end(session, view, memory, given)
-        restatement = _Restatement(
-            ref, _record_restatement(session, view, view, given, call, memory, links), links, end
-        )
-    except IdempotencyConflict as error:
-        restatement = _restatement_under_key(session, view, given, call, error.details["seq"])
-    return None if restatement is None else _describe_restatement(session, view, given, restatement, near)
-
-
-class _Restatement(NamedTuple):
-    """A memory that was said again: its reference, the receipt, the new links and a changed end."""
-
-    ref: str
-    receipt: Receipt
-    links: list[Link]
-    end: memory_scopes.EndChange | None = None
-
-
-def _restatement_under_key(
-    session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int
-) -> _Restatement | None:
-    """Return the restatement that the same call, by its key, made in a commit; ``None`` if it made none.
-
-    Another text under the key is another call. The links of then exist already, and the memory may have changed or
-    ended since.
-    """
-    entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
-    if entry is None:
-        return None
-    ref, links = entry.refs[0], _near_links_of_commit(session, seq, set())
-    before = session.db.view(seq=seq - 1, valid=entry.ingested_at, world=session.world)
-    scopes = [scope.ref for label in session.labels(given, writes=True) for scope in session.scopes(before, label)]
-    if not any(each.ref == ref and each.is_repeated for each in _near_memories(session, before, given, scopes)):
-        return None
-    try:
-        return _Restatement(
-            ref, _record_restatement(session, view, before, given, call, session.get(before, ref), links), links
-        )
-    except IdempotencyConflict:
-        return None
-
-
 def _describe_restatement(
-    session: Session, view: View, given: tool_arguments.Write, restatement: _Restatement, near: list[Near]
+    session: Session, given: tool_arguments.Write, done: memory_scopes.StatementWritten
 ) -> tool_results.Saved:
     """Answer that a memory has one more source."""
-    ref, receipt, links, end = restatement
-    receipt.raise_if_refused()
-    answer = _answer(session, receipt, ref)
-    changed = memory_scopes.restatement_changes(session.db, receipt, ref, session.world)
-    besides = ["it is linked to near memories"] if links else []
+    answer = _answer(session, done.receipt, done.ref)
+    changed = memory_scopes.restatement_changes(session.db, done.receipt, done.ref, session.world)
+    besides = ["it is linked to near memories"] if done.links else []
     besides += ["more was written about it"] if changed else []
     effects = " and ".join(besides) or "nothing else was written"
-    source = "" if end is not None and end.was_ended else "it has one more source now, and "
-    answer.notes.append(f"{ref} says so already: {source}{effects}")
-    begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    with suppress(UnknownReference):
-        memory = session.get(view, ref)
-        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
-        marked |= {"until": given.valid_to, "end": end, "type": given.type}
-        marked["world"] = session.world
-        answer.notes.extend(memory_scopes.restatement_notes(session.db, receipt, memory, begins, **marked))
-    others = [each for each in near if each.ref != ref]
-    return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(others, {}, links))
-
-
-def _record_restatement(
-    session: Session,
-    view: View,
-    then: View,
-    given: tool_arguments.Write,
-    call: Call,
-    memory: World,
-    links: list[Link],
-) -> Receipt:
-    """Record in one commit that a memory was said again, with its links; ``then`` is the view to compare with."""
-    marks = _marks(given)
-    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
-        since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        whole = session.db.view(seq=then.seq, valid=then.valid)
-        earlier = memory_scopes.find_earlier_start(whole, memory, since, then)
-        end = _restated_end(session, then, memory, given)
-        about = _new_subjects(session, tx, view, then, given, call, memory)
-        restate_memory(tx, memory, call.source, given.why, **marks, earlier=earlier, end=end, about=about)
-        for edge_type, other, why in links:
-            tx.link(memory.ref, edge_type, other, valid_from=given.valid_from, why=why)
-    receipt: Receipt = tx.receipt
-    return receipt
-
-
-def _new_subjects(
-    session: Session, tx: Any, view: View, then: View, given: tool_arguments.Write, call: Call, memory: World
-) -> list[Any]:
-    """Return the entries of the given subjects, in the only scope of the write, for a memory that is about nobody."""
-    begun = _view_at_start(session, then, given)
-    if not given.about or begun.edges(memory.ref, type=ABOUT, direction="out"):
-        return []
-    (label,) = session.labels(given, writes=True)
-    key = session.key_after(view, label, session.scopes(view, label, include_retired=True))
-    scope, names = session.write_scope(tx, key), (" ".join(name.split()) for name in given.about)
-    entries = session.entry_names(view, key, names).values()
-    return [session.write_entry(tx, key, scope, name, call.source) for name in entries]
-
-
-def _restated_end(
-    session: Session, then: View, memory: World, given: tool_arguments.Write
-) -> memory_scopes.EndChange | None:
-    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    whole = session.db.view(seq=then.seq, valid=then.valid)
-    return memory_scopes.find_end_change(whole, memory, since, given.valid_to)
+    source = "" if done.end is not None and done.end.was_ended else "it has one more source now, and "
+    answer.notes.extend([f"{done.ref} says so already: {source}{effects}", *done.notes])
+    return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(done, {}))
 
 
 def _marks(given: tool_arguments.Write) -> dict[str, Any]:
@@ -391,78 +241,10 @@ def _marks(given: tool_arguments.Write) -> dict[str, Any]:
     return lasting | {"labels": given.labels, "properties": given.properties or None}
 
 
-def _requested_links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
-    """Return the requested edges to near memories: type, target and reason."""
-    found = ((each.edge_type(given.on_near, len(given.about)), each) for each in near)
-    return [(edge_type, each.ref, f"{_BY_ON_NEAR}{each.reason}") for edge_type, each in found if edge_type]
-
-
-def _near_links_of_commit(session: Session, seq: int, named: set[str]) -> list[Link]:
-    """Return the edges to near memories that an earlier commit wrote, except to memories that the call names."""
-    linked = (entry for entry in session.db.log(seq, seq) if entry.event == "linked")
-    found = ((each.data["type"], each.data["target"], each.why) for each in linked)
-    return [link for link in found if link[2].startswith(_BY_ON_NEAR) and link[1] not in named]
-
-
-def _replacement_by_commit(session: Session, seq: int) -> tuple[str, int, str] | None:
-    """Return the memory that replaced another one in a commit: its id, start and reason."""
-    for entry in session.db.log(seq, seq):
-        if entry.event == "linked" and entry.why.startswith(memory_scopes.TAKEN):
-            return entry.data["source"], entry.data["valid_from"], entry.why
-    return None
-
-
-def _near_records(
-    near: list[Near], named_memories: dict[str, list[str]], links: list[Link]
-) -> list[tool_results.NearMemory]:
+def _near_records(done: memory_scopes.StatementWritten, named: dict[str, list[str]]) -> list[tool_results.NearMemory]:
     """Return the near memories as records, each with the type of its edge."""
-    types = {ref: edge_type for edge_type, refs in named_memories.items() for ref in refs}
-    types |= {ref: edge_type for edge_type, ref, _ in links}
-    return [tool_results.NearMemory(**answer_notes.near_record(each, types.get(each.ref, ""))) for each in near]
-
-
-def _commit_memory(
-    session: Session,
-    view: View,
-    given: tool_arguments.Write,
-    call: Call,
-    keys: list[ScopeKey],
-    named_memories: dict[str, list[str]],
-    links: list[Link],
-    replaced: tuple[str, int, str] | None,
-) -> Receipt:
-    """Write a memory into the scopes of some keys; return the receipt, for a retry that of the first call."""
-    idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.imported_scope_refs(keys)
-    with session.db.batch(idempotency_key=idempotency_key, seen=view, rests_on=rests_on) as tx:
-        first, *others = [session.write_scope(tx, key) for key in keys]
-        memory = tx.create(
-            given.type,
-            given.name,
-            content=given.text,
-            world=first,
-            valid_from=given.valid_from,
-            source=call.source,
-            why=given.why,
-            resolve="all",
-            valid_to=given.valid_to,
-            **_marks(given),
-        )
-        for scope in others:
-            tx.link(scope, "contains", memory, valid_from=given.valid_from)
-        # Names that differ only in spaces, or in capitals, are one.
-        for name in session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values():
-            entry = session.write_entry(tx, keys[0], first, name, call.source)
-            tx.link(memory, ABOUT, entry, valid_from=given.valid_from)
-        for edge_type, refs in named_memories.items():
-            for ref in refs:
-                tx.link(memory, edge_type, ref, valid_from=given.valid_from, why=given.why)
-        for edge_type, ref, why in links:
-            tx.link(memory, edge_type, ref, valid_from=given.valid_from, why=why)
-        if replaced is not None:
-            ref, since, why = replaced
-            tx.link(ref, "supersedes", memory, valid_from=since, why=why)
-    receipt: Receipt = tx.receipt
-    return receipt
+    types = {ref: edge_type for edge_type, refs in named.items() for ref in refs} | done.links
+    return [tool_results.NearMemory(**answer_notes.near_record(each, types.get(each.ref, ""))) for each in done.near]
 
 
 def _named_memories(session: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
@@ -479,20 +261,13 @@ def _named_memories(session: Session, view: View, given: tool_arguments.Write) -
     sources = [session.memory(own, ref, given) for ref in given.derived_from]
     contradicted = [session.memory(own, ref, given) for ref in given.contradicts]
     for other in contradicted:
-        if answer_notes.has_ended(view, other) and not _may_be_retry(view, given, other):
+        if answer_notes.has_ended(view, other):
             raise InputError(
                 f"{other.ref} is no longer valid, so nothing can contradict it: {_excerpt(other)}",
                 "Leave it out of contradicts",
             )
     by_edge_type = {"derived_from": sources, "contradicts": contradicted}
     return {edge_type: list(dict.fromkeys(world.ref for world in worlds)) for edge_type, worlds in by_edge_type.items()}
-
-
-def _may_be_retry(view: View, given: tool_arguments.Write, other: World) -> bool:
-    """Return whether a call with a key may be a retry of one made while the contradicted memory still held."""
-    edges = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
-    sources = (view.get(edge.source, include_superseded=True) for edge in edges)
-    return any(source is not None and source.content == given.text for source in sources)
 
 
 def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool_results.Done:

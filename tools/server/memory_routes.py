@@ -1,52 +1,34 @@
 """Routes that remember statements in a world, mark them, and recall them."""
 
-from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
 from worlddb import (
     LANES,
-    ON_NEAR,
     Decay,
-    IdempotencyConflict,
     InputError,
     InvalidText,
     Near,
     Recall,
-    Receipt,
     Streams,
     View,
-    World,
     agent_memory,
     parse_time,
     recall_receipt_text,
 )
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import (
-    TAKEN,
-    EndChange,
-    Link,
-    find_earlier_start,
-    find_end_change,
-    find_near_at_start,
-    find_repeats_at_start,
-    find_restated,
-    find_successor,
+    Place,
+    Statement,
     has_statement,
     is_past,
-    later_view,
     mark_notes,
     recall_statements,
-    replacement_notes,
-    restate_memory,
-    restatement_notes,
     retry_while_changed,
-    unwritten_links,
     view_for_write,
     with_sentences,
-    written_notes,
+    write_statement,
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
@@ -115,11 +97,6 @@ class _NewStatement:
             rests_on = precondition(self.store, request, self.view, home)
             self.unchanged = (home,) if is_new and rests_on is not None else ()
 
-    @property
-    def named(self) -> set[str]:
-        """The memories that the request names."""
-        return {ref for refs in self.named_edges.values() for ref in refs}
-
     def near(self, view: View) -> list[Near]:
         """Return the memories that it may repeat, replace or contradict."""
         if self.home is None:
@@ -129,10 +106,34 @@ class _NewStatement:
         look_near = view._near_of_no_user if self.store.is_whole_store(self.home) else view.near
         return look_near(self.body.text, about=[*self.about, *self.new_names] or None, **options)
 
-    def links(self, near: Iterable[Near]) -> list[Link]:
-        """Return the requested edges to near memories."""
-        found = ((each.edge_type(self.body.on_near, len(self.body.about)), each) for each in near)
-        return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
+    def statement(self) -> Statement:
+        """Return it as the library writes it."""
+        body = self.body
+        return Statement(
+            text=body.text,
+            type=body.type,
+            name=body.name,
+            subjects=len(body.about),
+            since=self.since,
+            until=body.valid_to,
+            source=body.source,
+            why=body.why,
+            on_near=body.on_near,
+            marks={name: getattr(body, name) for name in ("expires_at", "ttl", "labels", "pinned", "properties")},
+            named=self.named_edges,
+        )
+
+    def homes(self, tx: Any) -> list[Any]:
+        """Return the world that it goes into, which is created with it if there is none."""
+        return [self.store.create_target(tx, self.view, self.name) if self.home is None else self.home]
+
+    def entries(self, tx: Any, home: Any) -> list[Any]:
+        """Return its subjects; those that no world is yet are created with it."""
+        at = self.name if self.home is None else self.home
+        return [
+            *self.about,
+            *(self.store.create_entry(tx, at, home, name, self.body.source) for name in self.new_names),
+        ]
 
 
 def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMemory, key: str | None) -> Reply:
@@ -142,108 +143,22 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     view = look if store.home() is None else store.db.view(seq=look.seq, valid=look.valid, world=store.home())
     given = _NewStatement(store, view, body, name)
     given.rest_on(request, key is None or not store.db.was_written(key))
-    then = later_view(store.db, view, given.since)
-    near = given.near(then)
-    repeats, past_view = find_repeats_at_start(store.db, view, given.since, body.valid_to, given.near)
-    then, near = (past_view, [*repeats, *(each for each in near if each not in repeats)]) if repeats else (then, near)
-    repeated = None if given.named or body.key is not None else _find_repeated(then, near, body)
-    if repeated is not None:
-        with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
-            others = [each for each in near if each.ref != repeated.ref]
-            end = find_end_change(look, repeated, given.since, body.valid_to)
-            is_new_about = not any(each.about for each in near if each.ref == repeated.ref)
-            receipt = _record_restatement(look, then, repeated, given, others, key, end, is_new_about)
-            document = store.receipt(receipt) | {"refs": [repeated.ref]}
-            how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end, "type": body.type}
-            how["world"] = store.home()
-            notes = restatement_notes(store.db, receipt, repeated, given.since, body.expires_at, **how)
-            return Reply({"receipt": document, "near": store.to_wire(others), "restated": True, "notes": notes})
-    others_near = [each for each in near if each.ref not in given.named]
-    if body.on_near == ON_NEAR[-1]:
-        others_near += find_near_at_start(store.db, view, given.since, near, given.near)
-    taker = find_successor(others_near, body.on_near, len(body.about), body.valid_to)
-    receipt, ref = _commit_memory(look, given, given.links(others_near), taker, key)
-    document = store.receipt(receipt) | {"refs": [ref]}
-    notes = store.notes_on_target(view, name, given.home)
-    step = f'POST {{{{"source": "{ref}", "type": "supersedes", "target": "{{old}}"}}}} to /v1/edges'
-    notes += replacement_notes(others_near, body.on_near, taker, len(body.about), step)
-    new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
-    notes += written_notes(given.since, receipt.ingest_time, body.expires_at, **new)
-    answer = {"receipt": document, "near": store.to_wire(near), "restated": False, "notes": notes}
-    return Reply(answer, 201 if receipt.events else 200)
-
-
-def _find_repeated(view: View, near: Iterable[Near], body: types.NewMemory) -> World | None:
-    """Return the near memory that the statement only repeats, if there is one."""
-    said = (view.get(each.ref, include_expired=True) for each in near if each.is_repeated)
-    return find_restated(said, body.type, body.name)
-
-
-def _record_restatement(
-    look: View,
-    then: View,
-    memory: World,
-    given: _NewStatement,
-    others: list[Near],
-    key: str | None,
-    end: EndChange | None,
-    is_new_about: bool,
-) -> Receipt:
-    """Record that a memory was stated again; with ``is_new_about`` it gets the statement's subjects."""
-    body, at = given.body, str(given.home)
-    with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
-        marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
-        marks["earlier"] = find_earlier_start(view_for_write(given.store.db, key), memory, given.since, then)
-        if is_new_about:
-            names = (given.store.create_entry(tx, at, at, name, body.source) for name in given.new_names)
-            marks["about"] = [*given.about, *names]
-        restate_memory(
-            tx, memory, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end
-        )
-        for kind, ref, why in unwritten_links(then, memory.ref, given.links(others)):
-            tx.link(memory.ref, kind, ref, valid_from=body.valid_from, why=why)
-    tx.receipt.raise_if_refused()
-    receipt: Receipt = tx.receipt
-    return receipt
-
-
-def _commit_memory(
-    look: View, given: _NewStatement, links: list[Link], taker: Near | None, key: str | None
-) -> tuple[Receipt, str]:
-    """Write a memory; return the receipt and its reference."""
-    body, within = given.body, given.store.home()
-    bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
-    with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
-        home = given.store.create_target(tx, given.view, given.name) if given.home is None else given.home
-        at = given.name if given.home is None else given.home
-        entries = [given.store.create_entry(tx, at, home, name, body.source) for name in given.new_names]
-        made = tx.create(
-            body.type,
-            body.name,
-            content=body.text,
-            world=home,
-            key=body.key,
-            valid_from=body.valid_from,
-            valid_to=body.valid_to,
-            source=body.source,
-            properties=body.properties,
-            labels=body.labels,
-            pinned=body.pinned,
-            expires_at=body.expires_at,
-            ttl=body.ttl,
-            why=body.why,
-            **bound,
-        )
-        for each in (*given.about, *entries):
-            tx.link(made, "refers_to", each, valid_from=body.valid_from)
-        for kind, ref, why in (
-            *((kind, ref, body.why) for kind, refs in given.named_edges.items() for ref in refs),
-            *links,
-        ):
-            tx.link(made, kind, ref, valid_from=body.valid_from, why=why)
-        if taker is not None:
-            tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
-    return tx.receipt, tx.receipt.refs[made.position]
+    is_named, within = any(given.named_edges.values()), store.home()
+    place = Place(
+        look=look,
+        nearby=[(view, given.near)],
+        homes=given.homes,
+        entries=given.entries,
+        ending='POST {{"source": "{new}", "type": "supersedes", "target": "{old}"}} to /v1/edges',
+        batch={"idempotency_key": key, "unchanged": given.unchanged},
+        created={"key": body.key} | ({} if body.key is None or within is None else {"key_within": within}),
+        may_repeat=lambda _: body.key is None and not is_named,
+    )
+    done = write_statement(store.db, given.statement(), place)
+    document = store.receipt(done.receipt) | {"refs": [done.ref]}
+    notes = [*([] if done.is_restated else store.notes_on_target(view, name, given.home)), *done.notes]
+    answer = {"receipt": document, "near": store.to_wire(done.near), "restated": done.is_restated, "notes": notes}
+    return Reply(answer, 201 if done.receipt.events and not done.is_restated else 200)
 
 
 def mark(store: ClientStore, request: Request) -> Reply:
