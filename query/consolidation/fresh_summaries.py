@@ -7,6 +7,7 @@ the next process, as are those at the end of a consolidation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -270,9 +271,8 @@ class Summaries:
         told = snapshot.details(seen.row.seq, seen.row.details)
         if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:
             return None
-        tables, moment = snapshot.tables, snapshot.place.moment
         worlds = set(snapshot.containers(node))
-        inside = {witness.read_interior(tables, world, moment, self._marks()).witness for world in worlds}
+        inside = {self._interiors.of(world).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
     def _cached_summaries(self, worlds: Sequence[int]) -> dict[int, Fresh]:
@@ -299,12 +299,13 @@ class Summaries:
                 self._kept.keep_as_found(world, each.verdict, moment.seq, fresh)
         return found
 
-    def _marks(self) -> witness.Marks | None:
-        """The marks that may hide members of a world; ``None`` if there are none."""
-        snapshot = self._snapshot
-        if not (snapshot.has_marks or snapshot.excluded.nodes):
-            return None
-        return witness.Marks(snapshot.hides, snapshot.deadline, snapshot.store_tables)
+    @cached_property
+    def _interiors(self) -> witness.Interiors:
+        """What worlds contain, without what marks hide, if there are any."""
+        snapshot, marks = self._snapshot, None
+        if snapshot.has_marks or snapshot.excluded.nodes:
+            marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.store_tables)
+        return witness.Interiors(snapshot.tables, snapshot.place.moment, marks)
 
     def _find_fresh(self, world: int) -> Fresh | None:
         snapshot = self._snapshot
@@ -326,7 +327,7 @@ class Summaries:
         fresh = Fresh(node, seen, *inside)
         if kept is not None and kept.verdict.version == seen.number and self._is_as_found(world, kept):
             return fresh
-        now = witness.read_interior(tables, world, moment, self._marks())
+        now = self._interiors.of(world)
         if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
             self.stale.add(node)
             return None

@@ -13,6 +13,7 @@ from worlddb.log.model import errors, hashing, ids, limits
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import composed_vectors
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings
+from worlddb.projections.tables.consolidation import interior_witness as witness
 from worlddb.projections.tables.consolidation.interior_witness import AUTHOR
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
@@ -134,6 +135,8 @@ class _Run:
         self._done = Consolidated(dry_run=request.dry_run)
         self._asks = not isinstance(request.summarizer, ExtractiveSummarizer)
         self._asking = worker.ModelCaller()
+        self._interiors: tuple[int, witness.Interiors] | None = None
+        """What worlds contain, as this step has read it, and the commit up to which only it has written since."""
 
     def run(self, stale_refs: Callable[[], Sequence[str]], find_near: FindNear) -> Consolidated:
         for type_name in self._request.close:
@@ -147,6 +150,7 @@ class _Run:
         return self._done._replace(failed=self._asking.failed, stopped=self._request.stopped())
 
     def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
+        self._interiors = None
         if not self._request.stopped():
             report_progress = self._request.progress
             step(lambda done, total: None if report_progress is None else report_progress(what, done, total))
@@ -157,13 +161,21 @@ class _Run:
         space = asof.space_in_use(log, ctx.tables)
         anchors = None if space is None else composed_vectors.stored_anchors(log, ctx.tables, space.number)
         moment = asof.Moment(log.head().seq, self._request.valid)
-        return summaries.ReadState(ctx, moment, log_marks.secret_of(log), anchors)
+        interiors, known = summaries.interiors_at(ctx.tables, moment), self._interiors
+        if known is not None and known[0] == moment.seq:
+            interiors.take_over(known[1])
+        self._interiors = moment.seq, interiors
+        return summaries.ReadState(ctx, moment, log_marks.secret_of(log), anchors, interiors)
 
     def _within(self, read: summaries.ReadState) -> Callable[[int], bool]:
         return summaries.scope_filter(read.ctx, self._request.worlds, read.moment)
 
     def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
         receipt = execute(self._writer, commands, None, None, look)
+        if self._interiors is not None and receipt and receipt.events:
+            # Summaries are no part of it; what others wrote meanwhile may be.
+            through, interiors = self._interiors
+            self._interiors = (receipt.seq, interiors) if receipt.seq == through + 1 else None
         if receipt:
             self._done = self._done._replace(
                 events=self._done.events + receipt.events, commits=self._done.commits + (receipt.events > 0)

@@ -39,6 +39,8 @@ class ReadState(NamedTuple):
     secret: bytes
     anchors: "Anchors | None"
     """The vectors of texts, where there are any."""
+    interiors: witness.Interiors
+    """What worlds contain, at that moment."""
 
 
 class Due(NamedTuple):
@@ -137,7 +139,7 @@ def due_summary(read: ReadState, node: int, created_by: int) -> Due | None:
     if marks is not None and marks.hides(node):
         return None
     body = ctx.body(node, valid_version.number)
-    interior = witness.read_interior(tables, node, moment, marks)
+    interior = read.interiors.of(node)
     summary = witness.summary_node(tables, read.secret, node)
     holds = summary is not None and ctx.body(summary) and asof.version_at(tables, summary, moment) is not None
     if body is None or len(interior.members) > MAX_MEMBERS or not (interior.members or holds):
@@ -162,6 +164,11 @@ def due_summary(read: ReadState, node: int, created_by: int) -> Due | None:
         tuple(member_summaries),
         not holds,
     )
+
+
+def interiors_at(tables: rows.Tables, moment: asof.Moment) -> witness.Interiors:
+    """What worlds contain at a moment, without what is hidden then."""
+    return witness.Interiors(tables, moment, marks_at(tables, moment))
 
 
 def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
@@ -215,7 +222,7 @@ def _member(read: ReadState, node: int, nearness: float | None, source_refs: lis
     content = body.content
     summary = witness.summary_node(ctx.tables, read.secret, node)
     if summary is not None and node in ctx.containers(summary):
-        inside = witness.read_interior(ctx.tables, node, moment, marks_at(ctx.tables, moment))
+        inside = read.interiors.of(node)
         version = asof.version_at(ctx.tables, summary, moment)
         told = None if version is None else ctx.body(summary, version.number)
         if told is not None and is_fresh(read, summary, inside):

@@ -568,6 +568,8 @@ class ConcurrentChanges:
         self._look = look
         self._head = ctx.draft.head.seq
         self._written: set[int] | None = None
+        self._placed: set[int] = set()
+        """Worlds that were found unchanged, and to lie where they lay: what several rest on is looked at once."""
         self._imported: set[int] = set()
         if look.whole and self._head != look.seq:
             self._refuse("changed_meanwhile", "Another write was committed")
@@ -609,7 +611,9 @@ class ConcurrentChanges:
         ctx, head, seq = self._ctx, self._head, self._look.seq
         node = context.node_ref(ctx, ref)
         now, then = asof.Moment(head, ctx.now), asof.Moment(seq, self._look.valid)
-        above = [node] if node != ROOT_NODE else []
+        passed = self._placed if is_placed else set[int]()
+        above = [] if node == ROOT_NODE or node in passed else [node]
+        passed.update(above)
         for each in above:
             one, other = (asof.version_at(ctx.tables, each, moment) for moment in (now, then))
             if self._is_erased(ctx.lineage(each)) or (one and one.number) != (other and other.number):
@@ -618,7 +622,9 @@ class ConcurrentChanges:
                 placed = [(place.source, row) for place, row in self._containing_edges(each)]
                 if any(seq < commit <= head for _, row in placed for commit in (row.seq, row.closed, row.unlinked)):
                     return False
-                above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
+                further = {source for source, _ in placed} - passed - {ROOT_NODE}
+                passed |= further
+                above += sorted(further)
         return not is_placed or self._hidden_state(node, head) == self._hidden_state(node, seq)
 
     def _has_its_hash(self, ref: cmd.Ref) -> bool:

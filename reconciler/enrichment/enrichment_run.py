@@ -16,7 +16,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.reconciler.background import reclustering, worker
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
-from worlddb.reconciler.consolidation.summaries import ReadState, scope_filter
+from worlddb.reconciler.consolidation.summaries import ReadState, interiors_at, scope_filter
 from worlddb.reconciler.enrichment import enricher, enrichments
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import inputs
@@ -100,7 +100,8 @@ class _Run:
 
     def _read(self, txn: Any) -> ReadState:
         ctx, log = reclustering.read_context(self._writer, txn), LmdbLog(txn)
-        return ReadState(ctx, asof.Moment(log.head().seq, self._request.valid), log_marks.secret_of(log), None)
+        moment = asof.Moment(log.head().seq, self._request.valid)
+        return ReadState(ctx, moment, log_marks.secret_of(log), None, interiors_at(ctx.tables, moment))
 
     def _remaining(self) -> int:
         limit = self._request.limit

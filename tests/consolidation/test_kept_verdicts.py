@@ -21,13 +21,13 @@ TOPICS = 4
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The worlds whose members were looked at."""
     found: list[int] = []
-    whole = interior_witness.read_interior
+    whole = interior_witness.Interiors.of
 
-    def counting(tables: object, world: int, *rest: object) -> interior_witness.Interior:
+    def counting(interiors: interior_witness.Interiors, world: int) -> interior_witness.Interior:
         found.append(world)
-        return whole(tables, world, *rest)  # type: ignore[arg-type]
+        return whole(interiors, world)
 
-    monkeypatch.setattr(interior_witness, "read_interior", counting)
+    monkeypatch.setattr(interior_witness.Interiors, "of", counting)
     monkeypatch.setattr(fresh_summaries, "WORTH_KEEPING", 1)
     return found
 
@@ -190,3 +190,25 @@ def test_a_read_of_all_tells_fresh_summaries_by_what_is_kept_as_long_as_that_is_
         db.consolidate(min_age=0)
         assert read(db) == [(0, True)] * TOPICS
         assert read(db) == [(0, True)] * TOPICS and db.verify(deep=True).ok
+
+
+def test_what_lies_in_a_world_is_read_once_by_the_writer_and_once_by_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each world's interior was read five times, with all that lies in it at any depth: 57 seconds for 925 worlds."""
+    read, whole = list[int](), interior_witness.Interiors._read
+
+    def counting(interiors: interior_witness.Interiors, nodes: Any) -> None:
+        read.extend(nodes)
+        whole(interiors, nodes)
+
+    monkeypatch.setattr(interior_witness.Interiors, "_read", counting)
+    with opened(tmp_path / "store") as db:
+        with db.batch() as tx:
+            inner = None
+            for number in range(20):
+                inner = tx.create("Topic", f"topic {number}", world=inner)
+                tx.create("Fact", "", content=f"The pump {number} has a valve.", world=inner, resolve=False)
+        assert len(db.consolidate(min_age=0).summaries) == 20
+        assert len(read) == 2 * 40 and {*map(read.count, read)} == {2}
+        assert set(types(db)) == {"Summary"} and len(read) == 2 * 40

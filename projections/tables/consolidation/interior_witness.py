@@ -129,46 +129,112 @@ class Marks(NamedTuple):
     rows: Tables
 
 
-def read_interior(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Interior:
-    """Read the valid interior of a world, at any depth; each world once, however many contain it.
+class _Direct(NamedTuple):
+    """What a world contains directly: each member with the two bodies as one, and the span in which that is so."""
+
+    members: tuple[tuple[int, bytes], ...]
+    start: int
+    end: int
+
+
+_EMPTY: Final = _Direct((), times.ALWAYS, times.FOREVER)
+_MOST_KEPT: Final = 200_000
+"""Of how many worlds it is kept what they contain; then all is read anew."""
+
+
+class Interiors:
+    """The valid interiors of worlds at one moment: what a world contains directly is read once, in however many it is.
 
     ``marks`` is given where any world has a mark: what is hidden, or a fork beside what it goes on from, is passed over
     with all that it contains.
     """
-    seq, valid = moment
-    has_forks = marks is not None and fork_rows.has_forks(marks.rows)
-    own = asof.version_at(tables, world, moment)
-    same = _stable_period(_held_validity(tables, world, own, seq), valid, (times.ALWAYS, times.FOREVER))
-    bodies = {world: b"" if own is None else own.row.body}
-    pairs: set[bytes] = set()
-    members: list[int] = []
-    level = [world]
-    while level:
-        below: list[int] = []
-        for place, row in tables.between(level, schema.CONTAINS_CODE, None, known_by=seq):
+
+    def __init__(self, tables: TableReads, moment: asof.Moment, marks: Marks | None = None) -> None:
+        self._tables, self._moment, self._marks = tables, moment, marks
+        self._has_forks = marks is not None and fork_rows.has_forks(marks.rows)
+        self._direct: dict[int, _Direct] = {}
+        self._found: dict[int, Interior] = {}
+
+    def take_over(self, earlier: "Interiors") -> None:
+        """Take what was read at an earlier commit, if no later one changed what any world contains but summaries."""
+        self._direct, self._found = earlier._direct, earlier._found
+
+    def of(self, world: int) -> Interior:
+        """The interior of a world, at any depth; each world in it once, however many contain it."""
+        found = self._found.get(world)
+        if found is not None:
+            return found
+        if len(self._direct) > _MOST_KEPT:
+            self._direct.clear()
+            self._found.clear()
+        tables, seq, valid = self._tables, *self._moment
+        own = asof.version_at(tables, world, self._moment)
+        start, end = _stable_period(_held_validity(tables, world, own, seq), valid, (times.ALWAYS, times.FOREVER))
+        pairs, members, seen, level = set[bytes](), list[int](), {world}, [world]
+        while level:
+            self._read([node for node in level if node not in self._direct])
+            below = set[int]()
+            for node in level:
+                direct = self._direct[node]
+                start, end = max(start, direct.start), min(end, direct.end)
+                for target, pair in direct.members:
+                    if self._has_forks and self._is_separate_fork(target, world):
+                        continue
+                    if node == world:
+                        members.append(target)
+                    pairs.add(pair)
+                    below.add(target)
+            level = sorted(below - seen)
+            seen |= below
+        body = b"" if own is None else own.row.body
+        witness = sha256(b"".join((body, *sorted(pairs)))).hexdigest()
+        found = self._found[world] = Interior(witness, tuple(sorted(set(members))), start, end)
+        return found
+
+    def _read(self, nodes: Sequence[int]) -> None:
+        tables, marks, (seq, valid) = self._tables, self._marks, self._moment
+        spans, members = dict[int, tuple[int, int]](), dict[int, list[tuple[int, bytes]]]()
+        bodies = dict[int, bytes]()
+        for place, row in tables.between(nodes, schema.CONTAINS_CODE, None, known_by=seq):
             if row.unlinked <= seq:
                 continue
-            target = row.target
-            version = asof.version_at(tables, target, moment)
+            source, target = place.source, row.target
+            version = asof.version_at(tables, target, self._moment)
             inside = asof.edge_validity(tables, place, row, seq)
-            same = _stable_period((inside, *_held_validity(tables, target, version, seq)), valid, same)
+            same = spans.get(source, (times.ALWAYS, times.FOREVER))
+            spans[source] = _stable_period((inside, *_held_validity(tables, target, version, seq)), valid, same)
             if version is None or version.row.type in _NO_DETAILS or not inside.contains(valid):
                 continue
             if marks is not None:
                 deadline = marks.deadline(target)
                 if deadline is not None:
-                    same = _stable_period((times.Interval(times.ALWAYS, deadline),), valid, same)
-                if marks.hides(target) or (has_forks and _is_separate_fork(marks.rows, tables, target, world, moment)):
+                    until = (times.Interval(times.ALWAYS, deadline),)
+                    spans[source] = _stable_period(until, valid, spans[source])
+                if marks.hides(target):
                     continue
-            if place.source == world:
-                members.append(target)
-            pairs.add(bodies[place.source] + version.row.body)
-            if target not in bodies:
-                bodies[target] = version.row.body
-                below.append(target)
-        level = sorted(below)
-    witness = sha256(b"".join((bodies[world], *sorted(pairs)))).hexdigest()
-    return Interior(witness, tuple(sorted(set(members))), *same)
+            if source not in bodies:
+                own = asof.version_at(tables, source, self._moment)
+                bodies[source] = b"" if own is None else own.row.body
+            members.setdefault(source, []).append((target, bodies[source] + version.row.body))
+        for node in nodes:
+            told = _Direct(tuple(members.get(node, ())), *spans[node]) if node in spans else _EMPTY
+            self._direct[node] = told
+
+    def _is_separate_fork(self, node: int, world: int) -> bool:
+        """Whether a world is a fork of one that lies in a world too."""
+        tables, moment = self._tables, self._moment
+        assert self._marks is not None, "there are forks"
+
+        def lies_inside(origin: int) -> bool:
+            seen, pending = {origin}, [origin]
+            while pending and world not in seen:
+                into = tables.incoming(pending.pop(), schema.CONTAINS_CODE, known_by=moment.seq)
+                above = {place.source for place, row in into if asof.edge_seen(tables, place, row, moment)} - seen
+                seen |= above
+                pending += above
+            return world in seen
+
+        return fork_rows.origin_beside(self._marks.rows, tables, node, moment, lies_inside) is not None
 
 
 def _held_validity(tables: TableReads, node: int, seen: asof.SeenVersion | None, seq: int) -> Iterable[times.Validity]:
@@ -185,18 +251,3 @@ def _stable_period(each: Iterable[times.Validity], valid: int, span: tuple[int, 
         else:
             end = min(end, bound)
     return start, end
-
-
-def _is_separate_fork(every: Tables, tables: TableReads, node: int, world: int, moment: asof.Moment) -> bool:
-    """Whether a world is a fork of one that lies in a world too."""
-
-    def lies_inside(origin: int) -> bool:
-        seen, pending = {origin}, [origin]
-        while pending and world not in seen:
-            into = tables.incoming(pending.pop(), schema.CONTAINS_CODE, known_by=moment.seq)
-            above = {place.source for place, row in into if asof.edge_seen(tables, place, row, moment)} - seen
-            seen |= above
-            pending += above
-        return world in seen
-
-    return fork_rows.origin_beside(every, tables, node, moment, lies_inside) is not None
