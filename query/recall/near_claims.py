@@ -7,7 +7,7 @@ long ones that share a few words by chance. Only the embedding model runs, and n
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -23,7 +23,7 @@ from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Reque
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import recall
+from worlddb.query.recall import recall, told_codes
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
@@ -215,26 +215,30 @@ class SaidElsewhere(NamedTuple):
 
 
 def saying_the_same(
-    window: Window, text: str, *, nobodys: bool, of: str = "", instead: str = "", user: str = ""
+    window: Window, text: str, *, nobodys: bool, of: str = "", instead: str = "", user: str = "", ended: bool = False
 ) -> SaidElsewhere:
     """The valid statements that say a text word for word, but for blanks, and what tells it besides, in log order.
 
-    A statement or a message tells it with a number of it that few texts have, or with a number or without one in most
-    of its words; one that follows the text ``of`` a reference in a conversation also with any number or name of it.
+    A statement or a message tells it with a code of it, however its signs are grouped, or a number that few texts
+    have, with a name and another word of it, or with a number or without one in most of its words; one that follows the
+    text ``of`` a reference in a conversation also with any number or name of it.
     Only what the text has and ``instead`` has not counts. What begins with another name, denies the text or has
-    another value does not tell it, but for a number that few texts have. They are found by their words alone, so no
-    model runs; of ``nobodys`` none in a user's world.
+    another value does not tell it, but for a code or a number that few texts have. They are found by their words alone,
+    so no model runs, and each of the searches gives at most ``RECALLED``; of ``nobodys`` none in a user's world.
+    With ``ended`` it is also what holds no more.
     """
-    question = Question(text, window.place.moment.valid)
-    request = Request(question, None, RECALLED, False, valid_period.Choice(), (TEXT,), CONVEX, in_order=False)
+    now, choice = window.place.moment.valid, valid_period.Choice(include_superseded=ended)
     folded, lost = wording.fold_blanks(text), _Telling.of(text).without(_Telling.of(instead))
+    codes = told_codes.codes_of(text[:_TOLD_WITHIN]) - told_codes.codes_of(instead[:_TOLD_WITHIN])
+    coded, looked_at = told_codes.pattern_of(codes), set[int]()
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, nearest: Iterable[int]) -> SaidElsewhere:
         found, replies, others = list[str](), list[tuple[str, str]](), list[tuple[str, str]]()
         told, sure = None, list[str]()
         with suppress(errors.UnknownReference):  # Of a user's several worlds it lies in one.
             told = world_lookup.named_node(snapshot, window.spec, of) if of else None
-        for node in sorted(nearest):
+        for node in sorted({*nearest} - looked_at):
+            looked_at.add(node)
             seen = None if node == told else gate.seen(node)
             body = None if seen is None else snapshot.body(seen.row)
             if seen is None or body is None or not body.content:
@@ -243,7 +247,8 @@ def saying_the_same(
             said = analysis.without_speaker(body.content) if is_turn else body.content
             is_same = not is_turn and wording.fold_blanks(said) == folded
             is_reply = is_turn and told is not None and _follows(snapshot, gate, node, told)
-            if not (is_same or lost.is_in(said, is_reply=is_reply)):
+            has_code = coded is not None and coded.search(said[:_TOLD_WITHIN].casefold()) is not None
+            if not (is_same or has_code or lost.is_in(said, is_reply=is_reply)):
                 continue
             if nobodys and world_lookup.user_world_around(snapshot, node) is not None:
                 continue
@@ -255,7 +260,16 @@ def saying_the_same(
                 (replies if is_reply else others).append((ref, said))
         return SaidElsewhere(found, [*replies, *others], sure)
 
-    return recall.compared(window, request, compare)
+    sought = [text, told_codes.searched_words(codes), " ".join(sorted(lost.names & lost.lost))]
+    said_in = [
+        recall.compared(
+            window,
+            Request(Question(words, now), None, RECALLED, False, choice, (TEXT,), CONVEX, in_order=False),
+            compare,
+        )
+        for words in filter(None, dict.fromkeys(sought))
+    ]
+    return SaidElsewhere(*(list(chain(*each)) for each in zip(*said_in, strict=True)))
 
 
 def _surely_says(snapshot: visible.VisibleSnapshot, gate: Gate, pair: tuple[int, int], text: str, user: str) -> bool:
@@ -338,12 +352,22 @@ class _Telling(NamedTuple):
     lost: frozenset[str]
     text: str
 
+    @property
+    def titled(self) -> frozenset[str]:
+        """The stems of names behind a title, by which few others are meant."""
+        return analysis.query_stems(" ".join(_TITLED.findall(self.text))) - self.led
+
+    @property
+    def led(self) -> frozenset[str]:
+        """The stems of whom the text begins with, which others have in common with it."""
+        return analysis.query_stems(" ".join(claim_frame.leading_subject(self.text)))
+
     @staticmethod
     def of(text: str) -> "_Telling":
         plain = text[:_TOLD_WITHIN]
         numbers = frozenset(_plain_number(number) for number in _NUMBER.findall(plain))
         words = frozenset(stem for stem in analysis.query_stems(_NUMBER.sub(" ", plain)) if stem.isalpha())
-        named = (name for name in _NAMED_WITHIN.findall(plain) if name.casefold() not in _DATES)
+        named = (name for name in _NAMED_WITHIN.findall(plain) if name.casefold() not in _DATES | _TITLES)
         return _Telling(numbers, analysis.query_stems(" ".join(named)) & words, words, words, plain)
 
     def without(self, other: "_Telling") -> "_Telling":
@@ -359,10 +383,13 @@ class _Telling(NamedTuple):
         half, named = 2 * len(shared) - len(self.words), self.names & shared
         if is_reply:
             return bool(numbers) or not self.lost.isdisjoint(named) or half >= 0
-        if any(map(_is_rare, numbers)):
+        if any(map(_is_rare, numbers)) or not self.titled.isdisjoint(self.lost & shared):
             return True
         if _tells_of_another(self.text, theirs.text) or self._has_other_value(theirs):
             return False
+        besides = len(shared & self.lost - named - self.led - _DATES)
+        if named & self.lost - self.led and besides >= (_TOLD_IN if self.numbers else 1):
+            return True
         if self.numbers:
             return bool(numbers) and (half > 0 or len(named) >= _TOLD_IN)
         return len(named) >= _TOLD_IN or (len(shared) >= _TOLD_IN and 3 * len(shared) >= 2 * len(self.words))
@@ -395,6 +422,9 @@ _TOLD_IN: Final = 2
 """The fewest names, or words, that tell the same."""
 _DATES: Final = frozenset((*times.MONTHS, *times.DAYS))
 """What is capitalised and no name."""
+_TITLES: Final = frozenset("dr prof mr mrs ms mx frau herr herrn mme sr sra dra sig".split())
+_TITLED: Final = times.lazy(rf"\b(?i:{'|'.join(sorted(_TITLES))})\b\.? ([A-Z][\w'’-]+)")
+"""A name behind a title: Dr. Kessler."""
 _TOLD_WITHIN: Final = 4_000
 """How many characters of a text are looked at for what it tells."""
 _NUMBER: Final = times.lazy(r"[^\W_]*\d[\w.,:]*")

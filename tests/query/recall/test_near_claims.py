@@ -1105,6 +1105,24 @@ def test_where_and_when_somebody_was_born_do_not_compete() -> None:
         ("Jonas is allergic to cats.", "", "Eva heard Jonas is allergic to cats.", True),
         ("The train leaves at 17:00.", "", "Ana eats at 17:00.", False),
         ("We met in 2019.", "", "In 2019 it rained.", False),
+        ("The WLAN password is Fledermaus#77.", "", "hab den router neu gemacht. neues passwort Fledermaus#77", True),
+        ("The WLAN password is Fledermaus#77.", "", "WLAN: fledermaus 77", True),
+        ("The WLAN password is Fledermaus#77.", "", "A Fledermaus lived 77 days", False),
+        ("The wifi password is 1928abc.", "", "so 1928abc it is", True),
+        ("The wifi password is Igelhaus.", "", "neues passwort Igelhaus", True),
+        ("The password is with Tom.", "", "Ana stays with us", False),
+        ("Sam's IBAN is DE89370400440532013000.", "", "iban: DE89 3704 0044 0532 0130 00", True),
+        ("Sam's IBAN is DE89 3704 0044 0532 0130 00.", "", "my iban DE89370400440532013000", True),
+        ("Sam's number is 0171 2345678.", "", "ruf an: +49 171 234 56 78", True),
+        ("Sam's number is 0171 2345678.", "Sam has the number 01712345678.", "ruf an: +49 171 234 56 78", False),
+        ("Write to ana@example.org.", "", "meine adresse: ana@example.org", True),
+        ("The plan is at https://example.org/a?b=1.", "", "schau auf https://example.org/a?b=1 nach", True),
+        ("The party is on 2026-12-05 at 17:00.", "", "dentist on 2026-12-05 at 17:00", False),
+        ("Jule sees Dr. Kessler for therapy.", "", "frau Kessler kann donnerstags nicht mehr", True),
+        ("Jule bought shoes with Kessler.", "", "new shoes, Kessler helped", True),
+        ("Jule bought shoes with Kessler.", "", "Kessler is ill", False),
+        ("Jule gives Sam an LP120 record player for 249 euros.", "", "Sam gets a record player", True),
+        ("Jule gives Sam an LP120 record player for 249 euros.", "", "Sam gives Jule earrings", False),
     ],
 )
 def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
@@ -1113,6 +1131,20 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
     other = db.create("Fact", "", content=said).ref
     found = db.view()._saying_the_same(forgotten, nobodys=False, instead=instead)
     assert found.telling == ([(other, said)] if is_told else []) and not found.same
+
+
+def test_a_code_is_found_among_many_texts_that_have_the_other_words(db: Database) -> None:
+    """More than are compared said more of the words, and none of them the password."""
+    with db.batch() as tx:
+        for number in range(40):
+            tx.create("Fact", "", content=f"The new WLAN password of flat {number} is on paper.")
+        tx.create("Fact", "", content="Ruf mal an: +49 (171) 23 45 678")
+        tx.create("Fact", "", content="router neu gemacht, jetzt Fledermaus#77")
+    phone, code = tx.receipt.refs[-2:]
+    found = db.view()._saying_the_same("The new WLAN password of the flat is Fledermaus#77.", nobodys=False)
+    assert code in dict(found.telling)
+    found = db.view()._saying_the_same("The new WLAN password of the flat is at 0171 2345678.", nobodys=False)
+    assert phone in dict(found.telling)
 
 
 @pytest.mark.parametrize(
