@@ -27,16 +27,19 @@ ONCE: Final = "once"
 """An attribute that has one value for good: another one contradicts it."""
 MANY: Final = "many"
 """An attribute that may have several values at a time."""
+_TRADES: Final = (
+    "analyst engineer manager director teacher dentist doctor nurse lawyer baker designer developer"
+    " consultant chef professor cook editor journalist accountant clerk president assistant secretary driver"
+    " pilot waiter waitress intern apprentice programmer architect scientist researcher carpenter plumber"
+    " electrician librarian candidate freelancer student trainee"
+)
 _ATTRIBUTES: Final = {
     CURRENT: {
         "residence": "live lives living lived reside resides resided residing home house flat apartment relocate"
         " relocated resettled tenant",
         "job": "work works working job employ employs employed employer hire hired position role career promoted"
-        " unemployed retire retired resign resigned fired analyst engineer engineering lead manager director teacher"
-        " dentist doctor nurse lawyer baker designer developer consultant professor chef cook editor journalist"
-        " accountant clerk president ceo cto vp assistant secretary driver pilot waiter waitress intern apprentice"
-        " head programmer architect scientist researcher carpenter plumber electrician librarian freelancer freelance"
-        " student trainee teaches phd candidate",
+        " unemployed retire retired resign resigned fired engineering lead ceo cto vp head freelance teaches phd"
+        f" {_TRADES}",
         "marital state": "single married engaged engagement divorced divorce widow widowed widower wife husband spouse"
         " fiance fiancee marry marries wed separated partner boyfriend girlfriend dating",
         "age": "aged",
@@ -219,12 +222,7 @@ PEOPLE: Final = word_set(
     "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
 )
 """Those who belong to somebody, and of whom something else is so."""
-TRADES: Final = word_set(
-    "analyst engineer manager director teacher dentist doctor nurse lawyer baker designer developer consultant chef"
-    " professor cook editor journalist accountant clerk president assistant secretary driver pilot waiter waitress"
-    " intern apprentice programmer architect scientist researcher carpenter plumber electrician librarian candidate"
-    " freelancer student trainee"
-)
+TRADES: Final = word_set(_TRADES)
 PERSONS: Final = (
     PEOPLE
     | ANIMALS
