@@ -422,7 +422,9 @@ _TOLD_IN: Final = 2
 """The fewest names, or words, that tell the same."""
 _DATES: Final = frozenset((*times.MONTHS, *times.DAYS))
 """What is capitalised and no name."""
-_TITLES: Final = frozenset("dr prof mr mrs ms mx frau herr herrn mme sr sra dra sig".split())
+_TITLES: Final = frozenset(
+    ["dr", "prof", "mr", "mrs", "ms", "mx", "frau", "herr", "herrn", "mme", "sr", "sra", "dra", "sig"]
+)
 _TITLED: Final = times.lazy(rf"\b(?i:{'|'.join(sorted(_TITLES))})\b\.? ([A-Z][\w'’-]+)")
 """A name behind a title: Dr. Kessler."""
 _TOLD_WITHIN: Final = 4_000

@@ -26,8 +26,8 @@ _SIGNED: Final = lazy(r"[^\W_][#$%&*+=^~|@_\\]+[^\W_]")
 _GROUPS: Final = lazy(r"(?<![\w.,])\+?\(?(?:[^\W_]*\d[^\W_]*)(?:[ /.()-]{1,3}[^\W_]*\d[^\W_]*)+(?![^\W_])")
 """A long number in groups."""
 _TIME: Final = lazy(
-    r"(?i)(?<![\w.])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?|\d{1,2}[:.]\d\d(?:[ap]m|h)?"
-    r"|(?:19|20)\d\d)(?![^\W_])"
+    r"(?i)(?<![\w.])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
+    r"|\d{1,2}[:.]\d\d(?:[ap]m|h)?|(?:19|20)\d\d)(?![^\W_])"
 )
 """A date, a time of day or a year."""
 _COUNTED: Final = lazy(
@@ -87,7 +87,7 @@ def pattern_of(codes: Collection[str]) -> re.Pattern[str] | None:
 
 
 def _grouped(code: str) -> str:
-    """A code with up to three signs between any two of its own. The beginning of a phone's number may be another one."""
+    """A code with up to three signs between any two of its own. A phone's number may begin otherwise."""
     is_phone = code.isdigit() and len(code) in _OF_PHONE
     signs = code[-_END_OF_PHONE:] if is_phone else code
     gap = r"[\W_]{0,3}" if len(code) >= _LEAST_DIGITS else r"[\W_]?"
