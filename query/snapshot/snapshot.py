@@ -418,8 +418,10 @@ class Ended(NamedTuple):
 
 MAX_MOMENTS: Final = 4
 """The number of moments for which ended worlds are cached."""
-MAX_WORLDS: Final = 16
-"""The number of cached interiors, the least recently used go first."""
+MAX_WORLDS: Final = 256
+"""The number of cached interiors, the least recently used go first, as they do ..."""
+MAX_KEPT_MEMBERS: Final = 3_200_000
+"""... beyond so many members of all of them, some 70 bytes for each."""
 MAX_LISTED_INSIDE: Final = 16
 """The number of listings cached for the pages of confined views: 8 bytes for each member."""
 MAX_MEMBERS: Final = 200_000
@@ -621,8 +623,10 @@ class InteriorCache:
             if known is None or known.seq <= interior.seq:
                 self._kept[world] = interior
             self._kept.move_to_end(world)
-            if len(self._kept) > MAX_WORLDS:
+            sizes = [len(each.members) for each in self._kept.values()]
+            while len(sizes) > MAX_WORLDS or (len(sizes) > 1 and sum(sizes) > MAX_KEPT_MEMBERS):
                 self._kept.popitem(last=False)
+                del sizes[0]
 
 
 def _follow_interior(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:

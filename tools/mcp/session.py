@@ -576,17 +576,29 @@ class Session(Scopes):
                     yield world
 
     def memories_after(
-        self, view: worlddb.View, scopes: list[str] | None, behind: bytes, *, include_retired: bool = False
+        self,
+        view: worlddb.View,
+        scopes: list[str] | None,
+        behind: bytes,
+        *,
+        include_retired: bool = False,
+        contradicted: bool = False,
     ) -> Iterator[tuple[bytes, worlddb.World]]:
         """Yield the memories of :meth:`memories_in` behind a place, each with its own place.
 
-        A memory that also lies in an earlier scope is skipped: it was listed there.
+        A memory that also lies in an earlier scope is skipped: it was listed there. With ``contradicted`` only what
+        something contradicts, of which alone records are made.
         """
         places = [None] if scopes is None else scopes
         first, after = int.from_bytes(behind[:_SCOPE_BYTES], "big"), behind[_SCOPE_BYTES:].hex() or None
         for number, scope in enumerate(places[first:], first):
             earlier = [view.confined(each) for each in places[:number]]
-            for world in _iterate_worlds(view, scope, include_retired=include_retired, after=after):
+            found = (
+                view._contradicted_after(scope, after)
+                if contradicted
+                else _iterate_worlds(view, scope, include_retired=include_retired, after=after)
+            )
+            for world in found:
                 is_listed = any(_knows_world(each, world.ref) for each in earlier)
                 if not is_listed and not self.is_scope(view, world) and not _is_inferred(world):
                     yield number.to_bytes(_SCOPE_BYTES, "big") + bytes.fromhex(world.ref), world
@@ -602,7 +614,7 @@ class Session(Scopes):
         place, second = behind[:PLACE_BYTES], behind[PLACE_BYTES:].hex()
         first_memory = view.get(place[_SCOPE_BYTES:].hex()) if place else None
         first = () if first_memory is None else ((place, first_memory),)
-        for position, one in chain(first, self.memories_after(view, scopes, place)):
+        for position, one in chain(first, self.memories_after(view, scopes, place, contradicted=True)):
             number, listed = int.from_bytes(position[:_SCOPE_BYTES], "big"), one.conflicts
             if one is first_memory and second in listed:
                 listed = listed[listed.index(second) + 1 :]

@@ -382,3 +382,27 @@ def test_edges_of_a_world_with_many_are_those_that_are_read_at_once_page_by_page
                 told += len(whole)
                 assert found + [edge.ref for edge in page] == whole == [edge.ref for edge in view.edges(world, **how)]
         assert told > 500
+
+
+def test_worlds_of_many_users_are_kept_beside_one_another_up_to_so_many_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of fifty users' worlds in turn each was listed anew for every question, since sixteen were kept."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        with db.batch() as tx:
+            for number in range(20):
+                world = tx.create("World", f"world {number}")
+                tx.create("Note", "", content=f"note {number}", world=world, resolve=False)
+        view = db.view()
+        with view._snapshot() as snapshot:
+            found = [snapshot.tables.node_of(bytes.fromhex(each.ref)) for each in view.find(type="World")]
+        nodes = [node for node in found if node is not None]
+        assert [known_and_right(view, node) for node in nodes + nodes] == [False] * 20 + [True] * 20
+        monkeypatch.setattr(containment, "MAX_KEPT_MEMBERS", 10)
+        first = db.create("World", "another").ref
+        db.create("Note", "a note", world=first)
+        view = db.view()
+        with view._snapshot() as snapshot:
+            node = snapshot.tables.node_of(bytes.fromhex(first))
+        assert node is not None
+        assert [known_and_right(view, each) for each in (node, nodes[0], nodes[19])] == [False, False, True]

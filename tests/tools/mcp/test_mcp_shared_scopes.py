@@ -12,6 +12,7 @@ import pytest
 
 import worlddb
 from worlddb.query.question.question import Question, Request
+from worlddb.query.reads import build
 from worlddb.query.recall.recall import _count_searched
 from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.snapshot.valid_period import Choice
@@ -191,6 +192,26 @@ def test_a_server_of_a_user_lists_no_other_s_id_and_reads_none_by_its_id(db: wor
     db.link(db.view().find(name="user:dev")[0].ref, "contains", mine)
     assert call(desk, "memory_read", id=mine)["scopes"] == ["user:nora", "agent:helper"]
     assert "dev" not in json.dumps(call(desk, "memory_read", id=mine))
+
+
+def test_of_what_contradicts_nothing_no_record_is_made_for_a_list_of_conflicts(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every memory of a user was read in full, to find the few that have a conflict."""
+    desk, made = Session(db), list[int]()
+    for number in range(12):
+        write(desk, f"Room {number} is free.", **NORA)
+    red = write(desk, "The door is red.", user_id="nora")
+    blue = write(desk, "The door is blue.", user_id="nora", contradicts=[red])
+    whole = build.world_of
+
+    def counting(snapshot: Any, node: int, *rest: Any, **more: Any) -> Any:
+        made.append(node)
+        return whole(snapshot, node, *rest, **more)
+
+    monkeypatch.setattr(build, "world_of", counting)
+    (pair,) = call(desk, "memory_conflicts", user_id="nora")["conflicts"]
+    assert {pair["first"]["id"], pair["second"]["id"]} == {red, blue} and len({*made}) < 10
 
 
 NAMES = ("nora", "Nora", "Zenith", "klio", "k-run")
