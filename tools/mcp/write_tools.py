@@ -120,7 +120,7 @@ def _compare_and_write(
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
     place = _place(session, view, given, call, [each.ref for some in known for each in some if not each.closed], keys)
-    is_purged = is_retry and [session.key(session.view(), label) for label in labels] != keys
+    is_purged = is_retry and [session.key(session.view_to_write(), label) for label in labels] != keys
     done = memory_scopes.write_statement(session.db, _statement(given, call, named), place)
     if done.is_restated:
         return _describe_restatement(session, given, done)
