@@ -375,7 +375,7 @@ class Database(WriteCalls):
             commands = resolve_names(commands, self._resolve_name, idempotency_key)
         is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
         gone = self._texts_to_erase(commands) if is_erasure else None
-        same_words = self._same_words(commands) if is_erasure else {}
+        elsewhere = self._said_elsewhere(commands) if is_erasure else None
         receipt = self._wake_background(execute(self._writer, commands, idempotency_key, progress, look))
         if gone is not None and receipt:
             self.working.forget(*gone)
@@ -384,23 +384,30 @@ class Database(WriteCalls):
                 self._shared.keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.apply_erasures()
-        return self._note_same_words(receipt, same_words) if same_words and receipt else receipt
+        return self._note_elsewhere(receipt, *elsewhere) if elsewhere is not None and receipt else receipt
 
-    def _same_words(self, commands: Sequence[cmd.Command]) -> dict[int, list[int]]:
-        """The worlds that say the same as those that will be erased, by these."""
+    def _said_elsewhere(self, commands: Sequence[cmd.Command]) -> tuple[dict[int, list[int]], dict[str, list[str]]]:
+        """By world that will be erased those that say the same word for word; by reference those that may tell it."""
         from worlddb.reconciler.erasure.erasure_preview import same_words_before
 
-        erasures = [each for each in commands if isinstance(each, cmd.Erase) and not each.everywhere]
-        with suppress(errors.InputError), self._reader.snapshot() as snapshot:
-            return same_words_before(snapshot.log, snapshot.tables, erasures)
-        return {}
+        erasures = [each for each in commands if isinstance(each, cmd.Erase)]
+        worded = [each for each in erasures if not each.everywhere]
+        same_words, telling = dict[int, list[int]](), dict[str, list[str]]()
+        with suppress(errors.InputError):
+            with self._reader.snapshot() as snapshot:
+                same_words = same_words_before(snapshot.log, snapshot.tables, worded)
+            telling = self.view()._telling_elsewhere(each.ref for each in erasures)
+        return same_words, telling
 
-    def _note_same_words(self, receipt: outcome.Receipt, before: dict[int, list[int]]) -> outcome.Receipt:
-        """Add notes to the receipt of an erasure that name what still says the same."""
-        from worlddb.reconciler.erasure.erasure_preview import same_words_notes
+    def _note_elsewhere(
+        self, receipt: outcome.Receipt, same_words: dict[int, list[int]], telling: dict[str, list[str]]
+    ) -> outcome.Receipt:
+        """Add notes to the receipt of an erasure that name what still says the same, or may tell it."""
+        from worlddb.reconciler.erasure.erasure_preview import same_words_notes, telling_notes
 
         with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:  # The erasure is done.
-            notes = same_words_notes(snapshot.log, snapshot.tables, before)
+            notes = same_words_notes(snapshot.log, snapshot.tables, same_words)
+            notes += telling_notes(snapshot.log, snapshot.tables, telling)
             return replace(receipt, notes=(*receipt.notes, *notes)) if notes else receipt
         return receipt
 
@@ -2422,7 +2429,10 @@ class Database(WriteCalls):
         ]
         validation.check(commands)
         with self._reader.snapshot() as snapshot:
-            return preview(snapshot.log, snapshot.tables, commands)
+            found = preview(snapshot.log, snapshot.tables, commands)
+        told = chain.from_iterable(self.view()._telling_elsewhere(each.ref for each in commands).values())
+        reached = {*found.worlds, *found.same_words}
+        return replace(found, telling=tuple(ref for ref in dict.fromkeys(told) if ref not in reached))
 
     def literal_erasure_plan(self, world: Any, literal: Any, *, everywhere: bool = False) -> LiteralErasurePlan:
         """List what :meth:`erase_literal` would erase: statements, past ones too, and worlds. Writes nothing.

@@ -1351,6 +1351,7 @@ _SUBJECT_FIRST: Final = frozenset(
         "now_stale",
         "conflict_left",
         "same_words_stay",
+        "still_told",
     )
 )
 

@@ -818,7 +818,8 @@ class WriteCalls(ABC):
         any other world that contains something, say whether it goes.
 
         What others say in the same words stays; the note ``same_words_stay`` names up to 20 of them. It is in this
-        receipt alone, and neither in the log nor in that of a retry.
+        receipt alone, and neither in the log nor in that of a retry. So is ``still_told``, which names others that may
+        tell what was erased, as the note of :meth:`Memory.forget` does.
 
         Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
 

@@ -36,6 +36,10 @@ RECALLED: Final = 32
 """How many of the worlds nearest to a text are compared."""
 LATEST: Final = 64
 """How many of the latest statements that refer to a subject are compared."""
+MOST_TOLD_OF: Final = 64
+"""For how many worlds that are erased at once it is looked up what else tells their texts."""
+MOST_TEXTS: Final = 4
+"""The number of a world's texts that are looked for elsewhere, the latest ones."""
 MAX_ABOUT: Final = 64
 """How many subjects a statement may be about."""
 ALIKE_FROM: Final = 0.35

@@ -14,7 +14,9 @@ from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
+from worlddb.projections.indexes.analysis import without_speaker
 from worlddb.projections.indexes.composition import ATTENTION
+from worlddb.projections.tables.names.blocks import TURN
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
@@ -1401,6 +1403,27 @@ class View:
     def _saying_the_same(self, text: str, **how: Any) -> near_claims.SaidElsewhere:
         """See :func:`near_claims.saying_the_same`."""
         return near_claims.saying_the_same(self._window, text, **how)
+
+    def _telling_elsewhere(self, refs: Iterable[Any]) -> dict[str, list[str]]:
+        """By the reference of each of some worlds, the others that may tell what it says or ever said.
+
+        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts.
+        """
+        window, told = self._window.revealing(deprecated=True), dict[str, list[str]]()
+        shows: Any = {"include_superseded": True, "include_expired": True, "include_deprecated": True}
+        for ref in islice(refs, near_claims.MOST_TOLD_OF):
+            found = self.get(ref, **shows)
+            if found is None or not found.content:
+                continue
+            spoken = without_speaker if found.type == TURN else str
+            texts = dict.fromkeys(spoken(version.content) for version in reversed(self.history(found.ref)))
+            saying = [
+                near_claims.saying_the_same(window, text, nobodys=False, of=found.ref, ended=True)
+                for text in islice((text for text in texts if not limits.is_blank(text)), near_claims.MOST_TEXTS)
+            ]
+            others = dict.fromkeys(other for each in saying for other, _ in each.telling)
+            told[found.ref] = [other for other in others if other != found.ref]
+        return told
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

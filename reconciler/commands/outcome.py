@@ -98,6 +98,9 @@ NOTES = {
         "{first} was erased, and the same words stay in {others}; erase these too, or with everywhere=True, if they "
         "have to go"
     ),
+    "still_told": (
+        "{first} was erased, and what it said may still be told by {others}; erase these too if they have to go"
+    ),
     "copies_remain": (
         "earlier copies of the store still have the texts, those of one world if they lay in it: {}. Write these "
         "copies again, or delete them; db.erasure_receipt lists all of them under not_reached"

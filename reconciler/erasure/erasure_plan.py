@@ -26,6 +26,8 @@ from worlddb.reconciler.transaction import context, forbidden_texts, inputs, rec
 
 MOST_TOLD: Final = 20
 """How many members that stay a note of the receipt names."""
+_LEAST_OF_USER: Final = 2
+"""The fewest characters of a user's name that are looked for in the texts of others."""
 
 
 def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:
@@ -185,13 +187,23 @@ def _trust_subject(of: ev.TrustOf, body: Body | None) -> str:
     return body.name if of == "author" else f"{body.type}={body.name}"
 
 
-def names_pattern(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
-    """A pattern for all names and aliases that worlds ever had, for normalised texts; ``None`` if they had none."""
-    names = sorted({name for node in nodes for name in _normalised_names(log, tables, node) if name})
+def names_pattern(
+    log: LmdbLog, tables: rows.Tables, nodes: Collection[int], *, owners: bool = False
+) -> re.Pattern[str] | None:
+    """A pattern for all names and aliases that worlds ever had, for normalised texts; ``None`` if they had none.
+
+    With ``owners`` of a user's scope also the name of the user.
+    """
+    names = {name for node in nodes for name in _normalised_names(log, tables, node) if name}
+    if owners:
+        users = {name.removeprefix("user:").strip() for name in names if name.startswith("user:")}
+        names |= {user for user in users if len(user) >= _LEAST_OF_USER}
     if not names:
         return None
     # Scripts without spaces have no word boundaries; elsewhere "Al" must not match in "also".
-    return re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
+    return re.compile(
+        "|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in sorted(names))
+    )
 
 
 def _normalised_names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[str]:

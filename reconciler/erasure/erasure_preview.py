@@ -4,6 +4,7 @@ It shows what the erasure would reach, and where a name would still occur.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -46,13 +47,15 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The effect that an erasure would have.
 
     ``worlds`` would be erased, which takes ``texts`` blobs; ``derived`` are those of them whose texts were made of
-    others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs: they would
-    stay as they are. With ``forbid``, ``contents_forbidden`` counts the contents that could not be written again, and
-    ``names_forbidden`` has the names that could not, of worlds that had no content. ``bookmarks`` are those whose names
-    or reasons hold a name or an alias: they lose both if the erasure reaches everywhere, and stay otherwise. ``trusts``
-    are the authors and sources of which trust was said, likewise; the levels go on to hold. ``members`` are those
-    ``worlds`` that lie inside of one that was named, and ``kept`` what stays although it lies there, or is mentioned.
-    ``same_words`` are other worlds that say, or ever said, word for word what one that was named does: they would stay.
+    others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs, or of a
+    user's scope the name of the user: they would stay as they are. With ``forbid``, ``contents_forbidden`` counts the
+    contents that could not be written again, and ``names_forbidden`` has the names that could not, of worlds that had
+    no content. ``bookmarks`` are those whose names or reasons hold a name or an alias: they lose both if the erasure
+    reaches everywhere, and stay otherwise. ``trusts`` are the authors and sources of which trust was said, likewise;
+    the levels go on to hold. ``members`` are those ``worlds`` that lie inside of one that was named, and ``kept`` what
+    stays although it lies there, or is mentioned. ``same_words`` are other worlds that say, or ever said, word for word
+    what one that was named does: they would stay. ``telling`` are others whose texts may tell it, by a code, a name or
+    most of its words: at most 32 by each of these are looked at, and they would stay.
     """
 
     worlds: tuple[str, ...]
@@ -66,6 +69,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[str, ...] = ()
     kept: tuple[KeptWorld, ...] = ()
     same_words: tuple[str, ...] = ()
+    telling: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -193,6 +197,21 @@ def same_words_notes(log: LmdbLog, tables: Tables, before: Mapping[int, Sequence
     return found
 
 
+def telling_notes(log: LmdbLog, tables: Tables, before: Mapping[str, Sequence[str]]) -> list[Note]:
+    """The same for the worlds that may tell what an erased one said."""
+    found = []
+    for ref, others in before.items():
+        is_left = partial(_has_text, log, tables)
+        left = list(islice(filter(is_left, others), MOST_TOLD))
+        if left and not is_left(ref):
+            found.append(Note("still_told", (ref, *left)))
+    return found
+
+
+def _has_text(log: LmdbLog, tables: Tables, ref: str) -> bool:
+    return erased_worlds.has_any_text(log, tables, find_node(tables, ref, log.head().seq))
+
+
 def _worlds_to_search_names_of(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
     """The worlds whose names are searched for in settings: those named, and those that ``everywhere`` reaches."""
     reached = (
@@ -220,7 +239,7 @@ def _mentioning_worlds(log: LmdbLog, tables: Tables, named: set[int], besides: s
 
     It occurs in their versions, compared case-folded.
     """
-    sought = names_pattern(log, tables, named)
+    sought = names_pattern(log, tables, named, owners=True)
     if sought is None:
         return
     for node in range(1, tables.progress().next_node):

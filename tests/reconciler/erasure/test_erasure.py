@@ -321,3 +321,41 @@ def test_a_repeated_import_leaves_erased_turns_out_and_adds_its_tail(talk: Datab
         assert find_traces(db.path, OF_QUILLAN) == []
         assert [hit.content for hit in db.view().recall("there")] == ["Berthe: Are you there?"]
         assert db.verify(deep=True).findings == ()
+
+
+def test_an_erasure_names_what_may_still_tell_the_text_as_forget_does(tmp_path: Path) -> None:
+    """The password was left in two messages, of which neither the plan nor the receipt had a word."""
+    with worlddb.open(tmp_path / "store", author="desk") as db:
+        mem = worlddb.memory(db, user="jule", session="one")
+        told = mem.add([
+            {"role": "user", "content": "router neu gemacht, neues passwort Fledermaus#77"},
+            {"role": "user", "content": "the cat is ill"},
+            {"role": "user", "content": "try Fledermaus#77 on the router"},
+        ]).ids  # fmt: skip
+        stated = mem.add("The WLAN password is Fledermaus#77.").id
+        forgotten = mem.forget(stated).notes
+        left = {told[0], told[2]}
+        assert all(ref in forgotten[-1] for ref in left)
+        mem.forget(told[2])
+        for everywhere in (False, True):
+            assert set(db.erasure_plan(stated, everywhere=everywhere).telling) == left
+        receipt = db.erase(stated, reason="request 1", everywhere=True)
+        (note,) = [each for each in receipt.notes if each.code == "still_told"]
+        assert note.refs[0] == stated and set(note.refs[1:]) == left
+        assert "still_told" not in [each.code for each in db.erase(list(left), reason="request 1").notes]
+        assert not any(b"Fledermaus" in each.read_bytes() for each in (tmp_path / "store").rglob("*") if each.is_file())
+
+
+def test_the_plan_for_a_user_names_others_texts_with_the_name_of_the_user(tmp_path: Path) -> None:
+    """It looked for the name of the scope, "user:ana silva", which nobody says."""
+    with worlddb.open(tmp_path / "store", author="desk") as db:
+        worlddb.memory(db, user="Ana Silva").add("Ana Silva likes tea.")
+        worlddb.memory(db, user="o").add("I like tea.")
+        sam = worlddb.memory(db, user="sam", session="one")
+        sung = sam.add("Jule and Ana Silva sing.").id
+        (met,) = sam.add([{"role": "user", "content": "met ana silva"}]).ids
+        sam.add("Ana and Silva sing to o.")
+        (scope,) = db.view().find(name="user:Ana Silva")
+        assert set(db.erasure_plan(scope, members=True).mentions) == {sung, met}
+        (short,) = db.view().find(name="user:o")
+        assert not db.erasure_plan(short, members=True).mentions, "a letter is in any text"

@@ -227,7 +227,15 @@ class _ErasureAnswer:
 
 
 _PRINTED_BELOW: Final = (
-    *("name_forbidden", "shared_kept", "members_left", "same_words_stay", "bytes_remain", "copies_remain"),
+    *(
+        "name_forbidden",
+        "shared_kept",
+        "members_left",
+        "same_words_stay",
+        "still_told",
+        "bytes_remain",
+        "copies_remain",
+    ),
 )
 """Notes that say what the plan lists with names, and what is said at the end."""
 
@@ -406,6 +414,7 @@ def _plan_document(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
         "same_words": list(plan.same_words),
+        "telling": list(plan.telling),
         "identities": others,
         "members": list(plan.members),
         "kept": [{"ref": each.ref, "why": each.why, "by": list(each.by)} for each in plan.kept],
@@ -493,6 +502,9 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
         alike = wire.counted(len(plan.same_words), "other world")
         page.line(("the same words stay in ", "warn"), f"{alike}, which only --everywhere erases:")
         _write_list(page, db.view(), plan.same_words)
+    if plan.telling:
+        page.line(("it may still be told by ", "warn"), f"{wire.counted(len(plan.telling), 'other world')}; they stay:")
+        _write_list(page, db.view(), plan.telling)
     if not plan.mentions:
         return
     page.line(
