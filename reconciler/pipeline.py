@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
-from msgspec.structs import replace
 
 from worlddb.log.model import codec, errors, times
 from worlddb.log.model.blobs import Vector
@@ -203,7 +202,7 @@ def _execute_once(
     read = None if writer.redactor is None else text_guard.read_ahead_of_lock(writer.env, writer.redactor, commands)
     receipt = _execute_task(writer, Task(commands, idempotency_key, arrival, progress, guard, look, read))
     if failure and receipt:
-        return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
+        return receipt.with_notes([outcome.Note("not_compared", (failure,))])
     return receipt
 
 
@@ -260,7 +259,7 @@ def _scrub_erased_bytes(
     obstacle = scrub.try_finish_erasures(writer.env) if is_scrub_due else ""
     remaining = [outcome.Note("bytes_remain", (obstacle,))] if obstacle else []
     return [
-        replace(answer, notes=(*answer.notes, *remaining, *_notes_of_remaining_copies(writer, answer)))
+        answer.with_notes([*remaining, *_notes_of_remaining_copies(writer, answer)])
         if isinstance(answer, outcome.Receipt) and not _ERASING_COMMANDS.isdisjoint(map(type, task.commands))
         else answer
         for task, answer in zip(tasks, answers, strict=True)

@@ -159,6 +159,10 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
             raise errors.InputError(f"{len(self.ids)} memories were written", "Use ids")
         return self.ids[0]
 
+    def with_notes(self, notes: Iterable[str]) -> Added:
+        """Return the result with more notes."""
+        return msgspec.structs.replace(self, notes=(*self.notes, *notes))
+
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a user and valid now: statements by type, the newest first, and whom they are about.
@@ -442,21 +446,19 @@ class Memory:
         if until is not None and _as_list(replaces):
             end = times.format_time(times.parse_time(until, "until"))
             notes.append(f"What it replaces does not come back at {end}: add what holds from then on")
-        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
+        return added.with_notes(notes)
 
     def _with_future_notes(self, added: Added, since: times.TimeLike | None) -> Added:
         """Add a note to the result if the memory begins in the future."""
         if since is None:
             return added
-        notes = future_start_notes([times.parse_time(since, "since")], self.db.view().valid)
-        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
+        return added.with_notes(future_start_notes([times.parse_time(since, "since")], self.db.view().valid))
 
     def _with_hidden_notes(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
         """Add a note to the result if its deadline has passed."""
         if expires_at is None or pinned:
             return added
-        notes = already_hidden_notes(expires_at, self.db.view().valid)
-        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
+        return added.with_notes(already_hidden_notes(expires_at, self.db.view().valid))
 
     @_translate_errors
     def correct(
@@ -520,15 +522,14 @@ class Memory:
         )
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
-        notes = (
-            *done.notes,
+        told = [
             *named,
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),
-        )
-        notes += (*concurrent_change_notes(self.db, seen, receipt, found.ref), *self._same_words_notes(found, text))
-        return msgspec.structs.replace(done, notes=notes)
+        ]
+        told += concurrent_change_notes(self.db, seen, receipt, found.ref)
+        return done.with_notes(told + self._same_words_notes(found, text))
 
     def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
         """Return notes that name the other memories which hold now and say what a memory said, or tell it."""
@@ -582,7 +583,7 @@ class Memory:
             return Added(ids=tuple(refs), seq=self.db.head().seq, notes=notes)
         done = self._result(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
         ended = [f"{each.ref} holds no more, so no answer shows that" for each in both if each.closed]
-        return msgspec.structs.replace(done, notes=(*done.notes, *ended)) if ended else done
+        return done.with_notes(ended)
 
     @_translate_errors
     def forget(
@@ -615,8 +616,7 @@ class Memory:
             ended = [f"What says the same ended too: {', '.join(sure)}"] if sure else []
             left = [ref for ref in same if ref not in sure], {ref: telling[ref] for ref in telling if ref not in sure}
             ended += elsewhere_notes(*left, _ALSO_FORGET)
-            done = self._result(tx.receipt, [found.ref])
-            return msgspec.structs.replace(done, notes=(*done.notes, *ended))
+            return self._result(tx.receipt, [found.ref]).with_notes(ended)
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
         except errors.InvalidInterval as error:
@@ -625,8 +625,7 @@ class Memory:
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
         notes = [*concurrent_change_notes(self.db, seen, done, found.ref), *self._same_words_notes(found)]
-        result = self._result(done, [found.ref])
-        return msgspec.structs.replace(result, notes=(*result.notes, *notes)) if notes else result
+        return self._result(done, [found.ref]).with_notes(notes)
 
     @_translate_errors
     def expire(
@@ -677,8 +676,7 @@ class Memory:
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
 
     def _with_mark_notes(self, done: Added, *, deadline: bool = False) -> Added:
-        notes = mark_notes(self.db.view(), done.id, deadline=deadline)
-        return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
+        return done.with_notes(mark_notes(self.db.view(), done.id, deadline=deadline))
 
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()
@@ -930,8 +928,8 @@ class Memory:
         if receipt.seq > before and not written.is_restated:  # A repeated call gets its first result.
             self._move_if_ended(receipt, key, refs, begins, views if receipt.seq == look.seq + 1 else ())
         done = self._result(receipt, refs, "" if written.is_restated else begun)
-        notes = (*done.notes, *written.notes)
-        return msgspec.structs.replace(done, near=written.near, notes=notes, repeated=int(written.is_restated))
+        done = msgspec.structs.replace(done, near=written.near, repeated=int(written.is_restated))
+        return done.with_notes(written.notes)
 
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
         """Return the view that a write reads, and the arguments of its batch, under a key scoped to this user.

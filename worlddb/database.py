@@ -408,7 +408,7 @@ class Database(WriteCalls):
         with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:  # The erasure is done.
             notes = same_words_notes(snapshot.log, snapshot.tables, same_words)
             notes += telling_notes(snapshot.log, snapshot.tables, telling)
-            return replace(receipt, notes=(*receipt.notes, *notes)) if notes else receipt
+            return receipt.with_notes(notes)
         return receipt
 
     def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
@@ -554,27 +554,26 @@ class Database(WriteCalls):
         from worlddb.beliefs.items import BatchReader
         from worlddb.reconciler.transaction import inputs
 
-        for _ in range(MOST_LOOKS):
+        def attempt() -> outcome.Receipt:
             view = self.view()
             found = look(BatchReader(view))
             rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
-            receipt = self._execute(found.commands, None, look=rests_on, has_texts=False)
-            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
-                return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
-        raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+            receipt = _settled(self._execute(found.commands, None, look=rests_on, has_texts=False))
+            return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
+
+        return _retry_changed(attempt)
 
     def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
         """Execute commands with the worlds that they rest on, and read again if others wrote."""
         from worlddb.reconciler.transaction import inputs
 
-        for _ in range(MOST_LOOKS):
+        def attempt() -> outcome.Receipt:
             view = self.view()
             commands, rests_on = look(view)
             seen = inputs.Look(view.seq, view.valid, tuple(map(bytes.fromhex, rests_on)))
-            receipt = self._execute(commands, None, look=seen)
-            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
-                return receipt
-        raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+            return _settled(self._execute(commands, None, look=seen))
+
+        return _retry_changed(attempt)
 
     def sparql_update(
         self,
@@ -635,7 +634,8 @@ class Database(WriteCalls):
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
         named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
         workers = sparql_workers.workers()
-        for _ in range(MOST_LOOKS):
+
+        def attempt() -> outcome.Receipt:
             before = None if key is None else retries.moment_of(self._reader, key, ends=True)
             seq, valid = before or (None, None)
             if seen is None or before is not None:
@@ -653,14 +653,13 @@ class Database(WriteCalls):
                 receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
             except errors.IdempotencyConflict:
                 if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
-                    continue  # Another process made it meanwhile.
+                    raise _Changed from None  # Another process made it meanwhile.
                 if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
                 return told
-            refused = isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE
-            if not refused or seen is not None:
-                return replace(receipt, notes=(*receipt.notes, *change.notes))
-        raise errors.UnavailableError("Others write again and again", "Try again")
+            return (receipt if seen is not None else _settled(receipt)).with_notes(change.notes)
+
+        return _retry_changed(attempt, "Others write again and again")
 
     def ingest_memory(
         self,
@@ -795,8 +794,7 @@ class Database(WriteCalls):
             said = passages.passages_of(view, ref)
 
             def recorded(key: str) -> Any:
-                found = view.keyed(passages.candidate_key(ref, "world", key))
-                return None if found is None or found.erased else found.source.get("answer")
+                return _recorded_answer(view, passages.candidate_key(ref, "world", key))
 
             texts = (ref, *((each.ref, each.turn.text) for each in said))
             if texts not in known:
@@ -967,7 +965,7 @@ class Database(WriteCalls):
         came = [world.ref for world in called if begun and "imported" in world.source and world.type == begun[0].type]
         if not came:
             return receipt
-        return replace(receipt, notes=(*receipt.notes, outcome.Note("beside_imported", (begun[0].ref, *came[:20]))))
+        return receipt.with_notes([outcome.Note("beside_imported", (begun[0].ref, *came[:20]))])
 
     def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
         """Write what a model finds in turns that are committed; they stay whatever becomes of it."""
@@ -980,17 +978,16 @@ class Database(WriteCalls):
             inside = request._replace(into=bytes.fromhex(container.ref))
 
         def recorded(key: str) -> Any:
-            found = view.keyed(candidate_key(inside, key))
-            return None if found is None or found.erased else found.source.get("answer")
+            return _recorded_answer(view, candidate_key(inside, key))
 
         asked: Any = request.extractor
         try:
             asked = partial(asked, recorded=recorded)
             found = execute(self._writer, request._replace(turns=turns, extractor=asked), None)
         except (errors.UnavailableError, errors.InputError) as error:
-            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_extracted", (str(error),))))
+            return receipt.with_notes([outcome.Note("not_extracted", (str(error),))])
         if not found:
-            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_extracted", (str(found.outcome),))))
+            return receipt.with_notes([outcome.Note("not_extracted", (str(found.outcome),))])
         notes = tuple(dict.fromkeys((*receipt.notes, *found.notes)))
         return replace(
             found, events=receipt.events + found.events, revised=receipt.revised + found.revised, notes=notes
@@ -1229,9 +1226,7 @@ class Database(WriteCalls):
         Raises:
             InputError: ``limit`` is no number from 1 on, or the tiebreaker cannot be called or chose a stranger.
         """
-        if limit is not None:
-            limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
-        return self._recluster(limit, _callable_tiebreaker(tiebreaker))
+        return self._recluster(_limit(limit), limits.checked_callable(tiebreaker, "tiebreaker"))
 
     def consolidate(
         self,
@@ -1274,14 +1269,11 @@ class Database(WriteCalls):
         if age is None:
             raise errors.InputError("min_age is None", "Give seconds or a timedelta; 0 for worlds of any age")
         view = self.view(valid=now)
-        given = () if worlds is None else limits.checked_list(worlds, "worlds")
-        if worlds is not None and not given:
-            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
         wanted = consolidator.ConsolidationRequest(
             now - age,
             now,
             limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
-            tuple(bytes.fromhex(view._reference_to_write(each)) for each in given),
+            _given_worlds(view, worlds),
             consolidator.closed_types(close, lambda name: self._is_type(view, name)),
             limits.checked_flag(sweep, "sweep"),
             limits.checked_flag(dry_run, "dry_run"),
@@ -1345,16 +1337,13 @@ class Database(WriteCalls):
 
         now = now_of(self._clock)
         view = self.view(valid=now)
-        given = () if worlds is None else limits.checked_list(worlds, "worlds")
-        if worlds is not None and not given:
-            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
         named = [
             limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES) for each in limits.checked_list(types, "types")
         ]
         wanted = enrichment_run.EnrichmentRequest(
             now,
             limits.checked_callable(enricher, "enricher") or ContextEnricher(),
-            tuple(bytes.fromhex(view._reference_to_write(each)) for each in given),
+            _given_worlds(view, worlds),
             tuple(named),
             (
                 limits.checked_number(before, "before", 0, _MOST_AROUND),
@@ -1478,7 +1467,7 @@ class Database(WriteCalls):
         try:
             self._keep_up()
         except (errors.UnavailableError, errors.InputError) as error:
-            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_embedded", (str(error),))))
+            return receipt.with_notes([outcome.Note("not_embedded", (str(error),))])
         return receipt
 
     def _keep_up(self) -> None:
@@ -1679,9 +1668,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.replay.replay import take_snapshot
 
         limits.checked_callable(progress, "progress")
-        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
-        if not end:
-            raise errors.InputError("Nothing had been committed by then", "Take a snapshot of a later time")
+        end = self._moment(until, seq, bookmark).seq
         return take_snapshot(self._env, end, progress)
 
     def replay(
@@ -1717,9 +1704,7 @@ class Database(WriteCalls):
 
         limits.checked_callable(progress, "progress")
         omitted = hypothetical_history.left_out(without, without_author)
-        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
-        if not end:
-            raise errors.InputError("Nothing had been committed by then", "Replay to a later time")
+        end = self._moment(until, seq, bookmark).seq
         if omitted is not None:
             first_left_out(self._env, end, omitted)
         folder = folder_of(into, "into")
@@ -1936,7 +1921,7 @@ class Database(WriteCalls):
         from worlddb.query.beliefs import receipted_recall
         from worlddb.reconciler.transaction import inputs
 
-        while True:
+        def attempt() -> outcome.Receipt | None:
             with self._reader.snapshot() as snapshot:
                 seq = snapshot.log.head().seq
                 kept = [each for each in waiting if receipted_recall.has_its_texts(snapshot, each)]
@@ -1945,9 +1930,9 @@ class Database(WriteCalls):
             refs = dict.fromkeys(bytes.fromhex(ref) for each in kept for ref in each.refs)
             look = inputs.Look(seq, now_of(self._clock), only_these=True, texts=tuple(refs))
             commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in kept]
-            receipt = self._execute(commands, None, look=look)
-            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
-                return receipt
+            return _settled(self._execute(commands, None, look=look))
+
+        return _retry_changed(attempt)
 
     def _refuse_unwritable(self) -> None:
         """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
@@ -2345,23 +2330,25 @@ class Database(WriteCalls):
         from worlddb.query.export import bundle_export
 
         place = folder_of(path)
-        for _ in range(MOST_LOOKS):
+
+        def attempt() -> Copied:
             watch, overwrites = bundle_export.ErasureWatch(self._reader), copies.is_only_file(place)
             try:
                 made = write(watch)
             except bundle_export.ErasedMeanwhile:
-                continue
+                raise _Changed from None
             except errors.DamagedStore:  # What one page had, the next one had no more.
                 if not watch.has_new_erasure():
                     raise
-                continue
+                raise _Changed from None
             copy = copies.Copy(kind, str(place.resolve()), view.seq, watch.head)
             copies.note_copy(self._env, copy, overwrites=overwrites)
             return made
-        raise errors.UnavailableError("Texts are erased again and again while they are copied", "Try again")
 
-    def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
-        view = self.view(ingested=ingested, seq=seq)
+        return _retry_changed(attempt, "Texts are erased again and again while they are copied")
+
+    def _moment(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None = None) -> View:
+        view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
         if not view.seq:
             raise errors.InputError("Nothing had been committed by then", "Give a later moment")
         return view
@@ -2415,18 +2402,8 @@ class Database(WriteCalls):
         from worlddb.reconciler.commands import validation
         from worlddb.reconciler.erasure.erasure_preview import preview
 
-        commands = [
-            cmd.Erase(
-                ref=ref,
-                why="a plan",
-                turns=turns,
-                everywhere=everywhere,
-                forbid=forbid,
-                derived=derived,
-                members=members,
-            )
-            for ref in self._refs(refs)
-        ]
+        how: Any = {"everywhere": everywhere, "forbid": forbid, "derived": derived, "members": members}
+        commands = self._erasures(refs, "a plan", turns=turns, **how)
         validation.check(commands)
         with self._reader.snapshot() as snapshot:
             found = preview(snapshot.log, snapshot.tables, commands)
@@ -2444,10 +2421,11 @@ class Database(WriteCalls):
         from worlddb.reconciler.commands import validation
         from worlddb.reconciler.erasure.erasure_preview import literal_preview
 
-        commands = [self._literal_erasure(world, literal, "a plan", everywhere)]
-        validation.check(resolve_names(commands, self._resolve_name, None))
+        asked = self._literal_erasure(world, literal, "a plan", everywhere)
+        commands = resolve_names([asked], self._resolve_name, None)
+        validation.check(commands)
         with self._reader.snapshot() as snapshot:
-            [command] = resolve_names(commands, self._resolve_name, None)
+            [command] = commands
             assert isinstance(command, cmd.EraseLiteral), "it was made so"
             return literal_preview(snapshot.log, snapshot.tables, command)
 
@@ -2505,12 +2483,13 @@ class Database(WriteCalls):
         Raises:
             UnavailableError: each look found something else; nothing was erased.
         """
-        for _ in range(MOST_LOOKS):
+
+        def attempt() -> outcome.Receipt:
             refs = look()
             given: dict[str, Any] = {"why": reason, "members": True, "everywhere": everywhere, "turns": turns}
-            with suppress(_SelectionChanged):
-                return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _require_same(look, refs))
-        raise errors.UnavailableError("Others begin what is to be erased, again and again", "Try again")
+            return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _require_same(look, refs))
+
+        return _retry_changed(attempt, "Others begin what is to be erased, again and again")
 
     def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
         """The references of the worlds that :meth:`forget_user` erases, with all in them: forks of theirs, too."""
@@ -2660,8 +2639,29 @@ class _Shared:
         self.slept: float | None = None
 
 
-class _SelectionChanged(Exception):
-    """The worlds to erase differ from those found before the lock."""
+class _Changed(Exception):
+    """Others have changed what was read before the lock."""
+
+
+def _retry_changed(
+    attempt: Callable[[], Written], told: str = "Others change what it is about, again and again"
+) -> Written:
+    """Read and then write, again if that raises :class:`_Changed`.
+
+    Raises:
+        UnavailableError: it did so every time; nothing was written.
+    """
+    for _ in range(MOST_LOOKS):
+        with suppress(_Changed):
+            return attempt()
+    raise errors.UnavailableError(told, "Try again")
+
+
+def _settled(receipt: outcome.Receipt) -> outcome.Receipt:
+    """Return a receipt, unless the write was refused because of what others wrote meanwhile."""
+    if isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE:
+        raise _Changed
+    return receipt
 
 
 def _require_same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
@@ -2669,7 +2669,7 @@ def _require_same(look: Callable[[], list[str]], found: list[str], others: Excep
 
     def looked(done: int, total: int) -> None:
         if done == 1 and look() != found:
-            raise _SelectionChanged if others is None else others
+            raise _Changed if others is None else others
 
     return looked
 
@@ -2755,7 +2755,7 @@ def open(
         clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
-        tiebreaker=_callable_tiebreaker(tiebreaker),
+        tiebreaker=limits.checked_callable(tiebreaker, "tiebreaker"),
         redactor=limits.checked_callable(redactor, "redactor"),
         record_accesses=limits.checked_flag(record_accesses, "record_accesses"),
     )
@@ -2767,10 +2767,6 @@ def _durability(given: Durability) -> Durability:
             f"durability is {errors.shown(given)}", f"Give one of: {', '.join(get_args(Durability))}"
         )
     return given
-
-
-def _callable_tiebreaker(tiebreaker: Tiebreaker | None) -> Tiebreaker | None:
-    return limits.checked_callable(tiebreaker, "tiebreaker")
 
 
 def _age(age: timedelta | float | None) -> int | None:
@@ -2792,5 +2788,19 @@ def _no_thread(what: str) -> NoReturn:
     raise errors.InputError(f"{what} was given without a thread for it", "Give background=True too")
 
 
-def _limit(limit: int | None, what: str = "limit") -> int | None:
-    return None if limit is None else limits.checked_number(limit, what, 1, limits.HIGHEST_SEQ)
+def _limit(limit: int | None) -> int | None:
+    return None if limit is None else limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
+
+
+def _given_worlds(view: View, worlds: Sequence[Any] | None) -> tuple[bytes, ...]:
+    """The worlds to which background work is limited; none if it is not."""
+    given = () if worlds is None else limits.checked_list(worlds, "worlds")
+    if worlds is not None and not given:
+        raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
+    return tuple(bytes.fromhex(view._reference_to_write(each)) for each in given)
+
+
+def _recorded_answer(view: View, key: str) -> Any:
+    """What a model said when the world of a key was written."""
+    found = view.keyed(key)
+    return None if found is None or found.erased else found.source.get("answer")

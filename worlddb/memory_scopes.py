@@ -1208,8 +1208,7 @@ def with_revision_notes(
 
 def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:
     """Add notes to a receipt on what is found now, after the write."""
-    notes = (*receipt.notes, *(Note("found_now", (each,)) for each in sentences))
-    return msgspec.structs.replace(receipt, notes=notes)
+    return receipt.with_notes(Note("found_now", (each,)) for each in sentences)
 
 
 def restatement_changes(db: Database, receipt: Receipt, ref: str, world: str | None = None) -> list[str]:

@@ -278,10 +278,7 @@ class WriteCalls(ABC):
         With ``valid_to`` it makes a hole: the world holds again from then on. ``members`` also ends the members that
         nothing else contains; without it, the receipt names those that stay valid. Nothing is deleted.
         """
-        if at is not None and valid_from is not None:
-            raise errors.InputError("Both at and valid_from were given", "Give one of them")
-        begins = _time(at, "at") if valid_from is None else _time(valid_from, "valid_from")
-        until = _time(valid_to, "valid_to")
+        begins, until = _begin(at, valid_from), _time(valid_to, "valid_to")
         command = cmd.Retire(ref=self._ref(ref), at=begins, until=until, members=members, why=why)
         return self._execute([command], idempotency_key)
 
@@ -301,12 +298,11 @@ class WriteCalls(ABC):
         It is the same world: its key, members, edges and aliases stay. Without ``content`` it says what it said last.
         A world that had superseded it ends there.
         """
-        if at is not None and valid_from is not None:
-            raise errors.InputError("Both at and valid_from were given", "Give one of them")
+        begins = _begin(at, valid_from)
         command = cmd.Reassert(
             ref=self._ref(ref),
             content=content,
-            valid_from=_time(at, "at") if valid_from is None else _time(valid_from, "valid_from"),
+            valid_from=begins,
             valid_to=_time(valid_to, "valid_to"),
             why=why,
         )
@@ -826,21 +822,14 @@ class WriteCalls(ABC):
         Raises:
             MembersNotSaid: the world contains others, and nobody said whether these go too.
         """
-        commands = [
-            cmd.Erase(
-                ref=ref,
-                why=reason,
-                turns=turns,
-                everywhere=everywhere,
-                forbid=forbid,
-                derived=derived,
-                members=members,
-            )
-            for ref in self._refs(refs)
-        ]
+        how: Any = {"everywhere": everywhere, "forbid": forbid, "derived": derived, "members": members}
+        commands = self._erasures(refs, reason, turns=turns, **how)
         if not commands:
             raise errors.InputError("Nothing was named to erase", "Give at least one reference")
         return self._execute(commands, idempotency_key)
+
+    def _erasures(self, refs: Any, why: str, **how: Any) -> list[cmd.Erase]:
+        return [cmd.Erase(ref=ref, why=why, **how) for ref in self._refs(refs)]
 
     def erase_literal(
         self, world: Any, literal: Any, *, reason: str, everywhere: bool = False, idempotency_key: str | None = None
@@ -1288,6 +1277,13 @@ def _commit_of(given: Any) -> int | None:
 
 def _time(value: times.TimeLike | None, what: str) -> int | None:
     return None if value is None else times.parse_time(value, what)
+
+
+def _begin(at: times.TimeLike | None, valid_from: times.TimeLike | None) -> int | None:
+    """The time from which on something is, given under either name."""
+    if at is not None and valid_from is not None:
+        raise errors.InputError("Both at and valid_from were given", "Give one of them")
+    return _time(at, "at") if valid_from is None else _time(valid_from, "valid_from")
 
 
 def _with_context(properties: Any, context: Any) -> Any:

@@ -1,5 +1,8 @@
 """Outcomes and receipts of commands: values, never exceptions."""
 
+from collections.abc import Iterable
+from typing import Self
+
 import msgspec
 
 from worlddb.log.model import errors, times
@@ -249,6 +252,10 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.outcome, Refused):
             refused = self.outcome
             raise errors.RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
+
+    def with_notes(self, notes: Iterable[Note]) -> Self:
+        """Return the receipt with more notes."""
+        return msgspec.structs.replace(self, notes=(*self.notes, *notes))
 
     def __bool__(self) -> bool:
         return not isinstance(self.outcome, Refused)

@@ -330,8 +330,7 @@ def _erased_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[
 
 def not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
     """The receipt of a retry that cannot be compared, with a note that names the worlds whose texts were erased."""
-    note = Note("retry_not_compared", tuple(dict.fromkeys(ref.hex() for ref in refs)))
-    return msgspec.structs.replace(receipt, notes=(*receipt.notes, note))
+    return receipt.with_notes([Note("retry_not_compared", tuple(dict.fromkeys(ref.hex() for ref in refs)))])
 
 
 class _RetriedCommit:
