@@ -364,7 +364,7 @@ class _Telling(NamedTuple):
     @property
     def led(self) -> frozenset[str]:
         """The stems of whom the text begins with, which others have in common with it."""
-        return analysis.query_stems(" ".join(claim_frame.leading_subject(self.text)))
+        return analysis.query_stems(" ".join(wording.leading_subject(self.text)))
 
     @staticmethod
     def of(text: str) -> "_Telling":
