@@ -257,7 +257,7 @@ def _named_memories(session: Session, view: View, given: tool_arguments.Write) -
     for name in given.about:
         if not name.strip():
             raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-    own = view if given.user_id is None else session.for_user(view, given)
+    own = session.for_user(view, given)
     sources = [session.memory(own, ref, given) for ref in given.derived_from]
     contradicted = [session.memory(own, ref, given) for ref in given.contradicts]
     for other in contradicted:
@@ -337,7 +337,7 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
 
 def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_results.Done:
     """``memory_prefer``."""
-    view = session.view_to_write()
+    view = session.view()
     ends = [session.reference(view, each) for each in (given.subject, given.object)]
     receipt = session.db.prefer(
         ends[0],
@@ -363,7 +363,7 @@ _CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 
 def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_results.Done:
     """``memory_relate``."""
-    view = session.view_to_write()
+    view = session.view()
     ends = [session.reference(view, each) for each in (given.id, given.to)]
     # Accept only relations that this view lists: an error must not reveal those registered elsewhere.
     known = view.edge_types(session.world)
@@ -430,7 +430,7 @@ def _check_beliefs(beliefs: dict[str, Any]) -> None:
 
 def contract(session: Session, given: tool_arguments.Contract, call: Call) -> tool_results.Contraction:
     """``memory_contract``."""
-    view = session.view_to_write()
+    view = session.view()
     claims = [(session.statement(view, each.id).ref, each.predicate, each.value) for each in given.beliefs]
     plan = view.contraction(claims, whole=given.whole, each=given.each)
     answer = None
@@ -472,8 +472,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     _check_text(given.text)
     answer = retry_while_changed(lambda: _amend_memory(session, given, call))
     assert answer.id is not None, "a memory was amended"
-    answer.notes.extend(session.notes_on_other_user(session.view_to_write(), answer.id))
-    return answer
+    return _told_of_its_owner(session, answer)
 
 
 def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
@@ -610,8 +609,9 @@ def _answer_repeated_amendment(
             if has_ended
             else f"holds until {ends}: {replacements[0].ref} takes"
         )
+        said = "" if session.notes_on_other_user(view, old.ref) else f", and says {_excerpt(replacements[0])}"
         raise InputError(
-            f"{old.ref} {message} its place, and says {_excerpt(replacements[0])}",
+            f"{old.ref} {message} its place{said}",
             f"Amend {replacements[0].ref} if that is wrong too",
         )
     return _unchanged_answer(session, view, same.ref, f"{old.ref} already had this amendment: nothing was written")
@@ -667,7 +667,17 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
     answer.notes.extend([] if receipt.events else answer_notes.continuation_notes(now, memory.ref))
     answer.notes.extend(memory_scopes.same_words_beside(session.db, view, memory.ref, "retire that too, or amend it"))
-    answer.notes.extend(session.notes_on_other_user(now, memory.ref))
+    return _told_of_its_owner(session, answer)
+
+
+def _told_of_its_owner(session: Session, answer: tool_results.Done) -> tool_results.Done:
+    """Return the answer of a change; of another user's memory its notes say whose it is and no text.
+
+    A change by its id is done, and a read by it is not.
+    """
+    assert answer.id is not None, "a memory was changed"
+    if told := session.notes_on_other_user(session.view_to_write(), answer.id):
+        answer.notes[:] = told
     return answer
 
 
@@ -821,7 +831,7 @@ def _fork_record(found: Fork) -> tool_results.Fork:
 def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool_results.Merged:
     """``memory_merge``."""
     session.require("forks")
-    ref = session.get(session.view_to_write(), given.id).ref
+    ref = session.get(session.view(), given.id).ref
     session.check_merge(ref)
     how: dict[str, Any] = {"decide": given.decide, "on_conflict": given.on_conflict, "why": given.why}
     found = session.db.merge(ref, plan=given.plan, **how)

@@ -214,6 +214,31 @@ def test_of_what_contradicts_nothing_no_record_is_made_for_a_list_of_conflicts(
     assert {pair["first"]["id"], pair["second"]["id"]} == {red, blue} and len({*made}) < 10
 
 
+def test_a_server_of_a_user_links_no_other_s_memory_and_quotes_none_where_it_refuses(db: worlddb.Database) -> None:
+    """Named in contradicts, another user's memory that had ended was quoted in the error."""
+    everybody, desk = Session(db), Session(db, user="nora")
+    bank, *_, ended = devs_memories(everybody)[:3]
+    over = write(everybody, f"My pet is a {SECRET}.", **DEV)
+    call(everybody, "memory_amend", id=over, text=f"My pets are {SECRET}.")
+    mine = write(desk, "My bank is GLS.")
+    relation = {"relation": "refers_to"}
+    for tool, given in (
+        *(("memory_write", {"text": "I bank.", field: [ref]}) for field in LINKS for ref in (bank, ended, over)),
+        *(("memory_relate", {**relation, "id": one, "to": other}) for one, other in ((mine, bank), (bank, mine))),
+    ):
+        answer = str(call(desk, tool, **given))
+        assert "unknown_reference" in answer and SECRET not in answer, (tool, given, answer)
+    assert call(desk, "memory_relate", **relation, id=mine, to=write(desk, "I bank."))["outcome"] == "committed"
+    for tool, given in (
+        ("memory_amend", {"id": over, "text": "no"}),
+        ("memory_amend", {"id": bank, "text": "no"}),
+        ("memory_retire", {"id": bank}),
+        ("memory_mark", {"id": bank, "pinned": True}),
+    ):
+        assert SECRET not in str(call(desk, tool, **given)), (tool, given)
+
+
+LINKS = ("derived_from", "contradicts")
 NAMES = ("nora", "Nora", "Zenith", "klio", "k-run")
 """Names of hers, and of what she has."""
 QUESTIONS = (
