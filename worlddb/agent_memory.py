@@ -771,7 +771,7 @@ class Memory:
         as a piece, if they do not fit. The text's ``note`` says if perhaps nothing of it answers the question, else how
         many of the relevant memories did not fit or were shortened, and which ``max_tokens`` shows them all; of pinned
         ones it says so in any case. ``count`` counts the tokens of a text; the default assumes three bytes a token,
-        which overestimates for common models. Empty, also in its ``note``, if nothing was found.
+        which overestimates for common models. If nothing was found it is empty, and its ``note`` is that of the recall.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
@@ -1538,6 +1538,8 @@ def prompt_text(
     if left or cut:
         enough = math.ceil(tokens("\n".join(line.whole for line in relevant)))
         notes.append(_unfit_note(len(relevant), left, cut, enough))
+    if not lines and found.note:
+        notes.append(found.note)
     return PromptText("\n".join(told for _, told in sorted(shown)), "; ".join(notes))
 
 

@@ -2321,3 +2321,14 @@ def test_what_may_be_so_beside_a_later_one_is_only_put_beside_it(mem: worlddb.Me
     for told in (str(mem.profile()), mem.context("who is Ana's teacher, and where does Ana live?")):
         assert "(a later one says: Ana lives in Porto.)" in told and told.count("a later one says") == 1
         assert "(compare: Ana's teacher for art is Ms Ray.)" in told
+
+
+def test_an_empty_context_says_why_as_recall_does(tmp_path: Path) -> None:
+    """An unknown user's had neither text nor note, so a misspelt name looked like nothing known."""
+    with worlddb.open(tmp_path / "store", author="a") as db:
+        mem = worlddb.memory(db, user="ana")
+        assert "ana" in mem.context("tea").note and mem.context("tea").note == mem.recall("tea").note
+        mem.add("I like tea.")
+        assert not mem.context("tea").note
+        mem.forget_user(reason="r")
+        assert not mem.context("tea") and mem.context("tea").note == mem.recall("tea").note != ""

@@ -221,20 +221,22 @@ def test_a_server_of_a_user_links_no_other_s_memory_and_quotes_none_where_it_ref
     over = write(everybody, f"My pet is a {SECRET}.", **DEV)
     call(everybody, "memory_amend", id=over, text=f"My pets are {SECRET}.")
     mine = write(desk, "My bank is GLS.")
-    relation = {"relation": "refers_to"}
-    for tool, given in (
+    relation: dict[str, Any] = {"relation": "refers_to"}
+    refused: list[tuple[str, dict[str, Any]]] = [
         *(("memory_write", {"text": "I bank.", field: [ref]}) for field in LINKS for ref in (bank, ended, over)),
         *(("memory_relate", {**relation, "id": one, "to": other}) for one, other in ((mine, bank), (bank, mine))),
-    ):
+    ]
+    for tool, given in refused:
         answer = str(call(desk, tool, **given))
         assert "unknown_reference" in answer and SECRET not in answer, (tool, given, answer)
     assert call(desk, "memory_relate", **relation, id=mine, to=write(desk, "I bank."))["outcome"] == "committed"
-    for tool, given in (
+    changed: list[tuple[str, dict[str, Any]]] = [
         ("memory_amend", {"id": over, "text": "no"}),
         ("memory_amend", {"id": bank, "text": "no"}),
         ("memory_retire", {"id": bank}),
         ("memory_mark", {"id": bank, "pinned": True}),
-    ):
+    ]
+    for tool, given in changed:
         assert SECRET not in str(call(desk, tool, **given)), (tool, given)
 
 
