@@ -127,26 +127,29 @@ _FOREIGN: Final = frozenset().union(*_FUNCTION.values()) - STOP_WORDS
 _TIME_WORDS: Final = {
     "de": """
         gestern vorgestern heute letzte letzten letzter letztes vorige vorigen vergangene woche wochen wochenende monat
-        monaten jahr jahren jahres januar februar marz mai juni juli oktober dezember montag dienstag mittwoch
-        donnerstag freitag samstag sonntag seit sommer herbst fruhling
+        monaten jahr jahren jahres januar februar marz april mai juni juli august september oktober november dezember
+        montag dienstag mittwoch donnerstag freitag samstag sonntag seit ab sommer herbst fruhling morgen ubermorgen
+        nachste nachsten nachster nachstes
     """,
     "es": """
         ayer anteayer anoche hoy pasado pasada semana semanas mes meses ano anos enero febrero marzo abril mayo junio
         julio agosto septiembre octubre noviembre diciembre lunes martes miercoles jueves viernes sabado domingo hace
-        verano otono invierno primavera antes despues
+        verano otono invierno primavera antes despues manana proximo proxima
     """,
     "fr": """
         hier avant aujourd dernier derniere semaine semaines mois annee an janvier fevrier mars avril mai juin juillet
         aout septembre octobre novembre decembre lundi mardi mercredi jeudi vendredi samedi dimanche ete hiver automne
+        demain prochain prochaine
     """,
     "it": """
         ieri oggi scorso scorsa settimana settimane mese mesi anno anni gennaio febbraio marzo aprile maggio giugno
         luglio agosto settembre ottobre novembre dicembre lunedi martedi mercoledi giovedi venerdi sabato domenica fa
-        estate autunno inverno prima dopo
+        estate autunno inverno prima dopo domani dopodomani prossimo prossima
     """,
     "pt": """
         ontem anteontem hoje passado passada semana semanas mes meses ano anos janeiro fevereiro marco abril maio junho
         julho agosto setembro outubro novembro dezembro sabado domingo verao outono inverno antes depois atras
+        amanha proximo proxima
     """,
     "ru": "",
     "en": """
@@ -167,6 +170,8 @@ _SCRIPTS: Final = (
     ("zh", re.compile("[\u4e00-\u9fff]")),
     ("ru", re.compile("[\u0400-\u04ff]")),
 )
+_GERMAN_DAY: Final = lazy(r"\b(?:am|vom|zum|bis|ab|seit|den|dem)\s+\d{1,2}\.\s?\d{1,2}\.", re.I)
+"""Counts as a German word more: in English a day in figures has no point behind its month."""
 _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
 """Letters and signs that count as one such word more."""
 LEAST_FUNCTION_WORDS: Final = 2
@@ -450,10 +455,12 @@ def language_of(question: str) -> str:
                 return language
         words = set(plain_analyzer().analyze(prepare(question[:MAX_QUERY_CHARACTERS]).spaced))
     best, most = "", max(LEAST_FUNCTION_WORDS - 1, len(words & _TIMES_OF["en"]))
-    if question.isascii() and len(words & _TIMES_ELSEWHERE) <= most:
+    is_day = "." in question and _GERMAN_DAY.search(question) is not None
+    if question.isascii() and len(words & _TIMES_ELSEWHERE) + is_day <= most:
         return ""
     for language, of_language in _TIMES_OF.items():
         count = len(words & of_language) + any(sign in question for sign in _MARKS.get(language, ""))
+        count += is_day and language == "de"
         if count > most:
             best, most = language, count
     return best

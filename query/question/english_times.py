@@ -130,6 +130,9 @@ ISO_MONTH: Final = lazy(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
 FIGURES: Final = lazy(
     r"(?P<one>\d{1,2})(?P<dot>[./-])(?P<two>\d{1,2})(?P=dot)(?P<year>\d{4}|\d\d)\b(?![./-]\d|:)", re.I
 )
+SHORT_FIGURES: Final = lazy(r"(?P<one>\d{1,2})/(?P<two>\d{1,2})\b(?![./-]\d|:|\s*%)", re.I)
+SHORT_LEADS: Final = frozenset(("on", "by", "until", "till", "since"))
+"""Behind such a word two numbers are a day, and no ratio."""
 DAYS_OF_MONTH: Final = lazy(
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+{TO}\s+(?:the\s+)?)(?P<last>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"\s+(?:of\s+)?{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
@@ -322,24 +325,31 @@ PLANNED: Final = lazy(
     re.I,
 )
 """Words of what is still to be; "plan" where it is a verb."""
+HAVE_GOT: Final = r"\b(?:have|has)(?:n['’]t)?\s+(?:\w+\s+){1,2}?got(?!\s+(?:from|off|out|into|rid|back|home|through))\b"
 IS_DONE: Final = lazy(
     r"(?:\b(?:is|are|am|be|being)|\b(?:what|who|where|how)['’]s)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b"
-    r"|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b",
+    rf"|(?<=[^\W_])['’](?:s|re|m)\s+\w{{2,}}ed\b|{HAVE_GOT}",
     re.I,
 )
-"""What is being done, or how something is: "is named", which tells of no past."""
+"""What is being done, or how something is: "is named", which tells of no past; what somebody has got they have."""
 TOLD_OF: Final = lazy(r"(?<=\w )(?:who|that|which|i|we|you|he|she|they)\s+(?:\w+ly\s+)?\w{2,}ed\b", re.I)
 """What somebody did, in a question of the present: "is that the man who called on Monday?"."""
 ASKS_WHEN: Final = lazy(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|are|does|do|am))\b", re.I)
 """A question of when something is may be of what is to come."""
 IS_NOW: Final = lazy(
     r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b"
-    r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",
+    r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b"
+    r"|\A\W*(?:(?:and|have|has)\s+(?:\w+\s+){0,2})?(?:any|some|no)thing\s+(?:else\s+)?(?:on|for|in|at|happening|special|to)\b"
+    rf"|{HAVE_GOT}|\A\W*(?:have|has)(?:n['’]t)?\s+\w+\s+(?:an?|any|the|to)\b",
     re.I,
 )
-"""Verbs of the present."""
+"""Verbs of the present, and "anything on Friday?", which has none."""
 DATED_BY: Final = frozenset(("in", "on", "for", "during", "over"))
 """Behind such a word a month without a year may be the coming one."""
+UP_TO_LEADS: Final = frozenset(("between", "by", "until", "till"))
+"""So it may behind these."""
+OF_DAY: Final = DATED_BY | {"between", ""}
+"""Behind such a word a question of the present names a day by its date; "from" and "of" tell of what a thing is."""
 Tense = Literal["past", "present", "ahead", ""]
 """Of when a question asks, by its verbs."""
 SENTENCE_END: Final = lazy(r"[.!?;]\s")

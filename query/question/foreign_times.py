@@ -35,24 +35,57 @@ _WILL: Final = {
     "pt": r"\b(?:vai|vão|vamos)\b|\b\w{2,}(?:rá|rás|rão|remos)\b",
     "it": r"\b\w{2,}(?:rà|rai|ranno|remo)\b",
     "ru": r"\b(?:буду|будешь|будет|будем|будете|будут)\b",
+    "zh": r"打算|将要|将会|将来|將|计划|計劃",
+    "ja": r"予定|つもり|計画|でしょう",
+    "ko": r"예정|계획|[겠]|[할갈올될볼줄살을]\s?(?:거|것|게)",
 }
-"""The plain futures of some languages."""
+"""The plain futures of some languages, and plans where a verb has none."""
 
 
+_KOREAN_PAST: Final = "".join(
+    chr(sign) for sign in range(0xAC00, 0xD7A4) if (sign - 0xAC00) % 28 == 20 and chr(sign) not in "있겠"
+)
+"""Syllables that end as the past of verbs does, but for "is" and the future."""
 _WAS: Final = {
     "de": r"\b(?:war|warst|waren|hatte\w*|wurden?|gab|gaben|ging\w*|kam\w*|geschah\w*|passierte\w*|machte\w*"
     r"|sagte\w*|tat|taten|wollte\w*|ge(?!hen|ben|gen|fallen|lten|plant|bucht|dacht)\w{3,}(?:t|en))\b",
     "es": r"\b(?:fui|fue|fuimos|fueron|era|eran|estaba\w*|estuv\w+|hubo|hab[ií]a\w*|hice|hizo|hicimos|hicieron"
     r"|he|has|ha|hemos|han|\w{2,}(?:ó|aron|ieron|aste|iste)|(?!café|aqu|porqu)\w{3,}[éí])\b",
+    "fr": r"\b(?:étai\w+|avai\w+|avion?s|eut|fut|furent|dit(?=\s+(?:Ana|hier))"
+    r"|(?!jamais|mais|vais|fais|sais|fait|sait|plait|lait|portrait|souhait|extrait|parfait|français|anglais"
+    r"|irlandais)\w{3,}(?:ait|aient|ais)"
+    r"|(?:ai|as|a|avons|avez|ont)(?:-(?:t-)?\w+)?\s+(?:(?!le|la|les|une?|des|du)\w+\s+){0,2}?"
+    r"(?:\w{2,}(?:é|ée|és|ées|i|is|ie)|\w+u|fait|dit|mis|pris|écrit|eu|été|vu|lu)"
+    r"|(?:s['’]est|suis|es|est|sommes|êtes|sont)(?:-(?:t-)?\w+)?\s+(?:\w+\s+)?"
+    r"(?:passé|arrivé|allé|venu|parti|né|mort|resté|tombé|sorti|entré|devenu|rentré|revenu)(?:e|s|es)?)\b",
+    "it": r"\b(?:era|erano|ero|fu|furono|ebbe\w*|(?:av|\w{2,}[aei])ev[aoi]\w{0,3}"
+    r"|\w{2,}(?:avano|evano|ivano|ava|eva|iva(?<!arriva)(?<!viva)(?<!scriva)(?<!attiva)(?<!sportiva))"
+    r"|(?:ho|hai|ha|abbiamo|avete|hanno)\s+(?:\w+\s+)?\w+(?:at|ut|it|tt|st|rt|nt|s)[oaie]"
+    r"|(?:è|sono|sei|siamo|siete)\s+(?:\w+\s+)?(?:stat|successo|accadut|andat|venut|arrivat|nat|mort|partit|tornat"
+    r"|uscit|rimast|diventat|passat|entrat)[oaie]?)\b",
+    "pt": r"\b(?:fui|foi|fomos|foram|era|eram|estava\w*|tive|teve|tivemos|tinha\w*|fiz|fez|fizemos|fizeram|houve"
+    r"|havia|disse\w*|veio|vieram|(?!sou|vou|dou|estou|ou)\w{2,}ou|\w{2,}(?:aram|eram|iram)"
+    r"|(?!meu|seu|teu|museu|europeu)\w{2,}[ei]u|(?!lei|rei|sei)\w{3,}ei)\b",
+    "ru": r"(?<!\w)(?!стол|школ|дел[аои]\b|зал\w?\b|футбол|канал|материал|мало\b|сел[ао]\b|весел|начал[ао]\b"
+    r"|пол\b|угл|недел|цел|журнал|сигнал|отел)\w+[аеиыуояё]л(?:а|о|и|ась|ось|ись|ся)?(?!\w)",
+    "zh": r"[了過曾]|过(?![年节生])|[当當]时|以前|那时",
+    "ja": r"(?:まし|でし|だっ|かっ|[いしっえけべめねせげてちみりきぎび])"
+    r"た(?=か|の|ん|っけ|人|時|[?？。]|\s*\Z)(?<!あした)"
+    r"|[\u4e00-\u9fff]た(?=か|の|ん|人|[?？。]|\s*\Z)|[んい]だ(?=の[はが]|[?？]|\s*\Z)",
+    "ko": rf"[{_KOREAN_PAST}]|던|있었",
 }
-"""Verbs of the past of languages of which those of the present are told apart."""
+"""Verbs of the past; what has none is of the present."""
 
 
-_PLANNED: Final = re.compile(r"\b(?:ge)?plan(?:e|en|t|ea\w*)\b|\bprevist[oa]s?\b", re.I)
+_PLANNED: Final = re.compile(
+    r"\b(?:ge)?plan(?:e|en|t|ea\w*)\b|\b(?:pre|pré)vist[oa]s?\b|\b(?:est|sont)\s+(?:prévu|planifié)\w{0,2}\b"
+    r"|\bplanejad\w+\b|\bзапланирован\w*\b",
+    re.I,
+)
 
 
 def tense_of(question: str, language: str) -> Tense:
-    """Of when a question in a language asks, by its verbs: of the past where nothing is known that would tell."""
+    """Of when a question in a language asks, by its verbs."""
     will, was = _WILL.get(language), _WAS.get(language)
     if will is not None and re.search(will, question, re.I) is not None:
         return "ahead"
@@ -61,30 +94,57 @@ def tense_of(question: str, language: str) -> Tense:
     return "ahead" if _PLANNED.search(question) is not None else "present"
 
 
-def tells_tense(language: str) -> bool:
-    """True if the verbs of past and present are distinguished in the language."""
-    return language in _WAS
-
-
+_SOON: Final = "in {{count}} {{unit}}s"
+_WEEKEND: Final = "on the weekend"
 _AHEAD: Final = {
     "de": (
-        (r"in\s+{count}\s+{unit}(?!\w)", "in {{count}} {{unit}}s"),
-        (r"(?<=\bam )wochenende(?!\w)", "on the weekend"),
+        (r"in\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"(?<=\bam )wochenende(?!\w)", _WEEKEND),
         (r"(?<=\bam )(?P<day>\d{{1,2}})\.(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+        (r"ubernachste\s+woche(?!\w)", "the week after next"),
     ),
     "es": (
-        (r"(?:dentro\s+de|en)\s+{count}\s+{unit}(?!\w)", "in {{count}} {{unit}}s"),
-        (r"(?<=\bel )fin\s+de\s+semana(?!\w)", "on the weekend"),
+        (r"(?:dentro\s+de|en)\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"(?<=\bel )fin\s+de\s+semana(?!\w)", _WEEKEND),
         (r"(?:(?<=\bel )|(?<=\bdia ))(?P<day>\d{{1,2}})(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
     ),
+    "fr": (
+        (r"(?:dans|d'ici)\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"(?<=\ble )week-?end(?!\w)", _WEEKEND),
+        (r"(?<=\ble )(?P<day>\d{{1,2}})(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+    ),
+    "it": (
+        (r"(?:[tf]ra)\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"(?:(?<=\bil )|(?<=\bnel ))(?:fine\s+settimana|weekend)(?!\w)", _WEEKEND),
+        (r"(?<=\bil )(?P<day>\d{{1,2}})(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+    ),
+    "pt": (
+        (r"(?:daqui\s+a|dentro\s+de|em)\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"(?:(?<=\bno )|(?<=\bo ))fim\s+de\s+semana(?!\w)", _WEEKEND),
+        (r"(?<=\bdia )(?P<day>\d{{1,2}})(?=\s*(?:[?!,;]|\Z))", "on the {{day}}th"),
+    ),
+    "ru": (
+        (r"через\s+{count}\s+{unit}(?!\w)", _SOON),
+        (r"через\s+(?:{unit})(?!\w)", "in one {{unit}}"),
+        (r"(?<=\bна )выходных(?!\w)|(?<=\bв )выходные(?!\w)", _WEEKEND),
+    ),
 }
-"""Forms that the tense gives a meaning, of languages in which it is known."""
+"""Forms that the tense gives a meaning."""
+_IN_FIGURES: Final = {
+    **dict.fromkeys(("de", "ru"), r"(?P<day>\d{1,2})\.\s?(?P<number>1[0-2]|0?[1-9])(?:\.(?!\d)|(?=\s*(?:[?!,;]|\Z)))"),
+    **dict.fromkeys(
+        ("es", "fr", "it", "pt"),
+        r"(?:(?<=\bel )|(?<=\ble )|(?<=\bil )|(?<=\bdia )|(?<=\bem )|(?<=\bal )|(?<=\bau )|(?<=\bdu )|(?<=\bdel ))"
+        r"(?P<day>\d{1,2})[/.](?P<number>1[0-2]|0?[1-9])(?![\d/.%])",
+    ),
+}
+"""A day without its year: behind a point in German and Russian, elsewhere behind what only a day has."""
 
 
 class Phrase(NamedTuple):
     """The words of a question that name a time, by their characters, and the English for them.
 
-    Empty if they name one that no English says.
+    Empty if they name one that no English says. "Since or from" is for a word that says both: "da gennaio".
     """
 
     start: int
@@ -134,9 +194,16 @@ _SPACED: Final = {
         "diese diesen dieser dieses diesem",
         "nachste nachsten nachster nachstes kommende kommenden",
         "vor",
-        {"gestern": "yesterday", "vorgestern": "day before yesterday", "heute": "today"},
         {
-            "since": "seit/ab",
+            "gestern": "yesterday",
+            "vorgestern": "day before yesterday",
+            "heute": "today",
+            "morgen": "tomorrow",
+            "ubermorgen": "day after tomorrow",
+        },
+        {
+            "since": "seit",
+            "from": "ab",
             "before": "vor",
             "until": "bis/bis_zum/bis_zur",
             "after": "nach",
@@ -174,9 +241,17 @@ _SPACED: Final = {
         "este esta",
         "proximo proxima que_viene",
         "hace",
-        {"ayer": "yesterday", "anteayer": "day before yesterday", "hoy": "today", "anoche": "last night"},
         {
-            "since": "desde/a_partir",
+            "ayer": "yesterday",
+            "anteayer": "day before yesterday",
+            "hoy": "today",
+            "anoche": "last night",
+            "manana": "tomorrow",
+            "pasado manana": "day after tomorrow",
+        },
+        {
+            "since or from": "desde",
+            "from": "a_partir",
             "before": "antes",
             "until": "hasta",
             "after": "despues",
@@ -212,9 +287,16 @@ _SPACED: Final = {
         "ce cet cette",
         "prochain prochaine",
         "il_y_a",
-        {"hier": "yesterday", "avant-hier": "day before yesterday", "aujourd'hui": "today", "demain": ""},
         {
-            "since": "depuis/a_partir",
+            "hier": "yesterday",
+            "avant-hier": "day before yesterday",
+            "aujourd'hui": "today",
+            "demain": "tomorrow",
+            "apres-demain": "day after tomorrow",
+        },
+        {
+            "since": "depuis",
+            "from": "a_partir/des",
             "before": "avant",
             "until": "jusqu'a/jusqu'en/jusqu'au",
             "after": "apres",
@@ -251,9 +333,16 @@ _SPACED: Final = {
         "questo questa quest'",
         "prossimo prossima",
         "fa",
-        {"ieri": "yesterday", "l'altro ieri": "day before yesterday", "oggi": "today", "domani": ""},
         {
-            "since": "da/dal/dall'",
+            "ieri": "yesterday",
+            "l'altro ieri": "day before yesterday",
+            "oggi": "today",
+            "domani": "tomorrow",
+            "dopodomani": "day after tomorrow",
+        },
+        {
+            "since or from": "da/dal/dall'",
+            "from": "a_partire_da/a_partire_dal/a_partire_dall'",
             "before": "prima",
             "until": "fino_a/fino_al/entro",
             "after": "dopo",
@@ -288,9 +377,16 @@ _SPACED: Final = {
         "este esta neste nesta",
         "proximo proxima",
         "ha atras",
-        {"ontem": "yesterday", "anteontem": "day before yesterday", "hoje": "today", "amanha": ""},
         {
-            "since": "desde/a_partir",
+            "ontem": "yesterday",
+            "anteontem": "day before yesterday",
+            "hoje": "today",
+            "amanha": "tomorrow",
+            "depois de amanha": "day after tomorrow",
+        },
+        {
+            "since": "desde",
+            "from": "a_partir",
             "before": "antes",
             "until": "ate",
             "after": "depois/apos",
@@ -329,9 +425,16 @@ _SPACED: Final = {
         "этот эту это этои этом этого эти этих этим",
         "следующии следующую следующем следующеи",
         "назад",
-        {"вчера": "yesterday", "позавчера": "day before yesterday", "сегодня": "today", "завтра": ""},
         {
-            "since": "с/со/начиная_с",
+            "вчера": "yesterday",
+            "позавчера": "day before yesterday",
+            "сегодня": "today",
+            "завтра": "tomorrow",
+            "послезавтра": "day after tomorrow",
+        },
+        {
+            "since or from": "с/со",
+            "from": "начиная_с",
             "before": "до",
             "until": "вплоть_до",
             "after": "после",
@@ -404,10 +507,16 @@ _UNSPACED: Final = {
             ("昨[天日晚]", "yesterday"),
             ("前天", "day before yesterday"),
             ("今[天日]", "today"),
-            ("明天", ""),
+            ("大后天|大後天", "in three days"),
+            ("后天|後天", "day after tomorrow"),
+            ("明[天日晚]", "tomorrow"),
             (
                 rf"(?P<count>{_HAN})(?P<unit>天|日|[个個]?{_CHINESE_WEEK}|[个個]月|年)(?:[之以])?前",
                 "{count} {unit}s ago",
+            ),
+            (
+                rf"(?P<count>{_HAN})[个個]?(?P<unit>天|日|{_CHINESE_WEEK}|[个個]月|年)(?:[之以])?[后後]",
+                "in {count} {unit}s",
             ),
             (
                 rf"(?:最近|[过過]去)的?(?P<count>{_HAN})(?P<unit>天|[个個]?{_CHINESE_WEEK}|[个個]月|年)",
@@ -417,7 +526,12 @@ _UNSPACED: Final = {
             (r"(?P<year>(?:19|20)\d\d)年", "in {year}"),
             (rf"{_CHINESE_WEEK}(?P<weekday>[一二三四五六日天])", "on {weekday}"),
         ),
-        (("(?:之|以)?前", "before"), ("(?:之|以)?[后後]", "after"), ("以来|以來|起|开始|開始", "since")),
+        (
+            ("(?:之|以)?前", "before"),
+            ("(?:之|以)?[后後]", "after"),
+            ("以来|以來", "since"),
+            ("起|开始|開始", "since or from"),
+        ),
         "到|至",
         "最近|前不久|[之以]前|[之以][后後]|以[来來]|[当當那]时|[当當那]時|的时候|的時候|小[时時]候|后来|後來|曾[经經]|[过過]去|将来|將來"
         "|[圣聖][诞誕][节節]?|春[节節]|中秋[节節]?|[国國][庆慶][节節]?|元旦|除夕|端午[节節]?|清明[节節]|元宵[节節]"
@@ -441,8 +555,10 @@ _UNSPACED: Final = {
             (r"(?P<relative>[去昨今来])年", "{which} year"),
             ("昨日|きのう|昨夜|昨晩", "yesterday"),
             ("今日|きょう", "today"),
-            ("明日|あした", ""),
+            ("明日|あした|明晩", "tomorrow"),
+            ("明後日|あさって", "day after tomorrow"),
             (rf"(?P<count>{_HAN})(?P<unit>日|週間?|[かヶカケ箇]月|年)前", "{count} {unit}s ago"),
+            (rf"(?P<count>{_HAN})(?P<unit>日|週間?|[かヶカケ箇]月|年)後", "in {count} {unit}s"),
             (
                 rf"(?:[こそ]の|ここ|過去|直近の?)(?P<count>{_HAN})(?P<unit>日間?|週間|[かヶカケ箇]月間?|年間?)",
                 "in the last {count} {unit}s",
@@ -452,7 +568,13 @@ _UNSPACED: Final = {
             (r"(?:この)?前の(?P<weekday>[月火水木金土日])曜日?", "last {weekday}"),
             (r"(?P<weekday>[月火水木金土日])曜日?", "on {weekday}"),
         ),
-        (("以前|より前|の?前", "before"), ("以降|以来|から", "since"), ("まで", "until"), ("以後|の?後", "after")),
+        (
+            ("以前|より前|の?前", "before"),
+            ("以来", "since"),
+            ("以降|から", "since or from"),
+            ("まで", "until"),
+            ("以後|の?後", "after"),
+        ),
         "から|〜|～",
         "最近|この間|先日|以前|以[来降]|当時|昔|これまで|今まで|その[前後]|あの頃|もうすぐ|将来|(?:の|[うくぐすつぬぶむる])前(?=[にのは])"
         "|(?:の|[ただ])後(?=[にのはで])|[ただるの](?:時|とき|頃|ころ)"
@@ -484,11 +606,17 @@ _UNSPACED: Final = {
             ("그저께|그제", "day before yesterday"),
             ("어제|어젯밤", "yesterday"),
             ("오늘", "today"),
-            ("내일", ""),
+            ("내일", "tomorrow"),
+            ("모레(?![가-힣]{2})", "day after tomorrow"),
             (
                 rf"(?P<count>\d{{1,2}}|{'|'.join(sorted((*_KOREAN_NUMBERS, *_SINO_KOREAN), key=len, reverse=True))})\s*"
                 r"(?P<unit>일|주일|주|개월|달|년)\s*전",
                 "{count} {unit}s ago",
+            ),
+            (
+                rf"(?P<count>\d{{1,2}}|{'|'.join(sorted((*_KOREAN_NUMBERS, *_SINO_KOREAN), key=len, reverse=True))})\s*"
+                r"(?P<unit>일|주일|주|개월|달|년)\s*[후뒤](?:에|의)?(?![가-힣])",
+                "in {count} {unit}s",
             ),
             (
                 r"(?:지난|최근|과거)\s*"
@@ -501,7 +629,7 @@ _UNSPACED: Final = {
             (r"(?P<year>(?:19|20)\d\d)년", "in {year}"),
             (r"(?P<weekday>[월화수목금토일])요일", "on {weekday}"),
         ),
-        ((r"\s*이전|\s*전에", "before"), (r"\s*이후", "after"), ("부터", "since"), ("까지", "until")),
+        ((r"\s*이전|\s*전에", "before"), (r"\s*이후", "after"), ("부터", "since or from"), ("까지", "until")),
         r"부터\s*|에서\s*|~\s*",
         "최근|요즘|얼마 전|당시|예전|옛날|그때|지금까지|이[전후](?:에|로)?(?![가-힣])|이래로?(?![가-힣])"
         "|(?<=\\s)(?:전에?|[후뒤]에?|때에?)(?![가-힣])|크리스마스|성탄절|설날|추석|부활절|새해"
@@ -605,6 +733,7 @@ def _grammar(language: str) -> _Grammar:
         *((rf"{form}(?!\w)", "in the last {count} {unit}s") for form in _word_orders(lasts, count, unit)),
         (r"(?P<iso>\d{4}-\d\d-\d\d)(?!\d)", "{iso}"),
         (r"(?P<day>\d{1,2})[./-](?P<number>\d{1,2})[./-](?P<year>\d{4})(?!\d)", "{year}-{number:0>2}-{day:0>2}"),
+        *(((_IN_FIGURES[language], "on {day} {name}"),) if language in _IN_FIGURES else ()),
         (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
         (rf"{part}{month}{of_a_year}", "in {part} {month} {of}"),
         *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in relative_words.items()),
@@ -613,7 +742,7 @@ def _grammar(language: str) -> _Grammar:
         (rf"(?P<season>{_any_of(seasons)})(?!\w){of_a_year}?", "in {season} {of}"),
         *((rf"{word}\s+{count}\s+{unit}(?!\w)", "{count} {unit}s ago") for word in ago),
         *((rf"{count}\s+{unit}\s+{word}(?!\w)", "{count} {unit}s ago") for word in ago),
-        (rf"(?P<near>{_any_of(table.near)})(?!\w)", "{near}"),
+        (rf"{_NO_MORNING.get(language, '')}(?P<near>{_any_of(table.near)})(?!\w)", "{near}"),
         *((rf"{unit}\s+{word}(?!\w)", "1 {unit}s ago") for word in ago if language == "ru"),
         *((form.format(count=count, unit=unit), into.format()) for form, into in _AHEAD.get(language, ())),
         (rf"(?<!\blos )(?P<weekday>{_any_of(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
@@ -642,6 +771,17 @@ def _grammar(language: str) -> _Grammar:
         re.compile(keywords),
         re.compile(rf"(?<![\w-])(?:{_without_group_names(begins)})"),
     )
+
+
+_MORNINGS: Final = {
+    "de": "heute gestern vorgestern am jeden guten den dem der einen einem diesen diesem eines vom zum",
+    "es": "la esta cada una de_la por_la",
+}
+"""Before the word for tomorrow, which there is the one for the morning, too."""
+_NO_MORNING: Final = {
+    language: "".join(rf"(?<!\b{word.replace('_', ' ')} )" for word in words.split())
+    for language, words in _MORNINGS.items()
+}
 
 
 def _word_orders(lasts: str, count: str, unit: str) -> Iterator[str]:
@@ -703,15 +843,21 @@ def _with_year(one: Phrase, other: Phrase) -> str:
 
 def _read_relation(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     ago = _parse_point(text, begin, grammar)
-    if ago is not None and ago.english.endswith(" ago"):
+    if ago is not None and ago.english.endswith((" ago", "after tomorrow", "before yesterday")):
         return ago
     for form, relation in grammar.relations:
         opening = form.match(text, begin)
         point = None if opening is None else _parse_point(text, opening.end(), grammar)
         if point is not None:
-            english = point.english if relation == "in" else f"{relation} {_without_preposition(point)}"
-            return Phrase(begin, point.end, english if point.english else "")
+            return Phrase(begin, point.end, _relate(relation, point) if point.english else "")
     return None
+
+
+def _relate(relation: str, point: Phrase) -> str:
+    """The English for a point behind a relation."""
+    if relation == "in":
+        return point.english
+    return f"{relation} {_without_preposition(point)}" + " on" * (relation == "from")
 
 
 def _read_point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
@@ -732,6 +878,7 @@ def _parse_point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
             continue
         said = {name: _translate(word, grammar.english) for name, word in match.groupdict("").items()}
         said["of"] = said.get("year") or ("of last year" if said.get("relative") else "")
+        said["name"] = MONTHS[int(said["number"]) - 1] if said.get("number") and not said.get("year") else ""
         return Phrase(begin, match.end(), " ".join(into.format(**said).split()) if said.get("near", "-") else "")
     return None
 
@@ -769,7 +916,7 @@ def _scan_unspaced(text: str, language: str) -> Iterator[Phrase]:
             for form, relation in behind:
                 said = form.match(text, point.end)
                 if said is not None:
-                    point = Phrase(begin, said.end(), f"{relation} {_without_preposition(point)}")
+                    point = Phrase(begin, said.end(), _relate(relation, point))
                     break
         yield point
         position = point.end

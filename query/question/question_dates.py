@@ -273,6 +273,16 @@ def _figures(match: re.Match[str], now: datetime) -> _Stretch:
     return start, start + _DAY_LONG
 
 
+def _short_figures(match: re.Match[str], now: datetime) -> _Stretch:
+    """A day and its month in figures, in the order that has one meaning."""
+    one, two = int(match["one"]), int(match["two"])
+    if one != two and max(one, two) <= 12:
+        raise ValueError("such a date is read in two ways")
+    day, month = (one, two) if one > 12 else (two, one)
+    start = datetime(now.year - (month > now.month), month, day, tzinfo=UTC)
+    return start, start + _DAY_LONG
+
+
 def _month(match: re.Match[str], now: datetime) -> _Stretch:
     month, year = month_number(match["month"]), _year_of(match, now)
     return _last_begun(month, 1, now) if year is None else _months(year, month, 1)
@@ -545,6 +555,7 @@ _MONTH_FORMS: Final = (
 )
 _DIGIT_FORMS: Final = (
     _Form(english.FIGURES, _figures),
+    _Form(english.SHORT_FIGURES, _short_figures, english.SHORT_LEADS, _YEAR_LONG),
     _DAY_OF_MONTH[2],
     _Form(english.DAYS_OF_MONTH, _days, None, _YEAR_LONG),
     _DAY_OF_MONTH[0],
@@ -636,6 +647,8 @@ class _Reader:
         self.impossible: list[Piece] = []
         self.passed: list[Piece] = []
         self._is_past: bool | None = None
+        self._is_joining = False
+        """True while one end of a range is looked for beside the other: it is the last one before that."""
 
     @property
     def is_past(self) -> bool:
@@ -741,6 +754,7 @@ class _Reader:
 
     def _join_points(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
         """From the begin of one point to the end of another; a year that stands with one of them serves both."""
+        self._is_joining = True
         try:
             if last.is_coming and first.stretch:
                 last = self._parse_point(last_at, "between", first.stretch[0]) or last
@@ -751,6 +765,8 @@ class _Reader:
                 last = self._parse_point(last_at, "between", later) or last
         except OverflowError:
             return None
+        finally:
+            self._is_joining = False
         if first.stretch is None or last.stretch is None or first.stretch[0] > last.stretch[1]:
             return None
         return first.stretch[0], last.stretch[1]
@@ -828,6 +844,8 @@ class _Reader:
                 stretch = self._current_one(match, now) if _is_this_one(dated) else each.resolve(match, now)
                 if cycle == _YEAR_LONG and stretch[1] <= now:
                     stretch = self._choose_year(stretch, each.resolve(match, now + _YEAR_LONG), lead, now)
+                elif cycle == _YEAR_LONG and stretch[0] > now and self.tense == "past":
+                    stretch = each.resolve(match, now - _YEAR_LONG)
             except (OverflowError, ValueError):
                 return _Point(match.end(), None)
             # In a question about the past, "this week" is its past part.
@@ -867,10 +885,19 @@ class _Reader:
     def _choose_year(self, last: _Stretch, coming: _Stretch, lead: str, now: datetime) -> _Stretch:
         """Which one a month, a season or a day without a year is: the last, or the coming one.
 
-        Of what is to come it is the coming one; of the present, behind "in", "on" or "for", the nearer of the two.
+        Of the past it is the last, of what is to come the coming one; in the present, or without a verb, the nearer of
+        the two. A question of the present looks ahead for a day, unless that was lately ("what is on 6 June?"); a month
+        it may only name as a time behind such a word as "in", "on" or "until".
         """
-        is_near = self.tense == "present" and lead in english.DATED_BY and coming[0] - now < now - last[1]
-        return coming if self.tense == "ahead" or is_near else last
+        if self._is_joining or self.tense == "past" or lead in english.SINCE_LEADS:
+            return coming if self.tense == "ahead" and not self._is_joining else last
+        is_nearer = coming[0] - now < now - last[1]
+        if last[1] - last[0] > _WEEK:
+            is_named = lead in english.DATED_BY or (self.tense == "present" and lead in english.UP_TO_LEADS)
+            return coming if self.tense == "ahead" or (is_named and is_nearer) else last
+        looks_ahead = self.tense == "present" and lead in english.OF_DAY
+        is_coming = self.tense == "ahead" or is_nearer or (looks_ahead and now - last[1] > _MONTH_LONG)
+        return coming if is_coming else last
 
     def _current_one(self, match: re.Match[str], now: datetime) -> _Stretch:
         """This Friday, December or summer: of what has been the last that has begun, else one that is not over.
@@ -1024,8 +1051,8 @@ def begin_named(text: str, said: int) -> int | None:
         from worlddb.query.question import foreign_times
 
         phrases = (phrase.english for phrase in foreign_times.phrases(text, language))
-        points = [phrase.removeprefix("since ") for phrase in phrases if phrase.startswith("since ")]
-        points_text = "; ".join(f"from {point}" for point in points)
+        said_from = [phrase for phrase in phrases if phrase.startswith(("since ", "from "))]
+        points_text = "; ".join(f"from {phrase.partition(' ')[2].removesuffix(' on')}" for phrase in said_from)
     else:
         points_text = text
     if english.BEGINS.search(points_text) is None:
@@ -1074,18 +1101,15 @@ def parse_times(question: str, asked: int) -> Times:
     if not named:
         return _parse_english(question, asked)
     tense = foreign_times.tense_of(question, language)
-    told: english.Tense = tense if foreign_times.tells_tense(language) or tense == "ahead" else ""
-    return _parse_translated(question, named, asked, tense, told)
+    return _parse_translated(question, named, asked, tense)
 
 
-def _parse_translated(
-    question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense, told: english.Tense
-) -> Times:
+def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
     for start, end, english_words in named:
         words = " ".join(question[start:end].split())
-        found = _parse_english(english_words, asked, tense, told) if english_words else None
+        found = _parse_phrase(english_words, asked, tense) if english_words else None
         if found is None or not found.read:
             listed.append(words[:_LONGEST])
             continue
@@ -1098,6 +1122,20 @@ def _parse_translated(
     kept = tuple({time.span: time for time in reversed(read)}.values())[::-1]
     spans = tuple(time.span for time in kept)
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED), tense)
+
+
+_EITHER: Final = "since or from "
+
+
+def _parse_phrase(phrase: str, asked: int, tense: english.Tense) -> Times:
+    """The times of a phrase in English; of one that says since or from a time on, those of the nearer begin."""
+    point = phrase.removeprefix(_EITHER)
+    found = _parse_english(phrase if point == phrase else f"since {point}", asked, tense, tense)
+    if point == phrase or tense != "present" or not found.spans:
+        return found
+    coming = _parse_english(f"from {point} on", asked, tense, tense)
+    is_nearer = bool(coming.spans) and 0 < coming.spans[0].start - asked < asked - found.spans[0].start
+    return coming if is_nearer else found
 
 
 def _parse_english(

@@ -745,6 +745,88 @@ def test_a_day_and_a_weekend_are_the_last_or_the_coming_one_by_the_tense(text: s
 
 
 @pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("anything on 2 December?", "2026-12-02"),
+        ("on Dec 2", "2026-12-02"),
+        ("on the 2nd of December", "2026-12-02"),
+        ("what is on 6 June?", "2027-06-06"),
+        ("what have we got on 6 June?", "2027-06-06"),
+        ("have I anything on 6 June?", "2027-06-06"),
+        ("what did we have on 6 June?", "2026-06-06"),
+        ("what have I got from Ana on 6 June?", "2026-06-06"),
+        ("what was on 2 December?", "2025-12-02"),
+        ("what was on 30 November?", "2026-11-30"),
+        ("what is on 28 November?", "2026-11-28"),
+        ("who has my keys since 3 December?", "2025-12-03..2026-11-30"),
+        ("what is to be done until 8 December?", "..2026-12-08"),
+        ("what are we doing from 27 December to 2 January?", "2026-12-27..2027-01-03"),
+        ("where are we from 27 October to 5 January?", "2026-10-27..2027-01-06"),
+        ("anything on Friday?", "2026-12-04"),
+        ("appointments in December", "2026-12-01..2027-01-01"),
+        ("what is on on 12/24?", "2026-12-24"),
+        ("what is on on 12/4?", ""),
+        ("Wie hoch ist die Miete ab Januar?", "2027-01-01..2027-02-01"),
+        ("Wie hoch war die Miete ab Januar?", "2026-01-01..2026-11-30"),
+        ("Wie hoch ist die Miete seit Januar?", "2026-01-01..2026-11-30"),
+        ("was ist am 2.12.?", "2026-12-02"),
+        ("am 2.12.?", "2026-12-02"),
+        ("wann ist am 4.12. der Termin?", "2026-12-04"),
+        ("was ist morgen?", "2026-12-01"),
+        ("was ist übermorgen?", "2026-12-02"),
+        ("was mache ich heute morgen?", "2026-11-30"),
+        ("was haben wir am 6. Juni?", "2027-06-06"),
+        ("was war am 5. November?", "2026-11-05"),
+        ("was ist übernächste Woche?", "2026-12-14..2026-12-21"),
+        ("¿qué tengo mañana?", "2026-12-01"),
+        ("¿qué tenemos pasado mañana?", "2026-12-02"),
+        ("¿cuánto es el alquiler a partir de enero?", "2027-01-01..2027-02-01"),
+        ("¿qué hay el 2/12?", "2026-12-02"),
+        ("¿qué hay el 6 de junio?", "2027-06-06"),
+        ("Que faisons-nous après-demain ?", "2026-12-02"),
+        ("Qu'est-ce qu'il y a le 6 juin ?", "2027-06-06"),
+        ("Qu'ai-je fait le 6 juin ?", "2026-06-06"),
+        ("Où sommes-nous dans deux semaines ?", "2026-12-11..2026-12-18"),
+        ("Quel est le loyer à partir de janvier ?", "2027-01-01..2027-02-01"),
+        ("Che cosa facciamo domani?", "2026-12-01"),
+        ("Che cosa c'è il 6 giugno?", "2027-06-06"),
+        ("Che cosa abbiamo fatto il 6 giugno?", "2026-06-06"),
+        ("Quanto è l'affitto da gennaio?", "2027-01-01..2027-02-01"),
+        ("Quanto era l'affitto da gennaio?", "2026-01-01..2026-11-30"),
+        ("O que temos depois de amanhã?", "2026-12-02"),
+        ("O que temos em 6 de junho?", "2027-06-06"),
+        ("O que aconteceu em 6 de junho?", "2026-06-06"),
+        ("Что у нас послезавтра?", "2026-12-02"),
+        ("Что у нас 6 июня?", "2027-06-06"),
+        ("Что было 6 июня?", "2026-06-06"),
+        ("Что у нас через две недели?", "2026-12-11..2026-12-18"),
+        ("Какая аренда с января?", "2027-01-01..2027-02-01"),
+        ("明天有什么？", "2026-12-01"),
+        ("6月6日有什么？", "2027-06-06"),
+        ("6月6日做了什么？", "2026-06-06"),
+        ("周五有什么？", "2026-12-04"),
+        ("明日は何がありますか。", "2026-12-01"),
+        ("6月6日に何がありますか。", "2027-06-06"),
+        ("6月6日に何がありましたか。", "2026-06-06"),
+        ("내일 뭐가 있나요?", "2026-12-01"),
+        ("6월 6일에 뭐가 있나요?", "2027-06-06"),
+        ("6월 6일에 뭐 했나요?", "2026-06-06"),
+    ],
+)
+def test_a_date_without_a_year_is_the_nearest_one_that_the_tense_allows(text: str, span: str) -> None:
+    found = parse_times(text, worlddb.parse_time("2026-11-30T12:00:00Z"))
+    if not span:
+        assert (found.spans, found.unresolved) == ((), ("12/4",))
+        return
+    start, end = span.split("..") if ".." in span else (span, format_time(worlddb.parse_time(span) + _DAY)[:10])
+    (read,) = found.spans
+    assert ("" if read.start == ALWAYS else format_time(read.start)[:10], format_time(read.end)[:10]) == (start, end)
+
+
+_DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "What did I write in two weeks?",
