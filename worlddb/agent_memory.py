@@ -522,14 +522,14 @@ class Memory:
         )
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
-        notes = [
+        changed = [
             *named,
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),
         ]
-        notes += concurrent_change_notes(self.db, seen, receipt, found.ref)
-        return done.with_notes(notes + self._same_words_notes(found, text))
+        changed += concurrent_change_notes(self.db, seen, receipt, found.ref)
+        return done.with_notes(changed + self._same_words_notes(found, text))
 
     def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
         """Return notes that name the other memories which hold now and say what a memory said, or tell it."""

@@ -339,7 +339,8 @@ ASKS_WHEN: Final = lazy(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|a
 IS_NOW: Final = lazy(
     r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b"
     r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b"
-    r"|\A\W*(?:(?:and|have|has)\s+(?:\w+\s+){0,2})?(?:any|some|no)thing\s+(?:else\s+)?(?:on|for|in|at|happening|special|to)\b"
+    r"|\A\W*(?:(?:and|have|has)\s+(?:\w+\s+){0,2})?(?:any|some|no)thing\s+(?:else\s+)?"
+    r"(?:on|for|in|at|happening|special|to)\b"
     rf"|{HAVE_GOT}|\A\W*(?:have|has)(?:n['’]t)?\s+\w+\s+(?:an?|any|the|to)\b",
     re.I,
 )
