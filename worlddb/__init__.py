@@ -66,6 +66,7 @@ else:
         "query.forks.merge_plan": "MergeChange MergeConflict",
         "query.graph_query.planner": "BoundQuery",
         "query.graph_query.query_value": "Query Stage Subgraph",
+        "query.graph_query.traversal": "Density",
         "query.history.journal": "Entry",
         "query.history.lineage": "Blame BlamedEdge BlamedField",
         "query.question.question": "FUSIONS LANES",
@@ -78,7 +79,6 @@ else:
             "Identity KnownFact Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale "
             "State Trusted Tuning Valid Version Vocabulary World"
         ),
-        "query.streams.density": "Density",
         "query.streams.streamed_recall": "Streams",
         "query.snapshot.erasure_notes": "ErasedLiteral ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.statements.statement_reads": "ErasedStatement Statement",

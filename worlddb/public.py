@@ -106,6 +106,7 @@ from worlddb.query.forks.fork_reads import Fork
 from worlddb.query.forks.merge_plan import MergeChange, MergeConflict
 from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
+from worlddb.query.graph_query.traversal import Density
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES
@@ -156,7 +157,6 @@ from worlddb.query.snapshot.erasure_notes import (
     ErasureReceipt,
 )
 from worlddb.query.statements.statement_reads import ErasedStatement, Statement
-from worlddb.query.streams.density import Density
 from worlddb.query.streams.streamed_recall import Streams
 from worlddb.query.view.view import View
 from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding

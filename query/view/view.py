@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from worlddb.query.forks.fork_reads import Fork
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
+    from worlddb.query.graph_query.traversal import Density
     from worlddb.query.history.lineage import Blame
     from worlddb.query.sparql.datasets import QuerySource
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
     from worlddb.query.statements.statement_reads import ErasedStatement, Statement
-    from worlddb.query.streams.density import Density
     from worlddb.query.streams.streamed_recall import Streams
 
 MAX_NUMBER: Final = 2**63 - 1
@@ -1245,9 +1245,9 @@ class View:
             UnknownReference: the view sees no such world.
             InputError: an argument is not what it should be.
         """
-        from worlddb.query.streams import density
+        from worlddb.query.graph_query import traversal
 
-        return density.density(self._window, refs, types, depth)
+        return traversal.density_around(self._window, refs, types, depth)
 
     def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
         """Why a world is not among the hits of :meth:`recall` for a text, by step and lane.
