@@ -12,7 +12,7 @@ import itertools
 import math
 import numbers
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -981,6 +981,7 @@ class Memory:
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
+        notes += [] if idempotency_key is None else then._unknown_key_notes(session, said, known)
         begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
         starts = [_start_of(each, fallback, look.valid) for each in said]
         later = _time_notes(said, starts, look.valid)
@@ -1040,6 +1041,19 @@ class Memory:
                 homes.append(home.ref)
                 corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
         return known, homes, corrected, others
+
+    def _unknown_key_notes(
+        self, session: str, said: Sequence[chat_messages.ChatMessage], known: Collection[int]
+    ) -> list[str]:
+        """Return a note if a bundle brought what is written under a key, which a bundle does not bring."""
+        new = [each for place, each in enumerate(said) if place not in known and message_identity(each) is None]
+        within = _key("session", self._scope_key(), session) if new else ""
+        homes = ((view, repeated_messages.session_in(view, session, within)) for view in (self._views() if new else ()))
+        found = [ref for view, home in homes if home for ref in repeated_messages.said_in_import(view, home, new)]
+        if not found:
+            return []
+        said_by = ", ".join(dict.fromkeys(found[: near_claims.MAX_NEAR]))
+        return [f"{said_by} came in a bundle and says the same: bundles bring no idempotency keys, so this is another"]
 
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
         """Return the ids of messages that all exist already, in order."""

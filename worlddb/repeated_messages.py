@@ -239,6 +239,15 @@ def find_imported(
     return {place for place, own in identities.items() if own in held}, others
 
 
+def said_in_import(view: View, session: records.World, said: Sequence[chat_messages.ChatMessage]) -> Iterable[str]:
+    """Return the turns of an imported session that say what some messages say, in log order."""
+    if "imported" not in session.source:
+        return ()
+    asked = {(each.role, each.text) for each in said}
+    turns = view.children(session.ref, include_superseded=True)
+    return [turn.ref for turn in turns if "imported" in turn.source and not asked.isdisjoint(_texts_ever(view, turn))]
+
+
 def _is_identified(first: Sequence[records.World]) -> bool:
     """Return whether a session's first message has an id or a time, by which its messages are recognised."""
     return any(turn.source.get("message") or turn.valid.start != turn.ingested_at for turn in first)

@@ -64,3 +64,25 @@ def test_a_conversation_that_came_in_a_bundle_and_is_taken_in_again_is_told_of(
         monkeypatch.setattr(copy, "view", None)
         for number in range(2):
             assert copy.ingest(said, conversation="walk", session="s", start=number).notes == ()
+
+
+def test_a_message_that_is_sent_again_after_an_import_under_its_key_says_that_keys_do_not_travel(
+    tmp_path: Path,
+) -> None:
+    """It was written a second time without a word: the importing store cannot know the key of another one."""
+    told, key = [{"role": "user", "content": "Hello there."}], "k1"
+    with worlddb.open(tmp_path / "source", embedder=None) as source:
+        mem = worlddb.memory(source, user="ana", session="s")
+        (first,) = mem.add(told, idempotency_key=key).ids
+        mem.add([{"role": "user", "content": "How are you?"}], idempotency_key="k2")
+        assert mem.add(told, idempotency_key=key).ids == (first,)
+        source.export(source.view().find(name="user:ana")[0].ref, tmp_path / "ana.bundle")
+    with worlddb.open(tmp_path / "copy", embedder=None) as copy:
+        copy.import_bundle(tmp_path / "ana.bundle")
+        mem = worlddb.memory(copy, user="ana", session="s")
+        again = mem.add(told, idempotency_key=key)
+        (note,) = again.notes
+        assert again.ids != (first,) and note.startswith(f"{first} came in a bundle") and "no idempotency keys" in note
+        assert mem.add(told, idempotency_key=key).ids == again.ids, "from then on the key is known here"
+        assert mem.add([{"role": "user", "content": "Yes."}], idempotency_key="k3").notes == ()
+        assert mem.add([{"role": "user", "content": "How are you?"}]).notes == (), "without a key it may be said again"

@@ -167,6 +167,8 @@ def _import(args: Namespace, out: Output) -> int:
             page.line("everything was there already, so nothing was written")
         for note in receipt.notes:
             page.line((wire.note_text(note), "dim"))
+        if receipt.events:
+            out.hint("Keys are not in a bundle: a call under the idempotency key of its first one is a new call here.")
         start = stores.command_prefix(args)
         out.hint(f"Next: {start} show {wire.short(receipt.ref)}   {start} children {wire.short(receipt.ref)}")
 
