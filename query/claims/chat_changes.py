@@ -215,7 +215,7 @@ def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: froz
     words = [word.casefold() for word in _WORD.findall(_BESIDE_THING.sub(" ", first))]
     is_begun = words[:1] != [] and words[0] in _OURS
     nouns = words[1:] if is_begun else words
-    around = enumerate(zip(nouns, [*nouns[1:], ""], strict=True))
+    around = enumerate(pairwise([*nouns, ""]))
     end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), None)
     if end is None or end > wording.MOST_OF_NOUN:
         return False

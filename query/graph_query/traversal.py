@@ -406,8 +406,9 @@ class Trail:
 class Density(msgspec.Struct, frozen=True, kw_only=True):
     """How much is known around some worlds, by edges and not by similar texts (Arbiter).
 
-    So many ``worlds`` lie there, themselves included, and so many ``edges`` between them. ``share`` is that of all pairs of them that an edge joins, from 0 to 1; ``types`` counts the edges by type.
-    ``cut_off`` says that there were more worlds than are looked at.
+    So many ``worlds`` lie there, themselves included, and so many ``edges`` between them. ``share`` is that of all
+    pairs of them that an edge joins, from 0 to 1; ``types`` counts the edges by type. ``cut_off`` says that there were
+    more worlds than are looked at.
     """
 
     worlds: int

@@ -660,6 +660,13 @@ def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: 
     assert chat_changes.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
 
 
+@pytest.mark.parametrize("sign", [":)", "!!", "5.", "Our."])
+def test_a_sentence_without_a_noun_tells_of_nothing_else(sign: str) -> None:
+    question, later = "When is training?", f"the club moved its training to Thursdays! {sign}"
+    asked = claim_frame.asked_of(question)
+    assert claim_frame.change_told(question, asked, "training is on Mondays", later, tuple, is_soon=False) == "sure"
+
+
 def test_what_is_told_at_length_is_less_sure() -> None:
     question, earlier, later = (
         "how much is the nursery?",
