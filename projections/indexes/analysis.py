@@ -548,9 +548,9 @@ def sought(terms: tuple[Term, ...]) -> Sought:
     return Sought(words, stems, some, _beginnings_of(words | stems, stems))
 
 
-def sought_stems(stems: frozenset[str]) -> Sought:
-    """Some stems alone as what a query looks for."""
-    return Sought(frozenset(), stems, frozenset(), _beginnings_of(stems, stems))
+def sought_stems(stems: frozenset[str], words: frozenset[str] = frozenset()) -> Sought:
+    """Some stems alone as what a query looks for, or some words beside them."""
+    return Sought(words, stems, frozenset(), _beginnings_of(words | stems, stems))
 
 
 def _beginnings_of(words: frozenset[str], stems: frozenset[str]) -> frozenset[str]:

@@ -30,7 +30,12 @@ def claims_in(message: str, asked: Asked, question: str = "") -> str:
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def _claims_in(beginning: str, asked: Asked, people: frozenset[str]) -> str:
     found = []
-    for each in analysis.sentences(beginning):
+    said = _asked_words_in(beginning, asked)
+
+    def has_any(text: str) -> bool:
+        return any(map(text.casefold().__contains__, said))
+
+    for each in filter(has_any, analysis.sentences(beginning)) if said else ():
         words = _stems_in(each)
         if asked.all.isdisjoint(words):
             continue
@@ -38,11 +43,36 @@ def _claims_in(beginning: str, asked: Asked, people: frozenset[str]) -> str:
         told = _GREETING.sub("", each, 1)
         # What is added by "also" or "too" must not lose the word.
         if lexicon.ADDING.isdisjoint(words) and len(clauses) > 1:
-            told = max(clauses, key=lambda clause: (_fit(clause, asked), len(clause)))
+            told = max(clauses, key=lambda clause: (_fit(clause, asked) if has_any(clause) else (0, 0), len(clause)))
         told = _BY_ME.sub(_with_me, _GUESS.sub("", _SAID.sub("", told, 1), 1), 1)
         if told and _ASKING.search(told) is None:
             found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
     return " ".join(_of_named(found, people)[: frames.MOST_SENTENCES])
+
+
+def _asked_words_in(text: str, asked: Asked) -> list[str]:
+    """What may be words of a question in a text, each in small letters; a text without them has none of its stems.
+
+    To take all sentences of a message apart takes many times as long, and few have one. Of a text that is not in ASCII
+    nothing is known, as if it had one everywhere.
+    """
+    if not text.isascii():
+        return [""]
+    sought, others = _sought_of(asked.all)
+    # "10th" is two words of a claim.
+    parts = " ".join(map(" ".join, _BEHIND_DIGITS.findall(text)))
+    return [*sought.matched(f"{text} {parts}"), *filter(text.casefold().__contains__, others)]
+
+
+_BEHIND_DIGITS: Final = re.compile(r"(?<![^\W_])(\d+)([^\W\d_][^\W_]*)")
+
+
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def _sought_of(stems: frozenset[str]) -> tuple[analysis.Sought, frozenset[str]]:
+    """What finds the words with some stems, and those words that have other signs than letters and digits."""
+    words = stems.union(word for word, one in lexicon.SAME_WORD.items() if lexicon.plain_stem(one) in stems)
+    plain = {word for word in words if word.isascii() and word.isalnum() and len(word) < analysis.MAX_TOKEN_BYTES}
+    return analysis.sought_stems(stems, frozenset(plain)), words - plain
 
 
 def _of_named(claims: list[str], people: frozenset[str]) -> list[str]:

@@ -660,11 +660,31 @@ def test_a_change_told_in_passing_is_known_by_its_words(question: str, earlier: 
     assert chat_changes.change_told(question, asked, earlier, later, tuple, is_soon=False) == change
 
 
+@pytest.mark.parametrize(
+    ("stem", "message"),
+    [
+        ("run", "Nice! I was running on Sunday. Bye."),
+        ("km", "Nice! I signed up for the 10km. Bye."),
+        ("10", "Nice! I signed up for the 10km. Bye."),
+        ("3.5", "Nice! I walked 3.5 miles. Bye."),
+        ("part-time", "Nice! I work part-time. Bye."),
+        ("sibl", "Nice! I called my sister. Bye."),
+        ("per-cent", "Nice! I saved ten percent. Bye."),
+        ("koln", "Nice! I moved to Köln. Bye."),
+        ("die", "Nice! My phone is dying. Bye."),
+    ],
+)
+def test_a_claim_is_found_by_any_form_of_a_word(stem: str, message: str) -> None:
+    asked = asked_terms.Asked(frozenset((stem,)), frozenset((stem,)))
+    assert chat_changes.claims_in(message, asked) == message.removeprefix("Nice! ").removesuffix(" Bye.")
+    assert chat_changes.claims_in("Nice! I cooked at home. Bye.", asked) == ""
+
+
 @pytest.mark.parametrize("sign", [":)", "!!", "5.", "Our."])
 def test_a_sentence_without_a_noun_tells_of_nothing_else(sign: str) -> None:
     question, later = "When is training?", f"the club moved its training to Thursdays! {sign}"
-    asked = claim_frame.asked_of(question)
-    assert claim_frame.change_told(question, asked, "training is on Mondays", later, tuple, is_soon=False) == "sure"
+    asked = asked_terms.asked_of(question)
+    assert chat_changes.change_told(question, asked, "training is on Mondays", later, tuple, is_soon=False) == "sure"
 
 
 def test_what_is_told_at_length_is_less_sure() -> None:
