@@ -187,7 +187,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     """The same for what shares words with the question, or names the old value."""
     telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
     old = _old_in(earlier, telling) - named
-    kind, before, behind = _kind_of(question), _values_of(earlier), _values_of(later)
+    kind, before = _kind_of(question), _values_of(earlier)
     shared, has_old = telling & new, not (old - lexicon.stem_set(_OF_ANY_THING)).isdisjoint(new)
     is_off = _sign_of(_told_in(later)) == _REPLACED if has_old or kind == "place" else False
     if kind == "place":
@@ -195,9 +195,11 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
         has_old = not ((before.places | (before.names if is_off else frozenset())) - telling - named).isdisjoint(new)
     elif not kind and not is_off and before.names - telling - named:
         # Of "Dune, the slow one" Dune is the value.
-        has_old = not (before.names - telling - named).isdisjoint(new | behind.names | _stems_in(later))
+        has_old = not (before.names - telling - named).isdisjoint(new | _values_of(later).names | _stems_in(later))
     is_measured = kind in ("time", "number")
-    is_dated = not _values_of(question).dates.isdisjoint(behind.dates)
+    # Few questions name a date, and most messages end here: to read all values of one takes long.
+    dates = _values_of(question).dates
+    is_dated = bool(dates) and not dates.isdisjoint(_values_of(later).dates)
     # "New number" may be of a phone, or of a locker.
     is_loose = not asked.telling.isdisjoint(new)
     if not (is_loose or has_old or is_dated) or not (told := _told_of(question, earlier, later, telling)):
