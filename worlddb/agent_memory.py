@@ -48,6 +48,7 @@ from worlddb.memory_scopes import (
     erase_found,
     erased_basis_notes,
     folded,
+    forgotten_notes,
     future_start_notes,
     has_statement,
     imported_scope_ref,
@@ -435,6 +436,9 @@ class Memory:
         messages = _messages(given)
         told = messages, since, source, why, marks, idempotency_key
         added = retry_while_changed(lambda: self._add_messages(*told))
+        texts = [each.text for each in messages]
+        views = self._views() if self.db.view()._retired_saying(texts) else []
+        added = added.with_notes(forgotten_notes(self.db, views, texts, added.ids, added.seq))
         return self._with_hidden_notes(added, expires_at, pinned)
 
     def _with_slip_notes(

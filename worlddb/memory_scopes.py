@@ -791,6 +791,39 @@ def _restatement_notes(
     return changed + _written_notes(said.valid.start, now, expires_at, pinned=pinned)
 
 
+def forgotten_notes(
+    db: Database, views: Iterable[View], texts: Iterable[str], refs: Sequence[str], seq: int
+) -> list[str]:
+    """Return a note if one of some texts, which a commit wrote as some worlds, was forgotten in some views.
+
+    That is what was retired, and not what something else took the place of.
+    """
+    found = db.view()._retired_saying(texts)
+    if not found:
+        return []
+    now, views = db.view(), list(views)
+    made = (now.get(ref, include_superseded=True, include_expired=True, include_deprecated=True) for ref in refs)
+    written = [each for each in made if each is not None and each.number == 1 and each.seq == seq]
+    named = dict[str, str]()
+    for text, old in ((text, old) for text, retired in found.items() for old in retired if old not in refs):
+        new = next((each.ref for each in written if is_same_text(text, _said_in(each))), None)
+        users, owners = (now._users_of(each) for each in (old, new or old))
+        for view in views if new is not None and (users & owners or users == owners) else ():
+            with suppress(UnknownReference):
+                world = view.get(old, include_superseded=True, include_expired=True, include_deprecated=True)
+                if world is not None and world.closed:
+                    named[old] = str(new)
+    if not named:
+        return []
+    listed = ", ".join(f"{old} (now {new})" for old, new in [*named.items()][:MAX_NEAR])
+    more = f" and {len(named) - MAX_NEAR} more" if len(named) > MAX_NEAR else ""
+    return [f"What was ended before is said again, and holds: {listed}{more}. End the later one, too, if it is not so"]
+
+
+def _said_in(world: World) -> str:
+    return world.content.partition(": ")[2] if world.type == blocks.TURN else world.content
+
+
 def is_same_text(one: str, other: str) -> bool:
     """Return whether two texts are the same word for word, blanks aside."""
     return one == other or one.split() == other.split()
@@ -1008,6 +1041,7 @@ def write_statement(db: Database, said: Statement, place: Place) -> StatementWri
     ref = receipt.refs[made.position]
     notes = _replacement_notes(others, said.on_near, taker, said.subjects, place.ending.replace("{new}", ref))
     notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
+    notes += forgotten_notes(db, [view for view, _ in place.nearby], [said.text], [ref], receipt.seq)
     return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
 
 

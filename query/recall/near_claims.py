@@ -7,16 +7,21 @@ long ones that share a few words by chance. Only the embedding model runs, and n
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors, limits, times
+from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body
 from worlddb.projections.indexes import analysis
+from worlddb.projections.tables.names.blocks import TURN
 from worlddb.projections.tables.names.canonical import normalise_name, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, versions_as_of
-from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.projections.tables.storage import timeline_rows
+from worlddb.projections.tables.storage.schema import CUT, EDGE_TYPE_CODES
 from worlddb.query.claims import claim_doubts, claim_frame, claim_pairs, claim_relation, wording
 from worlddb.query.claims.claim_pairs import ClaimComparison, Relation
 from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
@@ -27,6 +32,7 @@ from worlddb.query.recall import recall, told_codes
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot.snapshot import Snapshot
 
 MAX_NEAR: Final = 5
 """How many near statements are given unless another number is asked for."""
@@ -750,3 +756,96 @@ def relate_with_meaning(
     if alike is None:
         return meant if is_meant or (is_one_verb and cosine >= ALIKE_FROM) else None
     return alike._replace(likeness=meant.likeness) if is_meant and alike.relation == "compatible" else alike
+
+
+# -- what was said before, and retired
+
+MAX_RETIRED: Final = 20_000
+"""Of so many of the last worlds that ended it is known what they said."""
+_MAX_COMMITS: Final = 1_024
+"""After more commits it is looked for anew."""
+_TELLING_WORDS: Final = 3
+"""A text with fewer words, and without a digit, is said again and again, as "yes, please"."""
+
+
+class RetiredTexts:
+    """What the last worlds that ended said, as hashes of this process; it follows the log. Thread-safe."""
+
+    def __init__(self, _place: object) -> None:
+        self._guard = Lock()
+        self._through = 0
+        self._nodes: dict[int, list[int]] = {}
+
+    def write(self) -> None:
+        """Write nothing to the disk."""
+
+    def nodes(self, snapshot: Snapshot, asked: Iterable[int]) -> list[int]:
+        """The worlds that may have said texts with some hashes."""
+        with self._guard:
+            self._follow(snapshot)
+            return [node for each in asked for node in self._nodes.get(each, ())]
+
+    def _follow(self, snapshot: Snapshot) -> None:
+        log, tables = snapshot
+        head = log.head().seq
+        if self._through == 0 or head - self._through > _MAX_COMMITS:
+            self._nodes.clear()
+            rows = tables.timelines.scan(bytes([timeline_rows.OF_LINEAGE]), reverse=True)
+            changed = (int.from_bytes(key[1:9], "big") for key, _ in rows)
+            self._add(snapshot, [node for node, _ in islice(groupby(changed), MAX_RETIRED)])
+        else:
+            commits = range(self._through + 1, head + 1)
+            events = (event for seq in commits for event in log.some_events(seq, _ENDS) if isinstance(event, ev.Ended))
+            nodes = (tables.node_of(ids.Lineage(event.lineage)) for event in events)
+            self._add(snapshot, [node for node in nodes if node is not None])
+        self._through = head
+
+    def _add(self, snapshot: Snapshot, nodes: Sequence[int]) -> None:
+        tables = snapshot.tables
+        for node in nodes:
+            row = tables.node(node)
+            body = snapshot.body(tables.version(node, row.versions)) if row.ended and row.versions else None
+            if body is not None and _is_telling(said := _statement_of(body)):
+                known = self._nodes.setdefault(_text_hash(said), [])
+                known += [] if node in known else [node]
+
+
+_ENDS: Final[frozenset[type[ev.Event]]] = frozenset({ev.Ended})
+
+
+def retired_saying(window: Window, texts: Iterable[str]) -> dict[str, list[str]]:
+    """By each of some texts the worlds that said so word for word, blanks aside, and that were retired.
+
+    What something else superseded is not among them, nor what holds again. Short texts are left out, such as answers.
+    """
+    asked = {_text_hash(text): text for text in texts if _is_telling(text)}
+    found: dict[str, list[str]] = {}
+    with window.snapshot() as snapshot:
+        kept = snapshot.shared_cache(RetiredTexts) if asked else None
+        for node in () if kept is None else kept.nodes(snapshot.stored, asked):
+            row = snapshot.store_tables.node(node)
+            body = snapshot.stored.body(snapshot.store_tables.version(node, row.versions))
+            text = "" if body is None else asked.get(_text_hash(_statement_of(body)), "")
+            if body is not None and text.split() == _statement_of(body).split() and _is_retired(snapshot, node):
+                found.setdefault(text, []).append(row.lineage.hex())
+    return found
+
+
+def _is_retired(snapshot: visible.VisibleSnapshot, node: int) -> bool:
+    row = snapshot.store_tables.node(node)
+    if row.ended in (0, CUT) or row.ended > snapshot.place.moment.seq:
+        return False
+    events = snapshot.stored.log.some_events(row.ended, _ENDS)
+    return any(isinstance(event, ev.Ended) and event.lineage == row.lineage and not event.by for event in events)
+
+
+def _statement_of(body: Body) -> str:
+    return analysis.without_speaker(body.content) if body.type == TURN else body.content
+
+
+def _is_telling(text: str) -> bool:
+    return len(text.split(maxsplit=_TELLING_WORDS)) >= _TELLING_WORDS or any(map(str.isdigit, text))
+
+
+def _text_hash(text: str) -> int:
+    return hash(" ".join(text.split()))

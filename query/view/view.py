@@ -1425,6 +1425,10 @@ class View:
             told[found.ref] = [other for other in others if other != found.ref]
         return told
 
+    def _retired_saying(self, texts: Iterable[str]) -> dict[str, list[str]]:
+        """See :func:`near_claims.retired_saying`."""
+        return near_claims.retired_saying(self._window, texts)
+
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""
         window = self._window.revealing() if how.pop("include_expired") else self._window

@@ -743,3 +743,43 @@ def test_what_is_replaced_from_before_its_beginning_is_told_once_to_hold_at_no_t
     assert old[:12] in told
     (version,) = house.db.view().history(old)
     assert version.valid.start == version.valid.end == worlddb.parse_time("2026-02-01")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_was_forgotten_and_is_said_again_is_told_to_be_that(house: House, door: str) -> None:
+    """A forgotten statement, sent again, came back without a word."""
+    text = "Ana's door code is 4711."
+    first = house.say(door, text, None)
+    assert not any("ended before" in note for note in first.notes)
+    house.db.retire(first.id)
+    again = house.say(door, text, None)
+    (note,) = [note for note in again.notes if "ended before" in note]
+    assert not again.again and f"{first.id} (now {again.id})" in note
+    # Once it holds again it is no news; nor is it what another user, or a correction, had ended.
+    assert not any("ended before" in note for note in house.say(door, text, None).notes)
+    other = worlddb.memory(house.db, user="ben").add(text)
+    assert not any("ended before" in note for note in other.notes)
+
+
+def test_forgotten_messages_are_told_of_singly_and_under_another_session_too(tmp_path: Path) -> None:
+    """One or two messages of a list, and a list under another session's name, came back without a note."""
+    said = [("user", "My PIN is 1234."), ("assistant", "I will keep that."), ("user", "Yes."), ("user", "Good night.")]
+    listed = [{"role": role, "content": text} for role, text in said]
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem, later = (worlddb.memory(db, user="ana", session=name) for name in ("s", "t"))
+        pin, _, yes, _ = mem.add(listed).ids
+        moved = mem.add("Ana lives in Oslo.", about="Ana")
+        mem.correct(moved, "Ana lives in Rome.")
+        assert not [*later.add(listed[1:3]).notes, *later.add(listed[:1]).notes], "nothing was forgotten yet"
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem, later = (worlddb.memory(db, user="ana", session=name) for name in ("s", "u"))
+        mem.forget(pin)
+        mem.forget(yes)
+        assert all("ended before" not in note for note in mem.add(listed).notes), "all known: nothing comes back"
+        for told in (mem.add(listed[:1]), later.add(listed[:2]), worlddb.memory(db, user="ana").add(listed)):
+            (note,) = [note for note in told.notes if "ended before" in note]
+            assert f"{pin} (now {told.ids[0]})" in note and yes not in note, "an answer is said again and again"
+        assert not any("ended before" in note for note in mem.add("Ana lives in Oslo.", about="Ana").notes)
+        assert not worlddb.memory(db, user="ben", session="s").add(listed[:1]).notes[1:]
+        db.erase(pin, reason="asked")
+        assert not any("ended before" in note for note in mem.add("My PIN is 1234.").notes)
