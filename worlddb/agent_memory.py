@@ -1713,7 +1713,6 @@ def _named_text(found: records.World | records.Hit | records.Version) -> str:
 
 
 _PAST_SCORES: Final = frozenset({OVER, THEN})
-_DAY: Final = 86_400_000_000
 
 
 def _held(valid: records.Valid) -> str:
@@ -1722,7 +1721,7 @@ def _held(valid: records.Valid) -> str:
     if valid.end == times.FOREVER:
         return since[:10]
     until = times.format_time(valid.end)
-    if valid.end - valid.start >= _DAY:
+    if valid.end - valid.start >= times.DAY_MICROSECONDS:
         return f"{since[:10]} to {until[:10]}"
     ends = until[11:16] if since[:10] == until[:10] else f"{until[:10]} {until[11:16]}"
     return f"{since[:10]} {since[11:16]} to {ends}"

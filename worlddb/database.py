@@ -221,7 +221,7 @@ class Database(WriteCalls):
         self._background = self._worker() if background else None
         self._shared = _Shared()
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
-        self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
+        self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * times.DAY_MICROSECONDS), None
         if durability == "group":
             self._group_seconds = timeout_seconds
         try:
@@ -2686,7 +2686,6 @@ CONSOLIDATED_SECONDS: Final = 600.0
 MOST_LOOKS: Final = 16
 """How often a read is repeated because another process changed something meanwhile."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
-_DAY: Final = 86_400_000_000
 _MOST_AROUND: Final = 64
 """How many segments on each side an enricher may be shown."""
 

@@ -30,6 +30,7 @@ _MOST: Final = 10**16
 
 _LONGEST_SECONDS: Final = 1_000 * 366 * 86_400
 
+DAY_MICROSECONDS: Final = 86_400_000_000
 FOREVER: Final = 2**63 - 1
 """An open end: the interval has not been closed."""
 ALWAYS: Final = -(2**63)

@@ -63,13 +63,11 @@ def make_private_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can be told to.
+    """Wait until the names in a folder are on the disk.
 
     Raises:
         OSError: they cannot be written.
     """
-    if os.name == "nt":
-        return
     _sync(folder, os.O_RDONLY)
 
 
@@ -153,8 +151,6 @@ def mount_of(folder: Path, mounts: Path = MOUNTS) -> Mount:
 
 def is_mounted_read_only(folder: Path) -> bool:
     """Whether the file system of a directory takes no writes by this mount of it."""
-    if os.name == "nt":
-        return False
     try:
         return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
     except OSError:

@@ -10,7 +10,6 @@ on which every transaction begins. A store that was deleted or moved away can st
 import errno
 import os
 import struct
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +25,7 @@ DATA_FILE: Final = "data.mdb"
 LMDB_LOCK_FILE: Final = "lock.mdb"
 REWRITE_FOLDER: Final = ".scrub"
 """Where a rewrite of the data file is prepared, until it has durably replaced the old one."""
-_MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
+_MAP_BYTES: Final = 1 << 40
 _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
 _LOCK_BYTES: Final = 128 + 64 * _MAX_READERS

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.log.beliefs import recall_receipt as rr
-from worlddb.log.model import checkpoint, errors, ids, times
+from worlddb.log.model import checkpoint, errors, ids
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.reads import asof, table_reads
@@ -306,23 +306,3 @@ def _seq_when_newest(snapshot: Snapshot, node: int, hit: rr.Ranked, seq: int) ->
         if newest is not None and newest.row.body.hex() == hit.version:
             return when
     return None
-
-
-def formatted(check: rr.RecallCheck, receipt: rr.RecallReceipt) -> dict[str, Any]:
-    """A check as plain values."""
-    head = receipt.head
-    return {
-        "ok": check.ok,
-        "verdict": check.verdict,
-        "problems": list(check.problems),
-        "proved": check.proved,
-        "missing": check.missing,
-        "erased": list(check.erased),
-        "off_by": check.off_by,
-        "reference": receipt.reference,
-        "hits": len(receipt.hits),
-        "store": receipt.store,
-        "seq": head.size if isinstance(head, rr.StoreHead) else None,
-        "world": None if isinstance(head, rr.StoreHead) else head.world,
-        "valid": times.format_time(receipt.valid),
-    }

@@ -21,7 +21,7 @@ from functools import lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, FOREVER, MONTHS, month_number
+from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAY_MICROSECONDS, DAYS, FOREVER, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of
 from worlddb.query.question import english_times as english
 
@@ -92,7 +92,6 @@ class Times(NamedTuple):
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_DAY_MICROSECONDS: Final = 86_400_000_000
 _DAY_LONG: Final = timedelta(days=1)
 _WEEK: Final = timedelta(days=7)
 _MONTH_LONG: Final = timedelta(days=28)
@@ -785,7 +784,7 @@ class _Reader:
         stretch = point.also if point.also is not None and is_until else point.stretch
         start, end = ((at - _EPOCH) // _MICROSECOND for at in stretch)
         end = min(end, self.asked) if point.is_this and start < self.asked else end
-        reach = max(end - start, _DAY_MICROSECONDS)
+        reach = max(end - start, DAY_MICROSECONDS)
         if relation in (english.BEFORE, english.THROUGH):
             span = Span(ALWAYS, end if relation == english.THROUGH or point.is_end else start, reach)
         elif relation == english.SINCE:
@@ -1214,5 +1213,5 @@ def nearness(named: tuple[Span, ...], at: int, until: int | None = None) -> floa
     best = 0.0
     for start, end, reach in named:
         away = max(start - (at if until is None else until), at - end, 0)
-        best = max(best, exp(-2 * away / (reach or max(end - start, _DAY_MICROSECONDS))))
+        best = max(best, exp(-2 * away / (reach or max(end - start, DAY_MICROSECONDS))))
     return best

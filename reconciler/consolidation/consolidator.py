@@ -27,7 +27,6 @@ from worlddb.reconciler.edge_types import relation_laws
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import context, inputs
 
-CLOSED_BY_DEFAULT: Final = ("causes", "subtype_of")
 NEVER_CLOSED: Final = frozenset({"contains", "same_as", "supersedes", "contradicts", "derived_from"})
 """Types that record an act or a decision, so that a path of several edges implies nothing."""
 STALE: Final = "stale"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.dream import retention
 
 MOST_TAGS: Final = 16
@@ -112,7 +112,7 @@ class RuleAssessor:
         return [self._assess(memory) for memory in memories]
 
     def _assess(self, memory: AssessedMemory) -> Assessment:
-        days = memory.age / retention.DAY
+        days = memory.age / times.DAY_MICROSECONDS
         used = 1 - 1 / (1 + len(memory.used))
         relevance = round(0.4 + 0.3 * exp(-max(days, 0.0) / _HALF_LIFE_DAYS) + 0.3 * used, 6)
         worth, reason = 1.0, ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from worlddb.log.model.times import FOREVER, Interval
 
@@ -278,21 +278,6 @@ class EdgeLookup(NamedTuple):
     of_target: bool
     incoming: bool
     type: str = ""
-
-
-class BulkHandler(EdgeHandler, Protocol):
-    """A built-in type of the first release that can tell cheaply which of its edges only have to be recorded.
-
-    Later ones, as registered ones, are not asked: ``on_insert`` decides.
-    """
-
-    looks_at: ClassVar[tuple[EdgeLookup, ...]]
-
-    def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
-        """True if ``on_insert`` between the two would return ``WRITE`` and do nothing else.
-
-        That holds whatever the validity. If false, ``on_insert`` decides.
-        """
 
 
 class PlainHandler:

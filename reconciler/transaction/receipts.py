@@ -41,9 +41,6 @@ _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 """They have blobs of their own, and what is made of a text must go with it."""
 
 
-_WITH_VOCABULARY: Final = (cmd.Link, cmd.Register, cmd.Unregister, cmd.Tune, cmd.Untune)
-
-
 def _texts(kind: type[cmd.Command]) -> tuple[str, ...]:
     """The fields that hold caller text.
 

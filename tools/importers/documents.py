@@ -49,11 +49,6 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     is_title: bool = False
 
-    @property
-    def is_world(self) -> bool:
-        """True for blocks that contain paragraphs."""
-        return self.kind != PARAGRAPH and not self.is_title
-
 
 class Document(msgspec.Struct, frozen=True):
     """A document that was checked to its end, and is read again block by block; ``root`` is the document itself.

@@ -39,11 +39,6 @@ class Tool(NamedTuple):
         """The JSON schema of the arguments, kept short because every conversation has it in its context."""
         return _short_schema(schema(self.takes))
 
-    @property
-    def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of the structured answer."""
-        return schema(self.gives)
-
 
 def _read_tool(
     name: str,

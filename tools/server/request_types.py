@@ -7,7 +7,6 @@ from msgspec import Meta
 
 MAX_PAGE: Final = 200
 MAX_HITS: Final = 1_000
-MAX_REFS: Final = 1_000
 MAX_STATEMENTS: Final = 50_000
 MAX_QUERY_SECONDS: Final = 30
 
@@ -50,12 +49,6 @@ class Page(AsOf, frozen=True, kw_only=True):
 
     limit: Count = 50
     cursor: Annotated[str, Meta(max_length=500)] | None = None
-
-
-class OneWorld(AsOf, frozen=True, kw_only=True):
-    """One world."""
-
-    include_superseded: bool = True
 
 
 _THROUGHOUT: Final = (

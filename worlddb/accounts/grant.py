@@ -10,7 +10,6 @@ from worlddb.log.model import errors
 from worlddb.log.model.events import KeyRight
 
 _SHARED: Final = ("worlds", "bytes_stored")
-_RIGHTS: Final = ("read", "write", "admin")
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +35,6 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     def may_write(self) -> bool:
         return self.right != "read"
 
-    @property
-    def may_administer(self) -> bool:
-        """True if the key may change accounts, keys and plans; a confined key only within its world."""
-        return self.right == "admin"
-
     def has(self, feature: str) -> bool:
         """True if the plan has a feature."""
         return self.limits.features is None or feature in self.limits.features
@@ -55,15 +49,6 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         if asked and not found:
             self.require_feature("vectors")
         return found
-
-    def require_right(self, right: KeyRight) -> None:
-        """Require that the key has a right.
-
-        Raises:
-            PlanLimit: it has not; ``details["kind"]`` is ``right``.
-        """
-        if _RIGHTS.index(self.right) < _RIGHTS.index(right):
-            raise _limit_error("right", right, f"The key {self.name!r} may {self.right} only, and this needs {right}")
 
     def require_feature(self, feature: str) -> None:
         """Require that the plan has a feature.

@@ -41,7 +41,6 @@ _THING: Final = re.compile(
 )
 _OWN_DATE: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DAY: Final = len("2026-11-22")
-_DAY_MICROSECONDS: Final = 86_400_000_000
 
 
 class _Utterance(NamedTuple):
@@ -112,7 +111,7 @@ def _with_dates(text: str, since: int) -> str:
         if is_dated or end <= start or start <= times.MIN_TIME or end == times.FOREVER:
             continue
         first, last = (times.format_time(each)[:_DAY] for each in (start, end - 1))
-        on = first if end - start <= _DAY_MICROSECONDS or first == last else f"{first} to {last}"
+        on = first if end - start <= times.DAY_MICROSECONDS or first == last else f"{first} to {last}"
         place = re.search(re.escape(time.words).replace(r"\ ", r"\s+"), text, re.I)
         if place is not None:
             text = f"{text[: place.end()]} ({on}){text[place.end() :]}"

@@ -22,8 +22,6 @@ Questions = Callable[[records.World], Sequence[str]]
 
 MOST_QUESTIONS: Final = 16
 MOST_EDGES: Final = 50
-LEAST_CONFIDENCE: Final = 0.5
-"""How likely a hit must be what answers, where that is known."""
 _LEAST_WORDS: Final = 4
 _TYPES: Final = {"same": "same_as", "contradiction": "contradicts", "replacement": "contradicts"}
 

@@ -20,7 +20,6 @@ PUBLISHED: Final = "published"
 _PUBLISHED: Final = name_digest(PUBLISHED)
 IMPORTANCE: Final = "importance"
 """The property of a version that says how much it matters, from 0 to 1; without it 1."""
-DAY: Final = 86_400_000_000
 
 Tier = Literal["hot", "warm", "cold", "hidden"]
 TIERS: Final[tuple[Tier, ...]] = ("hot", "warm", "cold", "hidden")
@@ -44,8 +43,8 @@ class Decay(NamedTuple):
 
     def retention(self, importance: float, age: int, since_accesses: Sequence[int]) -> float:
         """The retention R of a world with an ``age`` in microseconds and the given past uses."""
-        fading = importance * exp(-log(2) * max(age, 0) / DAY / self.half_life_days)
-        return fading + self.boost * sum(1 / max(since / DAY, 1.0) for since in since_accesses)
+        fading = importance * exp(-log(2) * max(age, 0) / times.DAY_MICROSECONDS / self.half_life_days)
+        return fading + self.boost * sum(1 / max(since / times.DAY_MICROSECONDS, 1.0) for since in since_accesses)
 
     def tier(self, retention: float) -> Tier:
         """The tier of a retention R."""
