@@ -55,6 +55,7 @@ from worlddb.memory_scopes import (
     imported_scope_refs,
     is_past,
     is_same_text,
+    is_visible,
     is_window_nonempty,
     later_view,
     mark_notes,
@@ -1179,13 +1180,19 @@ class Memory:
         receipt.raise_if_refused()
         embed_new(self.db)
         views = self._views() if receipt.proposals or receipt.notes else []
-        proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
+        proposals = [
+            ref for ref in receipt.proposals if not views or any(is_visible(view.proposal, ref) for view in views)
+        ]
         receipt_notes = receipt.notes
         if views and self._label is not None:
-            inside = (notes_inside(receipt_notes, view, functools.partial(_is_seen, self.db, view)) for view in views)
+            inside = (notes_inside(receipt_notes, view, functools.partial(self._is_seen, view)) for view in views)
             receipt_notes = tuple(dict.fromkeys(note for notes in inside for note in notes))
         notes = [*filter(None, [begun]), *(_translate_wording(str(note)) for note in receipt_notes)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
+
+    def _is_seen(self, view: View, ref: str) -> bool:
+        """True if a user's world has a memory now or in the future."""
+        return any(is_visible(look.reference_of, ref) for look in (view, later_view(self.db, view, FAR)))
 
     def _first_write_note(self) -> str:
         """Return a note if the user has no memories yet (a misspelt name?) or their world ended."""
@@ -1652,22 +1659,6 @@ def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: i
 def _piece(text: str, size: int = _LONGEST_LINE, question: str = "") -> str:
     """Return a text, or the piece of a longer one with most of the words of a question, which says that it is cut."""
     return text if len(text) <= size else f"{around(text, question, size)} (cut, of {len(text):,} characters)"
-
-
-def _is_shown(view: View, proposal: str) -> bool:
-    try:
-        view.proposal(proposal)
-    except errors.InputError:
-        return False
-    return True
-
-
-def _is_seen(db: Database, view: View, ref: str) -> bool:
-    """True if a user's world has a memory now or in the future."""
-    for look in (view, later_view(db, view, FAR)):
-        with suppress(errors.InputError):
-            return bool(look.reference_of(ref))
-    return False
 
 
 def _later_competitors(

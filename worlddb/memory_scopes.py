@@ -226,16 +226,9 @@ def with_conflicts(whole: View, views: Sequence[View], found: Iterable[_Shown]) 
     for each in found:
         edges = whole.conflicts(each.ref)
         ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target) if end != each.ref)
-        others = tuple(end for end in ends if end in each.conflicts or any(_sees(view, end) for view in views))
+        others = tuple(end for end in ends if end in each.conflicts or any(is_visible(view.get, end) for view in views))
         shown.append(msgspec.structs.replace(each, conflicts=others))
     return shown
-
-
-def _sees(view: View, ref: str) -> bool:
-    try:
-        return view.get(ref) is not None
-    except UnknownReference:
-        return False
 
 
 def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Receipt:
@@ -1390,6 +1383,14 @@ _SUBJECT_FIRST: Final = frozenset(
 
 _ALL_OR_NOTHING: Final = frozenset(("not_changed",))
 """Notes that list names instead of references."""
+
+
+def is_visible(look: Callable[[str], object], ref: str) -> bool:
+    """Return whether a look-up in a view finds what a reference stands for."""
+    try:
+        return look(ref) is not None
+    except InputError:
+        return False
 
 
 def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool]) -> list[Note]:

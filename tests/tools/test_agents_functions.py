@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.house.test_docs import FENCE, text_of
-from worlddb import Database, InputError, World
+from worlddb import Database, InputError, World, memory_scopes
 from worlddb.tools.agents import call, definitions, forget, functions, recall, remember
 
 
@@ -306,7 +306,7 @@ def test_proposals_are_told_where_both_sides_can_be_seen(db: Database) -> None:
     made = {world: [remember(db, "She sings.", about=name, world=world) for name in names] for world in (mine, other)}
     (own,), (hidden,) = (made[world][1]["proposals"] for world in (mine, other))
     assert [proposal.ref for proposal in db.view(world=mine).proposals()] == [own]
-    assert [functions._is_proposal_visible(db, each, mine) for each in (own, hidden)] == [True, False]
+    assert [memory_scopes.is_visible(db.view(world=mine).proposal, each) for each in (own, hidden)] == [True, False]
 
 
 def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: Database) -> None:

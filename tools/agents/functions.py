@@ -41,6 +41,7 @@ from worlddb.memory_scopes import (
     embed_new,
     folded,
     is_past,
+    is_visible,
     notes_inside,
     recall_statements,
     retry_while_changed,
@@ -232,7 +233,7 @@ def _write_statement(
     if done.is_restated:
         return {**answer, "restated": True, "notes": done.notes}
     embed_new(db)
-    seen = (each for each in done.receipt.proposals if home is None or _is_proposal_visible(db, each, home))
+    seen = (each for each in done.receipt.proposals if home is None or is_visible(db.view(world=home).proposal, each))
     notes = [*_explain_notes(db, done.receipt, world, _NO_NEWS), *done.notes, *mark_notes]
     return {**answer, "proposals": [*seen], "restated": False} | ({"notes": notes} if notes else {})
 
@@ -371,7 +372,9 @@ def _explain_notes(db: Database, receipt: Receipt, world: Any, besides: Sequence
     """Return the notes of a receipt as texts, but for some codes, limited to what is visible inside ``world``."""
     notes = [note for note in receipt.notes if note.code not in besides]
     if world is not None:
-        notes = notes_inside(notes, db.view(world=world), lambda each: _is_visible(db, each, world))
+        notes = notes_inside(
+            notes, db.view(world=world), partial(is_visible, partial(_require_visible, db, world=world))
+        )
     return [mcp_wording.explain_note(note) for note in notes]
 
 
@@ -379,14 +382,6 @@ def _lost_spans(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
     """List the times that versions of a statement lost by a write."""
     lost = [loss for loss in receipt.lost if loss.ref == ref]
     return [{"from": tool_results.time(loss.valid_from), "to": tool_results.time(loss.valid_to)} for loss in lost]
-
-
-def _is_visible(db: Database, ref: str, world: Any) -> bool:
-    """Return whether something is visible inside a world."""
-    try:
-        return bool(_require_visible(db, ref, world))
-    except InputError:
-        return False
 
 
 class Tool(NamedTuple):
@@ -558,15 +553,6 @@ def _find_subject(db: Database, about: str, home: str | None) -> str | None:
         if is_here and view.history(found.ref)[0].valid.start == _BEGINNING_MICROS:
             matching.append(found)
     return next((each.ref for each in sorted(matching, key=lambda each: each.name != about)), None)
-
-
-def _is_proposal_visible(db: Database, proposal: str, home: str) -> bool:
-    """Return whether a proposal can be seen inside a world."""
-    try:
-        db.view(world=home).proposal(proposal)
-    except UnknownReference:
-        return False
-    return True
 
 
 def _require_visible(db: Database, ref: str, world: Any) -> str:

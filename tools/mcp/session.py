@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, composed, later_view
+from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, composed, is_visible, later_view
 from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments, tool_results
 
 Step = Callable[[int, int], None]
@@ -305,6 +305,15 @@ class Session(Scopes):
         """
         if self._account is not None:
             self._account().require_feature(feature)
+
+    def require_whole_store(self, what: str, remedy: str) -> None:
+        """Require that the server serves the whole store.
+
+        Raises:
+            InputError: it serves one world; ``what`` says why that is not enough.
+        """
+        if self.world is not None:
+            raise worlddb.InputError(f"This server serves one world, and {what}", remedy)
 
     # -- forks
 
@@ -599,7 +608,7 @@ class Session(Scopes):
                 else _iterate_worlds(view, scope, include_retired=include_retired, after=after)
             )
             for world in found:
-                is_listed = any(_knows_world(each, world.ref) for each in earlier)
+                is_listed = any(is_visible(each.reference_of, world.ref) for each in earlier)
                 if not is_listed and not self.is_scope(view, world) and not _is_inferred(world):
                     yield number.to_bytes(_SCOPE_BYTES, "big") + bytes.fromhex(world.ref), world
             after = None
@@ -622,7 +631,7 @@ class Session(Scopes):
             for ref in listed:
                 other = view.get(ref)
                 is_listed = view._precedes(ref, one.ref, places[number]) or any(
-                    _knows_world(view.confined(each), ref) for each in places[:number]
+                    is_visible(view.confined(each).reference_of, ref) for each in places[:number]
                 )
                 if other is not None and not is_listed:
                     yield position + bytes.fromhex(ref), one, other
@@ -785,15 +794,6 @@ class Session(Scopes):
 
 def _join_labels(labels: Iterable[Label]) -> str:
     return " and ".join(mcp_wording.named(str(label)) for label in labels)
-
-
-def _knows_world(view: worlddb.View, ref: str) -> bool:
-    """Whether a view knows of a world, by its whole reference."""
-    try:
-        view.reference_of(ref)
-    except worlddb.UnknownReference:
-        return False
-    return True
 
 
 def _is_inferred(world: worlddb.World) -> bool:

@@ -3,7 +3,7 @@
 The server records the author and the channel of each write; no argument of the model sets them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -35,6 +35,7 @@ from worlddb.memory_scopes import (
     check_statement_type,
     embed_new,
     is_same_text,
+    is_visible,
     notes_inside,
     retry_while_changed,
 )
@@ -305,7 +306,6 @@ def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_r
         receipt = session.db.untag(found, given.tag, why=given.why)
     else:
         receipt = session.db.tag(found, given.tag, version=given.version, why=given.why)
-    receipt.raise_if_refused()
     return _answer(session, receipt, found)
 
 
@@ -313,7 +313,6 @@ def deprecate(session: Session, given: tool_arguments.DeprecateMemory, call: Cal
     """``memory_deprecate``."""
     found = session.statement(session.view_to_write(), given.id, entries=True).ref
     receipt = (session.db.undeprecate if given.undo else session.db.deprecate)(found, why=given.why)
-    receipt.raise_if_refused()
     return _answer(session, receipt, found)
 
 
@@ -330,7 +329,6 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
         source=call.source,
         why=given.why,
     )
-    receipt.raise_if_refused()
     embed_new(session.db)
     return _answer(session, receipt, receipt.ref)
 
@@ -348,7 +346,6 @@ def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_r
         within=session.world,
         why=given.why,
     )
-    receipt.raise_if_refused()
     return _answer(session, receipt, receipt.ref)
 
 
@@ -379,7 +376,6 @@ def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_r
         context=context or None,
         why=given.why,
     )
-    receipt.raise_if_refused()
     return _answer_with_losses(session, receipt, receipt.ref)
 
 
@@ -391,7 +387,6 @@ def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> to
         receipt = session.db.unlink(edge.ref, why=given.why)
     else:
         receipt = session.db.retire(edge.ref, valid_from=given.ended, why=given.why)
-    receipt.raise_if_refused()
     return _answer_with_losses(session, receipt, edge.ref)
 
 
@@ -412,7 +407,6 @@ def believe(session: Session, given: tool_arguments.Believe, call: Call) -> tool
         receipt = session.db.expand(item, given.beliefs, **options)
     else:
         receipt = session.db.believe(item, given.beliefs, whole=given.how == "replace", **options)
-    receipt.raise_if_refused()
     embed_new(session.db)
     return _answer(session, receipt, item)
 
@@ -436,7 +430,6 @@ def contract(session: Session, given: tool_arguments.Contract, call: Call) -> to
     answer = None
     if given.do:
         receipt = session.db.contract(plan, why=given.why)
-        receipt.raise_if_refused()
         embed_new(session.db)
         answer = _answer(session, receipt, claims[0][0])
     return tool_results.contraction(plan, answer)
@@ -446,7 +439,6 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
     """``memory_rollback``."""
     item = session.statement(session.view_to_write(), given.id).ref
     receipt = session.db.rollback(item, given.version, why=given.why)
-    receipt.raise_if_refused()
     embed_new(session.db)
     return _answer(session, receipt, item)
 
@@ -463,7 +455,6 @@ def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_r
     else:
         added = Artifact(name=given.name, location=given.location, media_type=given.media_type)
         receipt = session.db.attach(item, added, why=given.why)
-    receipt.raise_if_refused()
     return _answer(session, receipt, item)
 
 
@@ -576,7 +567,6 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
         source=call.source,
         why=given.why,
     )
-    receipt.raise_if_refused()
     embed_new(session.db)
     answer = _answer(session, receipt, ref)
     answer.notes.extend(_loss_notes(session, receipt))
@@ -699,7 +689,7 @@ def _visible_losses(session: Session, receipt: Receipt) -> list[Loss]:
         return list(receipt.lost)
     view = session.view_to_write()
     world = partial(session.get, view)
-    return [loss for loss in receipt.lost if _is_visible(view.edge if loss.version is None else world, loss.ref)]
+    return [loss for loss in receipt.lost if is_visible(view.edge if loss.version is None else world, loss.ref)]
 
 
 def _answer_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_results.Done:
@@ -743,10 +733,7 @@ def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes
 
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and only an operator withdraws", "An operator uses `worlddb withdraw`"
-        )
+    session.require_whole_store("only an operator withdraws", "An operator uses `worlddb withdraw`")
     plan = read_tools.make_withdrawal_plan(session, session.view_to_write(), given)
     if len(plan.changes) != given.changes:
         raise InputError(
@@ -762,12 +749,8 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
 
 def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_results.Done:
     """``memory_undo``, which a server has only if its operator says so, and for the whole store alone."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and a commit may reach beyond it", "An operator uses `worlddb undo`"
-        )
+    session.require_whole_store("a commit may reach beyond it", "An operator uses `worlddb undo`")
     receipt = session.db.undo(given.seq, why=given.reason)
-    receipt.raise_if_refused()
     embed_new(session.db)
     return _answer(session, receipt, receipt.ref)
 
@@ -870,11 +853,7 @@ def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool
 
 def define_relation(session: Session, given: tool_arguments.DefineRelation, call: Call) -> tool_results.Done:
     """``memory_define_relation``, for the whole store; a server has it only if its operator says so."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and a relation is for the whole store",
-            "An operator declares it with `worlddb relation`",
-        )
+    session.require_whole_store("a relation is for the whole store", "An operator declares it with `worlddb relation`")
     receipt = session.db.define_relation(
         given.relation,
         functional=given.functional,
@@ -884,7 +863,6 @@ def define_relation(session: Session, given: tool_arguments.DefineRelation, call
         inverse=given.inverse,
         why=given.why,
     )
-    receipt.raise_if_refused()
     return _answer(session, receipt, receipt.ref)
 
 
@@ -893,16 +871,12 @@ def keep_receipt(session: Session, given: tool_arguments.KeepReceipt, call: Call
     session.db.keep_receipt(read_tools.receipt_of(session, given.receipt))
     receipt = session.db.write_receipts()
     assert receipt is not None, "one was waiting"
-    receipt.raise_if_refused()
     return _answer(session, receipt, session.top)
 
 
 def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) -> tool_results.Done:
     """``memory_set_profile``; a server has it only if its operator says so, since it decides what others may write."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and only an operator sets profiles", "An operator uses `worlddb vocabulary`"
-        )
+    session.require_whole_store("only an operator sets profiles", "An operator uses `worlddb vocabulary`")
     world = None if given.id is None else session.get(session.view_to_write(), given.id).ref
     if given.lift:
         if given.profile or given.node_types or given.relations:
@@ -911,17 +885,14 @@ def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) 
     else:
         types, relations = given.node_types, given.relations
         receipt = session.db.set_profile(world, given.profile, node_types=types, relations=relations, why=given.why)
-    receipt.raise_if_refused()
     return _answer(session, receipt, receipt.ref)
 
 
 def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) -> tool_results.Done:
     """``memory_set_beliefs``, for the whole store; a server has it only if its operator says so."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and belief settings are for the whole store",
-            "An operator sets it with `worlddb belief-settings`",
-        )
+    session.require_whole_store(
+        "belief settings are for the whole store", "An operator sets it with `worlddb belief-settings`"
+    )
     receipt = session.db.set_beliefs(
         tags=given.tags,
         plain_tags=given.plain_tags,
@@ -930,17 +901,14 @@ def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) 
         entrenchment=given.entrenchment,
         why=given.why,
     )
-    receipt.raise_if_refused()
     return _answer(session, receipt, receipt.ref)
 
 
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
     """``memory_forget_user``, which a server has only if its operator says so, and for the whole store alone."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and the data of a user may reach beyond it",
-            "An operator does it with `worlddb forget-user`",
-        )
+    session.require_whole_store(
+        "the data of a user may reach beyond it", "An operator does it with `worlddb forget-user`"
+    )
     label = Label("user", given.user_id)
     view = session.view_to_write()
     known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id)
@@ -975,11 +943,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
 
 def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Call) -> tool_results.ErasedLiteral:
     """``memory_erase_literal``, which a server has only if its operator says so, and for the whole store alone."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and its forks may lie beyond it",
-            "An operator uses `worlddb erase --literal`",
-        )
+    session.require_whole_store("its forks may lie beyond it", "An operator uses `worlddb erase --literal`")
     ref, db = session.get(session.view_to_write(), given.id).ref, session.db
     plan = db.literal_erasure_plan(ref, given.literal, everywhere=given.everywhere)
     answer = tool_results.ErasedLiteral(
@@ -1031,11 +995,7 @@ def working_clear(session: Session, given: tool_arguments.WorkingScope, call: Ca
 
 def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_results.Dreamt:
     """``memory_dream``, which asks no model; a server has it only if its operator says so."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and a dream covers the whole store",
-            "An operator does it with `worlddb dream`",
-        )
+    session.require_whole_store("a dream covers the whole store", "An operator does it with `worlddb dream`")
     return dream_record(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
     )
@@ -1059,11 +1019,9 @@ def dream_record(done: Any) -> tool_results.Dreamt:
 
 def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call) -> tool_results.Consolidation:
     """``memory_consolidate``, which asks no model; a server has it only if its operator says so."""
-    if session.world is not None:
-        raise InputError(
-            "This server serves one world, and a consolidation covers the whole store",
-            "An operator does it with `worlddb consolidate`",
-        )
+    session.require_whole_store(
+        "a consolidation covers the whole store", "An operator does it with `worlddb consolidate`"
+    )
     done = session.db.consolidate(min_age=given.min_age_hours * 3600, dry_run=given.dry_run, limit=given.limit)
     return tool_results.Consolidation(
         summaries=list(done.summaries),
@@ -1094,7 +1052,6 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
         raise UnknownReference(f"{problem} {mcp_wording.named(given.proposal)}", "List them with memory_proposals")
     methods = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
     receipt = methods[given.decision](matching[0].ref, why=given.why)
-    receipt.raise_if_refused()
     return _answer(session, receipt, matching[0].ref)
 
 
@@ -1152,16 +1109,21 @@ def _check_labels(labels: list[Label]) -> None:
 
 
 def _answer(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
-    """Convert a receipt to an answer, without anything outside the served world."""
+    """Convert a receipt to an answer, without anything outside the served world.
+
+    Raises:
+        RefusedError: the write was refused.
+    """
+    receipt.raise_if_refused()
     # The call did not ask to change the entities that the memory is about.
     proposals, notes = list(receipt.proposals), [note for note in receipt.notes if note.code != "not_changed"]
     if session.world is not None and (proposals or notes):
         view = session.view_to_write()
         lookups = (view.reference_of, partial(session.get, view))
-        proposals = [proposal for proposal in proposals if _is_visible(view.proposal, proposal)]
+        proposals = [proposal for proposal in proposals if is_visible(view.proposal, proposal)]
         own = {*proposals, ref}
         notes = notes_inside(
-            notes, view, lambda other: other in own or any(_is_visible(look, other) for look in lookups)
+            notes, view, lambda other: other in own or any(is_visible(look, other) for look in lookups)
         )
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     if outcome == "staged" and not proposals:
@@ -1175,10 +1137,3 @@ def _answer(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -
         proposals=proposals,
         notes=[mcp_wording.explain_note(note) for note in notes],
     )
-
-
-def _is_visible(look: Callable[[str], object], ref: str) -> bool:
-    try:
-        return look(ref) is not None
-    except InputError:
-        return False

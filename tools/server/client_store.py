@@ -20,6 +20,7 @@ from worlddb.memory_scopes import (
     check_scope_name,
     composed,
     folded,
+    is_visible,
     notes_inside,
     retry_while_changed,
     unwritten_note,
@@ -171,7 +172,7 @@ class ClientStore:
         if self.session.user is None:
             return
         view = self.session.for_user(self.db.view(**moment), None)
-        if not any(_is_visible(look, ref) for look in (view.reference_of, view.edge)):
+        if not any(is_visible(look, ref) for look in (view.reference_of, view.edge)):
             raise UnknownReference(f"Nothing has the reference {ref[:80]!r}", "Give that of a world or of an edge")
 
     def target_ref(self, view: View, name: str) -> str:
@@ -455,13 +456,13 @@ class ClientStore:
         if not self.commits:
             view = self.session.view_to_write()
             lookups: tuple[Callable[[str], object], ...] = (view.reference_of, partial(self.session.get, view))
-            proposals = [ref for ref in proposals if _is_visible(view.proposal, ref)]
+            proposals = [ref for ref in proposals if is_visible(view.proposal, ref)]
             own = {*given.refs, *proposals}
-            notes = notes_inside(notes, view, lambda ref: ref in own or any(_is_visible(look, ref) for look in lookups))
+            notes = notes_inside(notes, view, lambda ref: ref in own or any(is_visible(look, ref) for look in lookups))
             lost = [
                 loss
                 for loss in lost
-                if any(_is_visible(look, loss.ref) for look in (lookups if loss.version is not None else (view.edge,)))
+                if any(is_visible(look, loss.ref) for look in (lookups if loss.version is not None else (view.edge,)))
             ]
         # The receipt of a write without effect has the time of the last commit, which may be outside of this world.
         ingested_at = given.ingest_time if given.events or self.commits else self.db.now()
@@ -514,10 +515,3 @@ def _has_name(world: World, name: str) -> bool:
 
 def _normalized(text: str) -> str:
     return normalize("NFC", text.strip())
-
-
-def _is_visible(look: Callable[[str], object], ref: str) -> bool:
-    try:
-        return look(ref) is not None
-    except InputError:
-        return False
