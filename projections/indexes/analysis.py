@@ -284,7 +284,11 @@ _THINGS_OF: Final = """
     instrument > piano guitar violin cello drum flute trumpet clarinet saxophone harp organ oboe viola ukulele;
     language > speak english german french spanish italian portuguese dutch polish welsh arabic turkish russian japanese
     chinese korean hindi swedish greek;
-    commute > train bus bike tram cycle drive tube metro ferry; hobby > enjoy weekend
+    commute > train bus bike tram cycle drive tube metro ferry; hobby pastime > enjoy weekend;
+    activity hobby pastime > read write cook bake garden paint draw photograph knit sew pottery dance sing hike camp
+    fish hunt cycle run swim climb yoga chess game collect travel volunteer;
+    exercise > run jog walk hike swim cycle yoga pilates gym row; art craft > paint draw sculpt pottery photograph
+    knit sew; place country > visit travel trip
 """
 """Words for a kind of things, each with words for things of that kind."""
 OTHERWISE_BOOST: Final = 0.8
