@@ -738,6 +738,7 @@ class Memory:
         among these filters. Mere names of people, things, sessions and scopes are left out. Of messages in the same
         words and of one speaker the best is a hit, and the note counts the others.
         """
+        self.db._await_vectors()
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:

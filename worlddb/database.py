@@ -1517,11 +1517,27 @@ class Database(WriteCalls):
         from worlddb.reconciler.background import embedding_backfill
 
         assert self._background is not None, "nobody else asks for it"
+        through = self._reader.head()
         done = embedding_backfill.embed_in_background(self._writer, self._models, self._background.stopped)
         if done is not None:
             # As in `embed`, also where nothing was pending.
             self._reader.index_vectors()
+            if not done.pending:
+                self._shared.embedded_through = through
+                self._background.announce()
         return done is not None
+
+    def _await_vectors(self) -> None:
+        """Wait a moment until the thread has embedded what this handle wrote last, so that a recall finds it.
+
+        After one wait in vain there is none until the thread has caught up with that: it embeds a long backlog.
+        """
+        shared, thread = self._shared, self._background
+        newest, is_behind = shared.newest, shared.embedded_through < shared.awaited_in_vain
+        if thread is None or not self._models.any or is_behind or shared.embedded_through >= newest:
+            return
+        if not thread.wait_until(lambda: shared.embedded_through >= newest, VECTORS_SECONDS):
+            shared.awaited_in_vain = newest
 
     def _recluster(
         self,
@@ -2636,6 +2652,8 @@ class _Shared:
         self.unindexed = self.since_lull = 0
         """How many texts were written since the text index followed, and since it was told to at a lull."""
         self.reclustered_through = 0
+        self.embedded_through = self.awaited_in_vain = 0
+        """Up to which commit the thread has embedded all, and up to which a recall waited for that in vain."""
         self.slept: float | None = None
 
 
@@ -2681,6 +2699,8 @@ MOST_ACCESSES: Final = 256
 """How many accesses are written as one commit."""
 MOST_WAITING: Final = 10_000
 """How many things that cannot be written wait; the earliest beyond it are lost."""
+VECTORS_SECONDS: Final = 1.0
+"""How long a recall waits at most until what this handle wrote last is embedded."""
 CONSOLIDATED_SECONDS: Final = 600.0
 """The least time of the background thread from one consolidation to the next."""
 MOST_LOOKS: Final = 16

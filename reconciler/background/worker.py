@@ -145,6 +145,22 @@ class BackgroundWorker:
         with self._hold_condition():
             return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
+    def wait_until(self, is_reached: Callable[[], bool], seconds: float) -> bool:
+        """Wait for a step of the work, which :meth:`announce` tells of; false on timeout.
+
+        What fails, or is left to another process, is waited for no longer.
+        """
+        with self._hold_condition():
+            self._due.wait_for(
+                lambda: is_reached() or not self._is_alive() or not (self._nudged or self._busy), seconds
+            )
+            return is_reached() or not (self._nudged or self._busy)
+
+    def announce(self) -> None:
+        """Tell those who wait for a step that one is done. The work calls this."""
+        with self._due:
+            self._due.notify_all()
+
     def finish(self) -> None:
         """Finish the current and the nudged work, then stop.
 

@@ -361,6 +361,7 @@ SESSION_KIND: Final = "run"
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
+    session.db._await_vectors()
     paged = session.resume(given.cursor, ListRequest("memory_recall", given))
     if given.group is None:
         return _answer_recall(session, paged, given, given.query, given.neighbours)
@@ -375,6 +376,7 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
         raise InputError(
             "Give a query to recall, or an id to read one memory", "Both a query and an id were given, or neither"
         )
+    session.db._await_vectors()
     paged = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
     if given.query is not None:
         return _answer_recall(session, paged, given, given.query)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from worlddb import Database
+from worlddb import Database, database
 from worlddb.projections.indexes import vector_index
 from worlddb.reconciler.background import embedding_backfill, worker
 from worlddb.reconciler.background.worker import BackgroundWorker, background_lease
@@ -101,6 +101,33 @@ def test_a_fork_and_an_import_wake_the_thread_too(
             other.create("Fact", "two", content="b")
             other.export(None, tmp_path / "two.wdb")
         assert db.import_bundle(tmp_path / "two.wdb") and len(nudges) == 2
+
+
+def test_a_memory_asked_at_once_has_what_it_wrote_by_its_meaning_unless_that_takes_long(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written and asked at once, a statement came behind an older one, and a second later before it."""
+    with open_with_background(tmp_path, model) as db:
+        mem = worlddb.memory(db, user="mia")
+        mem.add("a")
+        assert mem.recall("aa", k=1).pending == 0
+        model.may_go_on.clear()
+        written = mem.add("bbb")
+        threading.Timer(0.1, model.may_go_on.set).start()
+        found = mem.recall("bb", lanes=("vector",), k=1)
+        assert (found.hits[0].ref, found.pending) == (written.id, 0)
+        monkeypatch.setattr(database, "VECTORS_SECONDS", 0.05)
+        model.may_go_on.clear()
+        mem.add("ccc")
+        assert mem.recall("cc").pending == 1
+        monkeypatch.setattr(BackgroundWorker, "wait_until", None)
+        assert mem.recall("cc").pending == 1, "after one wait in vain none waits"
+        monkeypatch.undo()
+        model.may_go_on.set()
+        assert db.keep_up(wait_seconds=PATIENCE)
+        model.error = RuntimeError("no answer")
+        mem.add("ddd")
+        assert mem.recall("ddd").hits, "a model that fails is not waited for"
 
 
 def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for_a_vector(
