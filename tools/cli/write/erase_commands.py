@@ -17,6 +17,7 @@ from worlddb import (
     InputError,
     LimitExceeded,
     LiteralErasurePlan,
+    MembersNotSaid,
     Receipt,
     UnknownReference,
     View,
@@ -91,14 +92,15 @@ def _erase(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(ref for text in args.refs for ref in _resolve_named(view, text, args)))
-        plan = db.erasure_plan(
-            refs,
-            turns=args.turns,
-            everywhere=args.everywhere,
-            forbid=args.forbid,
-            derived=not args.keep_derived,
-            members=args.members,
-        )
+        how = {"turns": args.turns, "everywhere": args.everywhere, "forbid": args.forbid}
+        how |= {"derived": not args.keep_derived}
+        try:
+            plan = db.erasure_plan(refs, members=args.members, **how)
+        except MembersNotSaid as error:
+            if not args.dry_run:
+                raise
+            plan = db.erasure_plan(refs, members=True, **how)
+            out.hint(f"{error.message}. This is what --members would erase; say --members or --no-members to erase.")
         others = _find_equivalent(view, refs, plan)
         if args.dry_run:
             out.answer(_plan_document(plan, others), lambda page: _write_plan(page, db, plan, others))
@@ -108,15 +110,7 @@ def _erase(args: Namespace, out: Output) -> int:
             return NO
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
-                receipt = db.erase(
-                    refs,
-                    reason=args.reason,
-                    turns=args.turns,
-                    everywhere=args.everywhere,
-                    forbid=args.forbid,
-                    derived=not args.keep_derived,
-                    members=args.members,
-                )
+                receipt = db.erase(refs, reason=args.reason, members=args.members, **how)
                 receipt.raise_if_refused()
             done = _ErasureAnswer(db, receipt, file)
 
