@@ -218,10 +218,11 @@ def find_imported(
 ) -> tuple[set[int], list[str]]:
     """Return the positions of messages with id or time that lie in an imported session.
 
-    Bundles carry no keys, so messages are recognised by their turns: by id, or by time, role and text. Also returns the
-    turns whose id a message with another text has. Turns written here since the import have keys.
+    Bundles carry no keys, and files have keys of their own, so messages are recognised by their turns: by id, or by
+    time, role and text; a file tells no roles. Also returns the turns whose id a message with another text has. Turns
+    written here since the import have keys.
     """
-    if "imported" not in session.source:
+    if "imported" not in session.source and session.source.get("channel") == "memory":
         return set(), []
     identities = {}
     for place, each in enumerate(said):
@@ -232,7 +233,8 @@ def find_imported(
     for turn in view.children(session.ref, include_superseded=True) if identities else ():
         first = turn if turn.number == 1 else view.history(turn.ref)[0]
         named, role = first.source.get("message"), first.source.get("role")
-        held |= {(named,), (first.valid.start, role, first.content.partition(": ")[2])}
+        roles = [role] if role else [chat_messages.USER, chat_messages.ASSISTANT]
+        held |= {(named,), *((first.valid.start, each, first.content.partition(": ")[2]) for each in roles)}
         given = texts.get(str(named)) if (named,) in identities.values() else None
         if given is not None and not _texts_ever(view, turn).issuperset([(given.role, given.text)]):
             others.append(turn.ref)

@@ -2332,3 +2332,24 @@ def test_an_empty_context_says_why_as_recall_does(tmp_path: Path) -> None:
         assert not mem.context("tea").note
         mem.forget_user(reason="r")
         assert not mem.context("tea") and mem.context("tea").note == mem.recall("tea").note != ""
+
+
+def test_messages_of_a_session_that_a_file_brought_are_known_when_they_are_given_again(tmp_path: Path) -> None:
+    """Gone on with by the library, an imported session had each of its messages twice, without a word."""
+    at = "2026-11-14T10:0{}:00Z"
+    said = [{"role": "user", "content": "I bake a cake", "timestamp": at.format(0)}]
+    said += [{"role": "assistant", "content": "Which one?", "timestamp": at.format(1)}]
+    with worlddb.open(tmp_path / "store", author="a") as db:
+        user = db.create("Scope", "user:jule").ref
+        turns = [
+            worlddb.Turn(speaker=name, text=one["content"], at=one["timestamp"])
+            for name, one in zip(("jule", "assistant"), said, strict=True)
+        ]
+        db.ingest(turns, session="one", conversation="jule", into=user)
+        mem = worlddb.memory(db, user="jule", session="one")
+        assert mem.add(said).repeated == 2
+        more = {"role": "user", "content": "Which one?", "timestamp": at.format(1)}
+        done = mem.add([*said, {"role": "user", "content": "a lemon cake", "timestamp": at.format(2)}])
+        assert (done.repeated, len(done.ids)) == (2, 1)
+        assert sum("cake" in hit.content for hit in mem.recall("cake")) == 2
+        assert mem.add(more).repeated == 1, "a file tells no roles"
