@@ -172,9 +172,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
     listed first, all of it, and not by type again. ``later`` maps each listed statement that a later one competes
-    with to the reference of the later one; those of the ``doubted`` may be so as well. ``note`` says that nothing
-    was ever written for the user, that the user's world ended, or that there are only messages, in which ``recall``
-    and ``context`` search.
+    with to the reference of the later one; those of the ``doubted`` may be so as well. ``to_begin`` is how many
+    statements are still to begin: a question of their time finds them. ``note`` says that nothing was ever written
+    for the user, that the user's world ended, or that there are only messages, in which ``recall`` and ``context``
+    search.
     """
 
     user: str
@@ -188,6 +189,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     later: dict[str, str] = {}
     doubted: frozenset[str] = frozenset()
+    to_begin: int = 0
 
     def __str__(self) -> str:
         lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
@@ -204,6 +206,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         if self.left:
             enough = self.left + max(map(len, self.kinds.values()))
             lines.append(f"Left out: the oldest, {self.left:,} in all; ask with a limit of {enough} to see every one")
+        if self.to_begin:
+            lines.append(f"Still to begin, and found by a question of that time: {self.to_begin:,}")
         if self.people:
             lines.append(
                 "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
@@ -820,6 +824,9 @@ class Memory:
             kinds[kind] = (
                 worlds[:limit] if len(views) < 2 else with_conflicts(self._whole_view(), views, worlds[:limit])
             )
+        far = ((later_view(self.db, view, FAR), (view.valid + 1, None)) for view in views)
+        ahead = (each for view, span in far for each in view.find(overlaps=span))
+        to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted}
         pinned = self._pinned()
         later, doubted = _later_competitors(itertools.chain(pinned, *kinds.values()), about)
         return Profile(
@@ -833,6 +840,7 @@ class Memory:
             pinned=tuple(pinned),
             later=later,
             doubted=doubted,
+            to_begin=len(to_begin - seen.keys()),
             note=_unlisted_note(counted, is_empty=not kinds and not pinned) if views else self._empty_note(),
         )
 

@@ -22,7 +22,7 @@ from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
-from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
+from worlddb.query.question.question_dates import begin_named, parse_times, tense_of, told_days
 from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
 from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
@@ -672,7 +672,7 @@ def _written_notes(
 
     The start is read from the words of ``text`` if no time was given. Other ``marks`` cause no note.
     """
-    named = named_beginning(text, now, "")[1] if begins is None and text else ()
+    named = (named_beginning(text, now, "")[1] or told_day_notes(text, now)) if begins is None and text else ()
     later = future_start_notes([begins], now) if is_window_nonempty(begins, until) else []
     return [*named, *later, *([] if pinned else already_hidden_notes(expires_at, now))]
 
@@ -1287,6 +1287,24 @@ def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tu
     return begins, (
         f"Its text says that it begins at {at}, and it is found from now on: give that as its start if it"
         " holds only from then",
+    )
+
+
+_DAY: Final = 86_400_000_000
+"""In microseconds."""
+
+
+def told_day_notes(text: str, now: int) -> tuple[str, ...]:
+    """Return a note if a text tells of a day to come, and how to state it."""
+    # "In two weeks" names no day that a start could be.
+    coming = [day for day in told_days(text, now) if day.start > now and day.start % _DAY == 0]
+    if not coming:
+        return ()
+    day = min(coming)
+    since, until = (format_time(at).removesuffix("T00:00:00Z") for at in day[:2])
+    return (
+        f"Its text tells of {since}: questions about that day find it by this, and others find it from now on; give"
+        f" since={since!r} and until={until!r} if it holds only then",
     )
 
 

@@ -6,13 +6,14 @@ by those of nine other languages too.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS, lazy
-from worlddb.projections.indexes.analysis import is_remark
+from worlddb.projections.indexes.analysis import function_words, is_remark
 from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.query.question.english_times import ASKS_WHEN, PLANNED, WILL, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
@@ -440,6 +441,49 @@ def without_opening(question: str) -> str:
     return question if opening is None else question[opening.end() :]
 
 
+_OF_DIARY: Final = """
+    anything something everything nothing else happen happens happening happened plan plans planned scheduled schedule
+    agenda calendar diary appointment appointments event events due doing do did done free busy available booked have
+    has got get getting come comes coming go goes going take takes place up on there any already with us me my our let
+    today s m re ve
+
+    los an steht stehen vor mache machen macht mach tun geplant plan termin termine kalender frei passiert kommt etwas
+    irgendwas was gibt hab habe haben hast hat liegt fällig vorhaben unternehmen gemacht heute sonst noch so denn
+
+    hay tengo tenemos tiene hago hacemos hace pasa pasó planeado planes previsto agenda cita citas algo libre evento
+    eventos compromiso compromisos hicimos hice
+
+    faire fait fais faisons prévu prévue rendez vous agenda passe passé libre y quelque chose programme qu c l d n j ai
+    avons a t on il sommes
+
+    facciamo faccio fare fatto previsto prevista programma appuntamenti appuntamento agenda succede successo ci libero
+    libera cosa che qualcosa impegni
+
+    temos tenho tem fazemos faço fazer previsto prevista agenda acontece aconteceu compromissos compromisso livre algo
+    planejado
+
+    будет есть запланировано планах планы делаем делаю делать встречи встреча дела происходит назначено
+"""
+"""Beside function words what a question for whatever is on has."""
+_OF_DIARY_UNSPACED: Final = lazy(
+    r"[你您我们們有什么甚麼吗嗎呢的事情安排计劃划日程活动動要做干会會在哪里裡是]"
+    r"|予定|あります|ありました|ある|しま(?:す|した)|する|何|なに|どんな|私|たち|達|[がのはをにもかで]"
+    r"|뭐|무엇|무슨|일정|약속|예정|계획|우리|있(?:나요|어요|습니까|었나요)?|하(?:나요|지)|해요|했(?:나요|어요)|[일가이을를은는에도요]"
+)
+
+
+@cache
+def _of_diary() -> frozenset[str]:
+    return frozenset(_without_accents(_OF_DIARY).split())
+
+
+def _without_accents(text: str) -> str:
+    """A text whose letters have no accents; other scripts than Latin and Cyrillic are not to be in it."""
+    if text.isascii():
+        return text
+    return "".join(each for each in unicodedata.normalize("NFD", text) if not unicodedata.combining(each))
+
+
 class AnswerForm(NamedTuple):
     """What an answer must contain, as far as the words of a question say; ``taste`` is what its asker likes."""
 
@@ -527,6 +571,20 @@ class Question:
     def without_times(self) -> str:
         """Its text without the times that it names; all of it if only scaffolding would be left."""
         return self._times.rest
+
+    @cached_property
+    def asks_only_for_time(self) -> bool:
+        """True if it asks for whatever is at a time that it names: "what is on 4 December?", "was ist morgen?"."""
+        if not self.times:
+            return False
+        rest = " ".join(self.text.split())
+        for time in self.times_read:
+            rest = rest.replace(time.words, " ")
+        every, left = (
+            _WORD_ALONE.findall(_without_accents(_OF_DIARY_UNSPACED.sub(" ", text.lower())))
+            for text in (self.text, rest)
+        )
+        return _of_diary().union(function_words(every, self.text)).issuperset(left)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAY_MICROSECONDS, DAYS, FOREVER, MONTHS, month_number
+from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAY_MICROSECONDS, DAYS, FOREVER, MONTHS, lazy, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of
 from worlddb.query.question import english_times as english
 
@@ -1103,6 +1103,46 @@ def parse_times(question: str, asked: int) -> Times:
     return _parse_translated(question, named, asked, tense)
 
 
+_MAY_DATE: Final = lazy(
+    r"\d|day|week|tomorrow|tonight|tag|woche|morgen|heute|mittwoch|abend|lunes|martes|mi[eé]rcoles|jueves|viernes"
+    r"|s[aáà]bado|domingo|semana|ma[nñ]ana|hoy|di\b|dimanche|semaine|demain|ned[iì]|ted[iì]|led[iì]|ved[iì]|erd[iì]"
+    r"|sabato|domenica|settimana|domani|oggi|feira|amanh|hoje|завтра|сегодня|недел|понедельн|вторн|сред[ау]|четверг"
+    r"|пятниц|суббот|воскрес|[今明后後来來下週周曜]|내일|오늘|모레|요일|다음",
+    re.I,
+)
+"""What names a day has one of these; most texts that name none have none."""
+_SAID_END: Final = lazy(r"(?<=[^\W\d])[.!?;]\s+|(?<=\d[)\"”])[.!?;]\s+|[。！？\n]")
+_TOLD_CHARACTERS: Final = 2000
+_TOLD_DAYS: Final = 27 * _DAY_MICROSECONDS
+"""A longer time is no day that something is on: "in December" is when, and tells not which."""
+
+
+@lru_cache(maxsize=512)
+def told_days(text: str, said: int) -> tuple[Span, ...]:
+    """The days and stretches of less than a month that a text tells of, by its words as of when it was said.
+
+    "The circus is on 5 December" tells of one, "next Friday" as well. A day without a year is the nearest one that the
+    tense of its sentence allows. What is said beyond the first 2,000 characters is not read.
+    """
+    text = text[:_TOLD_CHARACTERS]
+    if _MAY_DATE.search(text) is None:
+        return ()
+    language, found = language_of(text), dict[Span, None]()
+    for sentence in _SAID_END.split(text):
+        if _MAY_DATE.search(sentence) is None:
+            continue
+        if language:
+            from worlddb.query.question import foreign_times
+
+            named, tense = foreign_times.phrases(sentence, language), foreign_times.tense_of(sentence, language)
+            read = _parse_translated(sentence, named, said, tense).spans
+        else:
+            tense = tense_of(sentence)
+            read = _parse_english(sentence, said, tense, tense or "present").spans
+        found |= dict.fromkeys(span for span in read if span.start > ALWAYS and span.end - span.start <= _TOLD_DAYS)
+    return tuple(found)
+
+
 def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
@@ -1164,6 +1204,7 @@ def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     parse_times.cache_clear()
     begin_named.cache_clear()
+    told_days.cache_clear()
 
 
 def _find_unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:

@@ -84,6 +84,7 @@ class Judge:
         self._person = ENTITY in lanes and about.is_about_one_of_several
         # All that a user says has the name, so that it tells nothing.
         told = [name for name in about.names if name.casefold() == about.user_name.casefold()]
+        self._asks_only_for_time = request.question.asks_only_for_time
         self._text = without_names(request.question.subject_text, told)
         self._telling = without_names(_HOW_MANY.sub("", without_opening(request.question.without_times)), told)
         self._untold = frozenset(word.casefold() for name in told for word in name.split())
@@ -100,7 +101,7 @@ class Judge:
 
         It is compared with the best hit before it, so that more hits change nothing. The best one, if it has all words
         of the question but its times, has at least what an answer needs that is not weak: in a long text they score
-        little.
+        little. So it has if the question asks for whatever is at a time, and it is of that.
         """
         if self._fitted is None:
             return None
@@ -116,7 +117,11 @@ class Judge:
         is_best = score >= self._top
         self._top, self._best = max(self._top, score), max(self._best, seen.score)
         is_told = parts.get(scoring.TOLD, 0.0) > 0
-        is_complete = is_best and (covered >= 1 or self._has_all_telling(words, content, is_told=is_told))
+        is_complete = is_best and (
+            covered >= 1
+            or (self._asks_only_for_time and is_of_time(parts))
+            or self._has_all_telling(words, content, is_told=is_told)
+        )
         self._seen += 1
         if content and self._seen <= LOOKED_AT:
             self._is_complete = is_complete if is_best else self._is_complete
@@ -867,6 +872,11 @@ def chance_level(scatter: float, count: int) -> float:
     ``scatter`` (Cramér 1946, §28.6).
     """
     return scatter * sqrt(2 * log(max(count, 2)))
+
+
+def is_of_time(scores: Mapping[str, float]) -> bool:
+    """True if a time of the question is that of a hit."""
+    return scores.get("when", 0.0) > scoring.WHEN_WEIGHT - 1e-6
 
 
 def _is_noise(scores: Mapping[str, float], level: float, *, names: bool) -> bool:

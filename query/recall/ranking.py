@@ -6,6 +6,7 @@ words nor meaning with what it brings to mind ("I get sick in the back of a car.
 the mean of the texts nearest to it, and where nothing stands out by meaning, first-person statements count more.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, repeat
@@ -13,6 +14,7 @@ from math import fsum
 from operator import itemgetter, sub
 from typing import Final, NamedTuple
 
+from worlddb.log.model.events import START_STATED
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.indexes.analysis import (
     governed_stems,
@@ -27,7 +29,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, FIRST_PERSON, RRF, TEXT, VECTOR, Question, Request
-from worlddb.query.question.question_dates import Span, nearness
+from worlddb.query.question.question_dates import Span, nearness, told_days
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import count_earlier_turns
 from worlddb.query.recall.scoring import similarity_score
@@ -590,6 +592,8 @@ def _collect_evidence(
     # Nearly all of them were said before a question that names no time.
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
     when = {node: _time_evidence(times, until, pool[node].seen) for node in told}
+    if times:
+        when |= _told_evidence(snapshot, request.question, pool, alone, when)
     nodes, home = list(pool), dict.fromkeys(at_home, 1.0)
     rest = (_of_each(nodes, found, 0.0) for found in (entities, when, before, edge, home, {}, talk, {}))
     columns = zip(_of_each(nodes, texts, 0.0), _of_each(nodes, cosines, middling), *rest, strict=False)
@@ -698,6 +702,49 @@ def _time_evidence(times: tuple[Span, ...], until: int, seen: SeenVersion) -> fl
     if seen.validity.start >= until and seen.row.type == _TURN and not _is_within(times, seen.validity.start):
         return UNSAID
     return _nearness(times, seen) if times else 0.0
+
+
+MAX_DATED: Final = 128
+"""Of so many of the best candidates it is read which days their texts tell of."""
+ANOTHER_DAY: Final = -0.5
+"""Beside 1 for what is of a time that the question names: of what tells of other days alone."""
+FOR_WHATEVER: Final = 3.0
+"""The same where the question asks for whatever is on then: nothing else in it tells one text from another."""
+_YEARLY: Final = re.compile(
+    r"\b(?:birthday|anniversary|every|each|yearly|geburtstag|jahrestag|jede[nrsm]?|cumpleaños|aniversario|cada|todos"
+    r"|anniversaire|chaque|compleanno|ogni|aniversário|день рождения|кажд\w+)\b|生日|每|誕生日|毎|생일|매",
+    re.I,
+)
+"""What is so again and again is not of the one day that its text tells."""
+
+
+def _told_evidence(
+    snapshot: VisibleSnapshot,
+    question: Question,
+    pool: Mapping[int, candidates.Passed],
+    alone: Mapping[int, float],
+    when: Mapping[int, float],
+) -> dict[int, float]:
+    """The evidence of time with the days that texts tell of, as far as they change it.
+
+    "The circus is on 5 December" is of that day, whenever it was said. In a question that is not of the past what tells
+    of other days is not of the day on which it was said; a stated start of what is no turn counts for itself.
+    """
+    times, found = question.times, dict[int, float]()
+    is_past, factor = question.asks_of == "past", FOR_WHATEVER if question.asks_only_for_time else 1.0
+    best = sorted(pool, key=lambda node: (-alone[node], node))[:MAX_DATED]
+    for node in {*best, *(node for node, near in when.items() if near >= 1)}:
+        seen = pool[node].seen
+        body = None if seen.row.type in _MERE_NAMES else snapshot.body(seen.row)
+        if body is None:
+            continue
+        told = told_days(body.content, seen.validity.start)
+        is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
+        if is_dated or any(each.start < end and start < each.end for each in told for start, end, _ in times):
+            found[node] = factor
+        elif told and not is_past and _YEARLY.search(body.content) is None:
+            found[node] = ANOTHER_DAY
+    return found
 
 
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:

@@ -139,7 +139,8 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
     first = sorted([*holding, *over], key=lambda hit: -round(hit.score, 6)) if over else holding
     first = [hit for hit in first if hit.valid.start <= now or len(named) == 1 or _is_within(hit, named)]
-    if request.question.times and asked_terms.has_only_light_words(request.question.without_times):
+    rest = request.question.without_times if request.question.times else ""
+    if request.question.asks_only_for_time or (rest and asked_terms.has_only_light_words(rest)):
         # Of what somebody has on a day, that day's appointments come first.
         first.sort(key=lambda hit: all(hit.valid.start < each.start or hit.valid.end > each.end for each in named))
     held |= {hit.version for hit in over}
@@ -154,7 +155,9 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
     ahead = [hit for hit in new if hit.ref in shown and hit not in unknown]
     # What then has what is asked is not weak for that nothing has it now.
-    is_told = found.weak and not then.weak and hits[0] in new and answer.has_asked_word(hits[0], request.question)
+    is_dated = request.question.asks_only_for_time and answer.is_of_time(hits[0].scores)
+    is_asked = is_dated or answer.has_asked_word(hits[0], request.question)
+    is_told = found.weak and not then.weak and hits[0] in new and is_asked
     judged = then if is_told else found
     told = answer.note_of_future(ahead, unknown, request.question, hits[:1], weak=judged.weak)
     return msgspec.structs.replace(

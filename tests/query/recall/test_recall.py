@@ -82,7 +82,7 @@ def test_a_time_that_a_question_names_speaks_for_what_was_said_then(db: Database
         hit.content: hit.scores.get("when", 0.0)
         for hit in db.view().recall("What happened last month?", asked="2024-06-05").hits
     }
-    assert scores[f"user: {SAID[4].text}"] == pytest.approx(0.2)
+    assert scores[f"user: {SAID[4].text}"] == pytest.approx(0.6)
     assert scores[f"user: {SAID[2].text}"] < 0.1
 
 

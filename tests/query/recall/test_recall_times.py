@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
@@ -16,7 +17,7 @@ from tests.support.model.stores import new_store
 from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.projections.tables.reads import asof
-from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times
+from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times, told_days
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> N
         (),
         'read as times: "last spring" is from 2024-03-01 until 2024-06-01',
     )
-    assert found.hits and all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
+    assert found.hits and all(hit.scores["when"] == pytest.approx(0.6) for hit in found)
     vague = view.recall("What happened the week after Easter, or last spring?", asked="2024-12-01")
     assert (len(vague.times), vague.unread) == (1, ("the week after Easter",))
     assert 'not understood as a time, and ignored: "the week after Easter"' in vague.note
@@ -288,3 +289,96 @@ def test_whoever_sees_one_talk_finds_what_was_said_there_on_a_day(parcels: Datab
     inside = parcels.view(world=parcels.view().find(name="c")[0].ref)
     found = inside.recall("Which parcel did I mention on 10 November?", k=12, asked="2024-12-20")
     assert days(found) == ["2024-11-10"] * 12
+
+
+PLANS = {
+    "The circus is on 5 December.": "2026-12-05",
+    "Mia has her flu shot with Dr. Nolte on 4 December at 15:00.": "2026-12-04",
+    "School is closed on 18 December.": "2026-12-18",
+    "Zahnarzt am 8.12.": "2026-12-08",
+    "The chimney sweep comes next Thursday.": "2026-12-03",
+    "Dan's wedding is on 6 June 2027.": "2027-06-06",
+    "Mia's shoe size is 32.": "",
+    "I was at the vet on Tuesday.": "",
+}
+"""What is told on Monday, 30 November 2026, and the day to come that it tells of."""
+
+
+@pytest.fixture(scope="module", params=["told", "stated"])
+def diary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[worlddb.Memory]:
+    """Plans among other notes; the days only in their texts, or only as their times."""
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))
+    with worlddb.open(tmp_path_factory.mktemp("diary") / "store", clock=clock) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        for number in range(24):
+            mem.add(f"Key {number} opens the {('shed', 'gate', 'attic')[number % 3]}.")
+        for text, day in PLANS.items():
+            if request.param == "told" or not day:
+                told = mem.add(text).notes
+                assert (f"Its text tells of {day}" in " ".join(told)) == bool(day)
+            else:
+                until = worlddb.parse_time(day) + DAY
+                mem.add(re.sub(r" (?:on|am) \d.*| next Thursday", "", text), since=day, until=until)
+        opened.embed()
+        yield mem
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("what is on 4 December?", "flu"),
+        ("anything on the 4th of December?", "flu"),
+        ("what is on 2026-12-04?", "flu"),
+        ("am I free on 5 December?", "circus"),
+        ("what is planned for 8 December?", "Zahnarzt"),
+        ("was ist am 8.12.?", "Zahnarzt"),
+        ("was haben wir am Freitag?", "flu"),
+        ("what is on Thursday?", "sweep"),
+        ("¿qué hay el 18 de diciembre?", "School"),
+        ("12月18日有什么安排？", "School"),
+        ("what do we have on 6 June?", "wedding"),
+        ("who comes on 7 December?", ""),
+        ("what is the capital of France on 4 December?", ""),
+    ],
+)
+def test_what_is_on_a_day_comes_first_and_is_not_weak(diary: worlddb.Memory, question: str, words: str) -> None:
+    found = diary.recall(question, k=3)
+    assert found.weak == (not words) and words in found.hits[0].content
+
+
+def test_a_profile_counts_what_is_still_to_begin(diary: worlddb.Memory) -> None:
+    known = diary.profile()
+    stated = sum(day > "" for day in PLANS.values()) if known.to_begin else 0
+    assert known.to_begin == stated and ("Still to begin" in str(known)) == bool(stated)
+    assert len(known.kinds["Fact"]) == 24 + len(PLANS) - stated
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("The party is on 5 December.", ["2026-12-05"]),
+        ("It was on 5 November. The next is on 5 December.", ["2026-11-05", "2026-12-05"]),
+        ("Der Elternabend ist am 8. Dezember, 19:30.", ["2026-12-08"]),
+        ("La cita es mañana.", ["2026-12-01"]),
+        ("We are away from 27 December to 2 January.", ["2026-12-27"]),
+        ("He was born on 4 May 1990.", ["1990-05-04"]),
+        ("The rent is due in December.", []),
+        ("Version 2.12 has 30 pages.", []),
+    ],
+)
+def test_the_days_of_a_text_are_those_that_it_tells_as_of_when_it_was_said(text: str, days: list[str]) -> None:
+    told = told_days(text, worlddb.parse_time("2026-11-30T12:00:00Z"))
+    assert [worlddb.format_time(day.start)[:10] for day in told] == days
+
+
+def test_what_tells_of_another_day_is_not_of_the_day_on_which_it_was_said() -> None:
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))) as db:
+        for text in ("The concert is on 12 December.", "The shop sells bread."):
+            db.create("Note", "", content=text)
+        db.embed()
+        asked = {text: db.view().recall(text).hits for text in ("what is on today?", "what did I note today?")}
+    when = [
+        {hit.content: hit.scores.get("when", 0) for hit in hits}["The concert is on 12 December."]
+        for hits in asked.values()
+    ]
+    assert when[0] < 0 < when[1]
