@@ -486,6 +486,7 @@ _SAID_BEFORE: Final = (
 _OVER: Final = "the question is about the past, and this is over: {}{}"
 _BEGUN_LATER: Final = "the first hit begins after the time in the question: {}{}"
 _NONE_OF_THEN: Final = "nothing found is known to have been true then"
+_NONE_OF_TIME: Final = "none of these is of the time that the question names ({}), as far as their dates tell"
 _COMING: Final = "the question names a future time; what is true then comes first, and this begins by then: {}{}"
 _AHEAD: Final = "the question asks about the future, so what is true then comes first, and this is still to begin: {}{}"
 _UNKNOWN_YET: Final = "this begins after that time and was written later, so what held then comes first: {}{}"
@@ -679,6 +680,33 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
     spans = [(hit.valid.start, hit.valid.end) for hit in hits if hit.content]
     is_held = any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
     return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
+
+
+_SAYS: Final = lazy(
+    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*|gesagt|erzählt"
+    r"|gesprochen|erwähnt|geschrieben|dij[eo]|dijimos|dit|parlé|detto|parlato|disse|falamos|сказал\w*|говорил\w*)\b"
+    r"|说|說|言|話|말",
+    re.I,
+)
+
+
+def note_of_no_time(found: records.Recall, request: Request) -> str:
+    """The note of an answer of which nothing is of a time that its question names; empty if something is.
+
+    What holds then is of it, unless the question asks what was said then, or for whatever was on.
+    """
+    question = request.question
+    if not found.hits or not found.times or request.fusion != CONVEX or found.begins_later:
+        return ""
+    spans = [(span.start, span.end) for span in found.times]
+    if any(start == ALWAYS or end == FOREVER for start, end in spans):
+        return ""
+    is_of_day = question.asks_only_for_time or _SAYS.search(question.text) is not None
+    for hit in found.hits:
+        holds = any(hit.valid.start < end and start < hit.valid.end for start, end in spans)
+        if is_of_time(hit.scores) or (holds and (hit.valid.end < FOREVER or not (is_of_day or hit.type == "Turn"))):
+            return ""
+    return _NONE_OF_TIME.format(" and ".join(f'"{time.words}"' for time in question.times_read))
 
 
 def note_of_future(

@@ -107,6 +107,13 @@ def _recall(window: Window, request: Request) -> tuple[records.Recall, bool]:
 
 
 def recall_with_future(window: Window, request: Request) -> records.Recall:
+    """The answer with what holds at a named future time, and a note if nothing in it is of a time that is named."""
+    found = _recall_with_future(window, request)
+    told = answer.note_of_no_time(found, request)
+    return msgspec.structs.replace(found, note=answer.joined((found.note, told))) if told else found
+
+
+def _recall_with_future(window: Window, request: Request) -> records.Recall:
     """The answer with what holds at a named future time before what holds now.
 
     A question about the future without a time means any future time. The answer does not change if nothing that

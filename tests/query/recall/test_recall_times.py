@@ -382,3 +382,26 @@ def test_what_tells_of_another_day_is_not_of_the_day_on_which_it_was_said() -> N
         for hits in asked.values()
     ]
     assert when[0] < 0 < when[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [
+        ("what did I say yesterday?", True),
+        ("what did I say on 18 November?", False),
+        ("what is on 6 December?", True),
+        ("what is on 5 December?", False),
+        ("where did Ana live yesterday?", False),
+        ("what did I buy before 20 November?", False),
+        ("what did I buy?", False),
+    ],
+)
+def test_where_nothing_found_is_of_the_time_a_note_says_so(question: str, is_told: bool) -> None:
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))) as opened:
+        mem = worlddb.memory(opened, user="c", session="x")
+        said = [("2026-11-18", "Had the flu shot today."), ("2026-11-20", "Bought a green bike.")]
+        mem.add([{"role": "user", "content": text, "timestamp": f"{day}T08:00:00Z"} for day, text in said])
+        mem.add("Ana lives in Porto.", since="2020-01-01")
+        mem.add("The circus is on 5 December.")
+        opened.embed()
+        assert ("none of these is of the time" in mem.recall(question, k=3).note) == is_told
