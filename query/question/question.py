@@ -184,6 +184,20 @@ _SAID: Final = lazy(
     re.I,
 )
 """What says it in so many words."""
+_SAID_IN_GERMAN: Final = lazy(
+    r"\b(?:früher(?!\s+(?:oder|als|auf|dran|los|kommen|gehen))|ehemals|ehemalige[rsnm]?|ursprünglich(?:e[rsnm]?)?|anfangs"
+    r"|vorherige[rsnm]?|vorig(?:e[rsnm]?)\s+(?!woche|monat|jahr|nacht|tag|quartal)|nicht\s+mehr|geändert|gewechselt"
+    r"|zuvor|vorher(?=\s*(?:[?.!]|\Z)))\b"
+    r"|\A\W*(?:ist|sind|bin|bist|hat|haben|habe|hast|gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt"
+    r"|wohn\w+|arbeite\w*|leb\w+|fähr\w+|fahr\w+)\b[^.?!]{0,40}?\s(?:immer\s+)?noch\b"
+    r"(?!\s*(?:[?.!]|\Z|zu\b|ein|etwas|was\b|mal\b|nicht\b|frei\b|offen\b))",
+    re.I,
+)
+"""The same in German: "wo wohnte Ana früher?", "wohnt Ana noch in Turin?"."""
+_SAID_IN_GERMAN_BY: Final = (
+    *("früher", "ehemal", "ursprünglich", "anfangs", "vorher", "vorig", "nicht mehr", "geändert", "gewechselt"),
+    *("zuvor", "noch"),
+)
 _SAID_BY: Final = frozenset(
     [
         *(
@@ -281,11 +295,18 @@ _PRESENT: Final = lazy(
     r"\b(?:currently|at\s+present|presently|at\s+the\s+moment|nowadays|these\s+days|as\s+of\s+(?:now|today)"
     r"|as\s+things\s+stand"
     r"|(?<!\bby\s)(?<!\btill\s)(?<!\buntil\s)(?<!\bto\s)(?<!\bjust\s)(?<!\bfrom\s)(?<!\bbefore\s)(?<!\bevery\s)(?<!\A)"
-    r"(?:right\s+|just\s+)?now(?!\s+(?:that|and\s+then)\b))\b",
+    r"(?:right\s+|just\s+)?now(?!\s+(?:that|and\s+then)\b)"
+    r"|jetzt|derzeit|zurzeit|zur\s+zeit|momentan|im\s+moment|aktuell(?:e[rsnm]?)?|gegenwärtig|ahora|actualmente"
+    r"|maintenant|actuellement|en\s+ce\s+moment|adesso|attualmente|agora|atualmente|сейчас|теперь)\b",
     re.I,
 )
 _PRESENT_BY: Final = frozenset(
-    ("currently", "present", "presently", "moment", "nowadays", "days", "now", "today", "things")
+    (
+        *("jetzt", "derzeit", "zurzeit", "zeit", "momentan", "aktuell", "aktuelle", "aktueller", "aktuelles"),
+        *("aktuellen", "aktuellem", "gegenwärtig", "ahora", "actualmente", "maintenant", "actuellement", "adesso"),
+        *("attualmente", "agora", "atualmente", "сейчас", "теперь"),
+        *("currently", "present", "presently", "moment", "nowadays", "days", "now", "today", "things"),
+    )
 )
 
 
@@ -303,7 +324,10 @@ def wish(text: str) -> str:
     Empty if none do. To show something earlier where nobody asked costs a reader a line; not to show it costs the
     answer. What only puts two things in order ("what did I eat before the concert?") asks for no change.
     """
-    if _SAID_BY.isdisjoint(_WORD_ALONE.findall(text.lower())):
+    small = text.lower()
+    if any(word in small for word in _SAID_IN_GERMAN_BY) and (found := _SAID_IN_GERMAN.search(text)) is not None:
+        return _shorten(found[0])
+    if _SAID_BY.isdisjoint(_WORD_ALONE.findall(small)):
         return ""
     for found in _SAID.finditer(text):
         if not found["be"]:

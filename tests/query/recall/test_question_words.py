@@ -905,3 +905,26 @@ def test_this_one_and_the_one_without_a_year_follow_the_tense(text: str, novembe
 def test_of_this_week_what_has_been_is_told_of_where_the_question_is_of_that() -> None:
     (past,), (present,) = (parse_times(text, ASKED_AT).spans for text in ("what did I do this week?", "this week"))
     assert (past.end, format_time(present.end)[:10]) == (ASKED_AT, "2024-06-17") and past.start == present.start
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Wo wohnte Ana früher?", "before"),
+        ("Wie hoch war die ursprüngliche Miete?", "before"),
+        ("Wohnt Ana noch in Turin?", "before"),
+        ("Ist Leah immer noch die Trainerin?", "before"),
+        ("Hat sich die Miete geändert?", "before"),
+        ("Wo arbeite ich jetzt?", "now"),
+        ("Wo arbeite ich zur Zeit?", "now"),
+        ("¿dónde vive Ana ahora?", "now"),
+        ("Где сейчас живёт Ана?", "now"),
+        ("Was muss ich noch kaufen?", ""),
+        ("Ist noch ein Platz frei?", ""),
+        ("Kommt sie früher oder später?", ""),
+        ("Was mache ich in der Zeit?", ""),
+    ],
+)
+def test_german_words_ask_what_was_before_and_those_of_others_what_is_now(text: str, asks: str) -> None:
+    question = Question(text, ASKED_AT)
+    assert (question.asks_for_change, bool(question.asks_for_present)) == (asks == "before", asks == "now")
