@@ -1113,7 +1113,7 @@ _MAY_DATE: Final = lazy(
 """What names a day has one of these; most texts that name none have none."""
 _SAID_END: Final = lazy(r"(?<=[^\W\d])[.!?;]\s+|(?<=\d[)\"”])[.!?;]\s+|[。！？\n]")
 _TOLD_CHARACTERS: Final = 2000
-_TOLD_DAYS: Final = 27 * _DAY_MICROSECONDS
+_TOLD_DAYS: Final = 27 * DAY_MICROSECONDS
 """A longer time is no day that something is on: "in December" is when, and tells not which."""
 
 
