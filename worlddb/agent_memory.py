@@ -441,10 +441,13 @@ class Memory:
         messages = _messages(given)
         told = messages, since, source, why, marks, idempotency_key
         added = retry_while_changed(lambda: self._add_messages(*told))
-        texts = [each.text for each in messages]
-        views = self._views() if self.db.view()._retired_saying(texts) else []
-        added = added.with_notes(forgotten_notes(self.db, views, texts, added.ids, added.seq))
+        added = self._with_forgotten_notes(added, [each.text for each in messages])
         return self._with_hidden_notes(added, expires_at, pinned)
+
+    def _with_forgotten_notes(self, added: Added, texts: Sequence[str]) -> Added:
+        """Add a note to the result if the user had forgotten what was written."""
+        views = self._views() if self.db.view()._retired_saying(texts) else []
+        return added.with_notes(forgotten_notes(self.db, views, texts, added.ids, added.seq))
 
     def _with_slip_notes(
         self, added: Added, about: Iterable[str], derived_from: Any, replaces: Any, until: times.TimeLike | None
