@@ -24,6 +24,7 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of, told_days
 from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
+from worlddb.query.recall.ranking import STEADY
 from worlddb.query.records.records import Edge, Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
@@ -177,20 +178,23 @@ def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_
     """Recall up to ``wanted`` hits with a text; returns the answer, and the hits that only have a name.
 
     ``ask`` recalls a number of hits; it is called again for more if names, or messages in the same words, fill the
-    places of statements. Of messages in the same words the best is shown, and a note counts the others.
+    places of statements. What was found before keeps its place: more than ``STEADY`` hits may come in another order,
+    and how many are wanted is to change none. Of messages in the same words the best is shown, and a note counts the
+    others.
     """
-    asked = max(wanted, 1)
+    asked, every = max(wanted, 1), dict[str, Hit]()
     while True:
         found = ask(asked)
-        said = tuple(filter(has_statement, found.hits))
+        every = {**every, **{hit.ref: hit for hit in found.hits if hit.ref not in every}}
+        said = tuple(filter(has_statement, every.values()))
         once, repeats = _each_message_once(said)
         is_enough = len(once) >= wanted or (repeats and len(said) >= _REPEATS_WITHIN * wanted)
         if found.groups or is_enough or len(found.hits) < asked or asked >= most:
             break
-        asked = min(2 * asked + _EXTRA_HITS, most)
+        asked = min(STEADY if asked < STEADY else 2 * asked + _EXTRA_HITS, most)
     if found.groups:
         return found, []
-    names, shown = [hit for hit in found.hits if not has_statement(hit)], tuple(once[:wanted])
+    names, shown = [hit for hit in every.values() if not has_statement(hit)], tuple(once[:wanted])
     told = [repeats[hit.ref] for hit in shown if hit.ref in repeats]
     note = found.note
     if told:

@@ -7,12 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 import worlddb
 from tests.support.running import LocalRunner
 from tests.tools.mcp import test_mcp_tools
 from worlddb import memory_scopes
+from worlddb.query.recall.ranking import STEADY
 from worlddb.reconciler.ingest import chat_messages
 from worlddb.tools.agents import forget, remember
 from worlddb.tools.mcp.session import Session
@@ -2353,3 +2355,24 @@ def test_messages_of_a_session_that_a_file_brought_are_known_when_they_are_given
         assert (done.repeated, len(done.ids)) == (2, 1)
         assert sum("cake" in hit.content for hit in mem.recall("cake")) == 2
         assert mem.add(more).repeated == 1, "a file tells no roles"
+
+
+def test_what_is_found_first_keeps_its_place_where_names_make_a_recall_ask_for_more(mem: worlddb.Memory) -> None:
+    """More than 32 hits may come in another order, so the first one hung on how many were wanted."""
+    for number in range(4):
+        mem.add(f"Tea number {number} is good.", about="Tea")
+    found = mem.recall("tea", k=4)
+    name = msgspec.structs.replace(found.hits[0], ref="0" * 32, type="Entity", content="")
+    one, two, *more = found.hits
+    asked = list[int]()
+
+    def ask(k: int) -> worlddb.Recall:
+        asked.append(k)
+        hits = (one, two, name) if k <= STEADY else (*more, two, name, one)
+        return msgspec.structs.replace(found, hits=(hits * k)[:k])
+
+    for wanted in (1, 2, 3, 4):
+        told, names = memory_scopes.recall_statements(ask, wanted, 100)
+        assert [hit.ref for hit in told.hits] == [hit.ref for hit in (one, two, *more)][:wanted]
+        assert not names or names == [name]
+    assert set(asked) == {1, 2, 3, 4, STEADY, 2 * STEADY + 8}

@@ -443,7 +443,8 @@ class _ScopedRecall:
             merged = joined(self._answers, len(found) or 1, self._query, self._view.valid)
             self._answers[0] = replace(self._answers[0], note=merged.note)
             return with_conflicts(self._view, [self._view.confined(scope) for scope in scopes], merged.hits)
-        return sorted(found.values(), key=lambda hit: -hit.score)
+        # One answer is in its order, which rules may have changed after the scores were counted.
+        return [*found.values()] if len(self._answers) == 1 else sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recall_scope(self, scope: Any, wanted: int) -> Recall:
         where = {"scopes": scope} if self._is_widening else {"world": scope}
