@@ -683,7 +683,8 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
 
 
 _SAYS: Final = lazy(
-    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*|gesagt"
+    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*"
+    r"|gesagt"
     r"|erzählt|gesprochen|erwähnt|geschrieben|dij[eo]|dijimos|dit|parlé|detto|parlato|disse|falamos|сказал\w*|говорил\w*)\b"
     r"|说|說|言|話|말",
     re.I,
