@@ -466,6 +466,14 @@ def without_opening(question: str) -> str:
     return question if opening is None else question[opening.end() :]
 
 
+_SAYS: Final = lazy(
+    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*"
+    r"|gesagt|erzählt"
+    r"|gesprochen|erwähnt|geschrieben|dij[eo]|dijimos|dit|parlé|detto|parlato|disse|falamos|сказал\w*|говорил\w*)\b"
+    r"|说|說|言|話|말",
+    re.I,
+)
+"""Verbs of saying: a time beside them is when something was said."""
 _OF_DIARY: Final = """
     anything something everything nothing else happen happens happening happened plan plans planned scheduled schedule
     agenda calendar diary appointment appointments event events due doing do did done free busy available booked have
@@ -610,6 +618,11 @@ class Question:
             for text in (self.text, rest)
         )
         return _of_diary().union(function_words(every, self.text)).issuperset(left)
+
+    @cached_property
+    def is_of_saying(self) -> bool:
+        """True if it asks what was said or written: its time is when that was."""
+        return _SAYS.search(self.text) is not None
 
     @cached_property
     def names(self) -> tuple[str, ...]:

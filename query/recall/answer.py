@@ -682,15 +682,6 @@ def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Peri
     return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
 
 
-_SAYS: Final = lazy(
-    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*"
-    r"|gesagt"
-    r"|erzählt|gesprochen|erwähnt|geschrieben|dij[eo]|dijimos|dit|parlé|detto|parlato|disse|falamos|сказал\w*|говорил\w*)\b"
-    r"|说|說|言|話|말",
-    re.I,
-)
-
-
 def note_of_no_time(found: records.Recall, request: Request) -> str:
     """The note of an answer of which nothing is of a time that its question names; empty if something is.
 
@@ -702,7 +693,7 @@ def note_of_no_time(found: records.Recall, request: Request) -> str:
     spans = [(span.start, span.end) for span in found.times]
     if any(start == ALWAYS or end == FOREVER for start, end in spans):
         return ""
-    is_of_day = question.asks_only_for_time or _SAYS.search(question.text) is not None
+    is_of_day = question.asks_only_for_time or question.is_of_saying
     for hit in found.hits:
         holds = any(hit.valid.start < end and start < hit.valid.end for start, end in spans)
         if is_of_time(hit.scores) or (holds and (hit.valid.end < FOREVER or not (is_of_day or hit.type == "Turn"))):

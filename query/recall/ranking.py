@@ -727,18 +727,20 @@ def _told_evidence(
 ) -> dict[int, float]:
     """The evidence of time with the days that texts tell of, as far as they change it.
 
-    "The circus is on 5 December" is of that day, whenever it was said. In a question that is not of the past what tells
-    of other days is not of the day on which it was said; a stated start of what is no turn counts for itself.
+    "The circus is on 5 December" is of that day, whenever it was said. Where a time is not over what tells of other
+    days is not of the day on which it was said; a stated start of what is no turn counts for itself. What somebody said
+    on a day is asked for by when it was said alone.
     """
     times, found = question.times, dict[int, float]()
-    is_past, factor = question.asks_of == "past", FOR_WHATEVER if question.asks_only_for_time else 1.0
+    is_past = question.asks_of == "past" or all(end <= question.asked for _, end, _ in times)
+    factor = FOR_WHATEVER if question.asks_only_for_time else 1.0
     best = sorted(pool, key=lambda node: (-alone[node], node))[:MAX_DATED]
     for node in {*best, *(node for node, near in when.items() if near >= 1)}:
         seen = pool[node].seen
         body = None if seen.row.type in _MERE_NAMES else snapshot.body(seen.row)
         if body is None:
             continue
-        told = told_days(body.content, seen.validity.start)
+        told = () if question.is_of_saying else told_days(body.content, seen.validity.start)
         is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
         if is_dated or any(each.start < end and start < each.end for each in told for start, end, _ in times):
             found[node] = factor
