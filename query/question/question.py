@@ -186,9 +186,8 @@ _SAID: Final = lazy(
 """What says it in so many words."""
 _SAID_IN_GERMAN: Final = lazy(
     r"\b(?:früher(?!\s+(?:oder|als|auf|dran|los|kommen|gehen))|ehemals|ehemalige[rsnm]?|ursprünglich(?:e[rsnm]?)?"
-    r"|"
-    r"|anfangs|vorherige[rsnm]?|vorig(?:e[rsnm]?)\s+(?!woche|monat|jahr|nacht|tag|quartal)|nicht\s+mehr|geändert|gewechselt"
-    r"|zuvor|vorher(?=\s*(?:[?.!]|\Z)))\b"
+    r"|anfangs|vorherige[rsnm]?|vorig(?:e[rsnm]?)\s+(?!woche|monat|jahr|nacht|tag|quartal)|nicht\s+mehr"
+    r"|geändert|gewechselt|zuvor|vorher(?=\s*(?:[?.!]|\Z)))\b"
     r"|\A\W*(?:ist|sind|bin|bist|hat|haben|habe|hast|gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt"
     r"|wohn\w+|arbeite\w*|leb\w+|fähr\w+|fahr\w+)\b[^.?!]{0,40}?\s(?:immer\s+)?noch\b"
     r"(?!\s*(?:[?.!]|\Z|zu\b|ein|etwas|was\b|mal\b|nicht\b|frei\b|offen\b))",
