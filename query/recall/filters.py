@@ -106,18 +106,19 @@ class Filters(NamedTuple):
     @classmethod
     def of(
         cls,
-        about: Any,
-        speaker: Any,
-        types: Any,
-        authors: Any,
-        source: Any,
-        since: times.TimeLike | None,
-        until: times.TimeLike | None,
+        *,
+        about: Any = None,
+        speaker: Any = None,
+        type: Any = None,
+        author: Any = None,
+        source: Any = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
         label: Any = None,
         properties: Any = None,
         tag: str | None = None,
-    ) -> "Filters":
-        """Check what a caller gave.
+    ) -> "Filters | None":
+        """Check what a caller gave; ``None`` if that is nothing.
 
         Raises:
             InputError: something is not what it should be.
@@ -129,8 +130,8 @@ class Filters(NamedTuple):
         given = cls(
             _as_tuple(about),
             _as_tuple(speaker),
-            tuple(limits.checked_text(each, "type", limits.MAX_TYPE_BYTES) for each in _as_tuple(types)),
-            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES) for each in _as_tuple(authors)),
+            tuple(limits.checked_text(each, "type", limits.MAX_TYPE_BYTES) for each in _as_tuple(type)),
+            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES) for each in _as_tuple(author)),
             source or {},
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
@@ -143,7 +144,7 @@ class Filters(NamedTuple):
             raise errors.InvalidInterval(
                 f"since {began} is not before until {ended}", "Give a time for until that is later than since"
             )
-        return given
+        return given if given.asked else None
 
     @property
     def asked(self) -> list[str]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from io import BytesIO
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.analysis import without_speaker
@@ -1190,22 +1190,22 @@ class View:
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _version_choice(question, include_superseded, during, overlaps, tag)
-        limited = about, speaker, type, author, source, since, until, label, properties, tag
-        filters = None if all(each is None for each in limited) else Filters.of(*limited)
-        what = question, world, k, exact, choice, _checked_lanes(lanes), fusion, group, neighbours
-        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
+        texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
+        texts |= {"properties": properties, "tag": tag}
+        what = question, world, k, exact, choice, _lane_names(lanes), fusion, group, neighbours, min_trust, trust_weight
+        request = Request(*what, min_confidence, Filters.of(**texts, since=since, until=until), prefer_summaries, decay)
         scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
         window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
-        ask = partial(_recall_request, include_superseded, limited, window, with_receipt=receipt)
-        more = scopes, fields, streams, type_weights, siblings, fuzzy
-        return ask(request) if more == _NO_VARIANTS else self._recall_in_variants(request, window, ask, more, receipt)
+        ask = partial(_recall_request, include_superseded, texts, window, with_receipt=receipt)
+        more = _Variants(scopes, fields, streams, type_weights, siblings, fuzzy)
+        return ask(request) if more == _Variants() else self._recall_in_variants(request, window, ask, more, receipt)
 
     def _recall_in_variants(
         self,
         request: Request,
         window: Window,
         ask: Callable[[Request], records.Recall],
-        others: tuple[Any, ...],
+        asked: _Variants,
         with_receipt: bool,
     ) -> records.Recall:
         """The answer of the first of several scopes that suffices, by weights and words of other kinds, or in several
@@ -1221,19 +1221,17 @@ class View:
         )
 
         if with_receipt:
-            several = next(
-                name for name, given, plain in zip(_VARIANTS, others, _NO_VARIANTS, strict=True) if given != plain
-            )
+            several = next(_TOLD[name] for name, value in asked._asdict().items() if value not in (None, False))
             raise errors.InputError(f"A receipt cannot cover {several}", "Leave one of the two out")
-        scopes, fields, streams, type_weights, siblings, fuzzy = others
-        request = request._replace(fields=parse_weights(fields), type_weights=parse_type_weights(type_weights))
-        request = request._replace(siblings=least_likeness(siblings, request))
-        if limits.checked_flag(fuzzy, "fuzzy"):
+        weights: Any = {"fields": parse_weights(asked.fields), "type_weights": parse_type_weights(asked.type_weights)}
+        request = request._replace(**weights)
+        request = request._replace(siblings=least_likeness(asked.siblings, request))
+        if limits.checked_flag(asked.fuzzy, "fuzzy"):
             ask = partial(respell_unknown, window, ask)
-        if scopes is not None:
-            given = [self.reference_of(each) for each in scopes]
+        if asked.scopes is not None:
+            given = [self.reference_of(each) for each in asked.scopes]
             ask = partial(widened, scopes=given, ask=ask)
-        return ask(request) if streams is None else streamed(window, request, checked(streams), ask)
+        return ask(request) if asked.streams is None else streamed(window, request, checked(asked.streams), ask)
 
     def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
         """How densely edges join the worlds up to ``depth`` edges (1 to 20) around the given ones.
@@ -1512,7 +1510,7 @@ class View:
 
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
-        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_checked_lanes(lanes))}
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_lane_names(lanes))}
         asked, workers = self._query_source(), sparql_workers.workers()
         return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
 
@@ -1621,21 +1619,30 @@ def _kref_of_version(ref: Any) -> Kref | None:
     return None if found.artifact else found
 
 
-_VARIANTS: Final = (
-    "several scopes",
-    "field weights",
-    "streams",
-    "type weights",
-    "siblings",
-    "corrected words",
-)
-"""What else a recall may ask for, as a refusal names it."""
-_NO_VARIANTS: Final = (None, None, None, None, None, False)
-"""What a recall asks for that asks for none of :data:`_VARIANTS`."""
+class _Variants(NamedTuple):
+    """What else a recall may ask for."""
+
+    scopes: Sequence[Any] | None = None
+    fields: Mapping[str, float] | None = None
+    streams: Streams | None = None
+    type_weights: Mapping[str, float] | None = None
+    siblings: float | None = None
+    fuzzy: bool = False
+
+
+_TOLD: Final = {
+    "scopes": "several scopes",
+    "fields": "field weights",
+    "streams": "streams",
+    "type_weights": "type weights",
+    "siblings": "siblings",
+    "fuzzy": "corrected words",
+}
+"""What a refusal calls the :class:`_Variants`."""
 
 
 def _recall_request(
-    include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request, *, with_receipt: bool
+    include_superseded: bool | None, texts: Mapping[str, Any], window: Window, request: Request, *, with_receipt: bool
 ) -> records.Recall:
     if request.question.may_ask_for_all:
         # Loaded by who asks for it; a recall from the shell waits for what it loads.
@@ -1643,7 +1650,7 @@ def _recall_request(
 
         request = covering_all(window, request)
     if with_receipt:
-        found = _recall_with_receipt(include_superseded, limited, window, request)
+        found = _recall_with_receipt(include_superseded, texts, window, request)
     else:
         found = recall_with_future(window, request)
     window.reader.on_hits(found)
@@ -1651,16 +1658,13 @@ def _recall_request(
 
 
 def _recall_with_receipt(
-    include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request
+    include_superseded: bool | None, texts: Mapping[str, Any], window: Window, request: Request
 ) -> records.Recall:
-    """An exact answer with its receipt; ``limited`` are the filters as they were given, in the order of a recall."""
+    """An exact answer with its receipt; ``texts`` are the filters that hold texts, as they were given."""
     from worlddb.query.beliefs import receipted_recall
 
     if request.decay is not None:
         raise errors.InputError("A receipt cannot cover scores with decay", "Leave decay or the receipt out")
-    about, speaker, type, author, source, _, _, label, properties, tag = limited
-    texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
-    texts |= {"properties": properties, "tag": tag}
     return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
 
 
@@ -1669,7 +1673,7 @@ def _refuse_both(world: Any, include_ended: bool) -> None:
         raise errors.InputError("Both world and include_ended were given", "Leave one of them out")
 
 
-def _checked_lanes(lanes: Sequence[str]) -> tuple[str, ...]:
+def _lane_names(lanes: Sequence[str]) -> tuple[str, ...]:
     """The lanes that a recall names, as a tuple."""
     if isinstance(lanes, str) or not isinstance(lanes, Iterable):
         raise errors.InputError(
