@@ -994,7 +994,12 @@ class Memory:
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         then = self if idempotency_key is None else self._seen_in(look)
         session = repeated_messages.original_spelling(then._views(), session)
-        known, homes, corrected, others = then._held(session, said)
+        known, homes, corrected, others, alike = then._held(session, said)
+        if alike and not known:
+            notes.append(
+                f"{alike} of these {len(said)} messages were in this session already, and are written again:"
+                " give ids or times to have them recognised"
+            )
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
@@ -1037,19 +1042,22 @@ class Memory:
 
     def _held(
         self, session: str, said: Sequence[chat_messages.ChatMessage]
-    ) -> tuple[set[int], list[str], list[str], list[str]]:
+    ) -> tuple[set[int], list[str], list[str], list[str], int]:
         """Return the places of messages that the session has, or had, in the user's worlds, and the sessions.
 
-        Also return the turns that were corrected since, and those from a bundle whose text differs from the given one
-        with their id.
+        Also return the turns that were corrected since, those from a bundle whose text differs from the given one
+        with their id, and how many messages seem to be there already and are not recognised.
         """
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
+        again = 0
         scope = self._scope_key() if views else ()
         keys = [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
         for view in views:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
-                known |= repeated_messages.find_known(view, home, said, self.db, keys)
+                held, alike = repeated_messages.find_known(view, home, said, self.db, keys)
+                known |= held
+                again = max(again, alike)
                 known |= repeated_messages.corrected_since(view, said, keys)
                 known |= repeated_messages.find_unidentified(view, home, said, keys)
                 came, otherwise = repeated_messages.find_imported(view, home, said, keys)
@@ -1057,7 +1065,7 @@ class Memory:
                 others += otherwise
                 homes.append(home.ref)
                 corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
-        return known, homes, corrected, others
+        return known, homes, corrected, others, again
 
     def _unknown_key_notes(
         self, session: str, said: Sequence[chat_messages.ChatMessage], known: Collection[int]

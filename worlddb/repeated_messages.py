@@ -69,8 +69,11 @@ def find_known(
     said: Sequence[chat_messages.ChatMessage],
     db: Database,
     keys: Sequence[str | None],
-) -> set[int]:
-    """Return the positions of listed messages that a session holds or held; ``keys`` are their keys.
+) -> tuple[set[int], int]:
+    """Return the positions of listed messages that a session holds or held, and how many others it seems to hold.
+
+    ``keys`` are their keys. Most of a list without ids and times may be in a session of which it repeats no end: it is
+    written, and only told of.
 
     A list repeats the session if it begins with all turns that the session ever held, or with its last few, such as the
     last twenty messages of a chat. A forgotten, corrected or erased message must not come back with a list that was
@@ -82,13 +85,13 @@ def find_known(
     if keys[0] is not None:
         new = [place for place, key in enumerate(keys) if key is None or view.keyed(key) is None]
         if len(new) <= _MIN_COMMON or _is_identified(view.find(world=session.ref, limit=1, include_superseded=True)):
-            return set()
+            return set(), 0
         turns = [*rest][-(2 * len(asked) + _EXTRA_TURNS) :]
         placed = _unkeyed(view, turns, db) if _is_any_changed(turns) else ()
         if not placed:
-            return set()
+            return set(), 0
         held = [_texts_ever(view, turn) if turn.ref in placed else frozenset[Said]() for turn in turns]
-        return {new[place] for place in _align(held, [asked[place] for place in new])}
+        return {new[place] for place in _align(held, [asked[place] for place in new])}, 0
     for turn in rest:
         turns.append(turn)
         if len(turns) > len(asked) or not _texts_ever(view, turn).issuperset([asked[len(turns) - 1]]):
@@ -96,15 +99,18 @@ def find_known(
     else:
         # If everything was erased, nobody can tell: one or two messages may well be new, as for a returning user.
         is_told = any(not isinstance(_texts_ever(view, turn), _AnyText) for turn in turns)
-        return set(range(len(turns))) if is_told or (len(asked) > _MIN_COMMON and not session.erased) else set()
+        is_beginning = is_told or (len(asked) > _MIN_COMMON and not session.erased)
+        return set(range(len(turns))) if is_beginning else set(), 0
     if len(asked) <= _MIN_COMMON:
-        return set()  # Messages that are added one by one, or in pairs, may say the same again.
+        return set(), 0  # Messages that are added one by one, or in pairs, may say the same again.
     turns = [*turns, *rest][-(2 * len(asked) + _EXTRA_TURNS) :]
     if overlap := _overlap(view, turns, asked):
-        return set(range(overlap))
+        return set(range(overlap)), 0
+    held = [_texts_ever(view, turn) for turn in turns]
     if not _is_any_changed(turns):
-        return set()
-    return _align([_texts_ever(view, turn) for turn in turns], asked)
+        again = sum(one in frozenset[Said]().union(*held) for one in asked)
+        return set(), again if again >= _MIN_RUN and 2 * again > len(asked) else 0
+    return _align(held, asked), 0
 
 
 def turns_of(

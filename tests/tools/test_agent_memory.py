@@ -2376,3 +2376,15 @@ def test_what_is_found_first_keeps_its_place_where_names_make_a_recall_ask_for_m
         assert [hit.ref for hit in told.hits] == [hit.ref for hit in (one, two, *more)][:wanted]
         assert not names or names == [name]
     assert set(asked) == {1, 2, 3, 4, STEADY, 2 * STEADY + 8}
+
+
+def test_a_chat_given_again_without_ids_with_one_message_edited_is_noted(tmp_path: Path) -> None:
+    """All of it was written a second time, without a word."""
+    with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
+        said = [{"role": "user" if place % 2 else "assistant", "content": f"topic {place}"} for place in range(8)]
+        assert not mem.add(said).notes[1:] and not mem.add(said).repeated - 8
+        edited = [*said[:4], {"role": "assistant", "content": "topic 4, edited"}, *said[5:]]
+        done = mem.add(edited)
+        assert not done.repeated and done.notes[0].startswith("7 of these 8 messages were in this session already")
+        new = [{"role": "user", "content": f"something else {place}"} for place in range(4)]
+        assert not mem.add([*new, said[0]]).notes
