@@ -182,10 +182,11 @@ def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_
     and how many are wanted is to change none. Of messages in the same words the best is shown, and a note counts the
     others.
     """
-    asked, every = max(wanted, 1), dict[str, Hit]()
+    asked, every = max(wanted, 1), dict[tuple[Any, ...], Hit]()
     while True:
         found = ask(asked)
-        every = {**every, **{hit.ref: hit for hit in found.hits if hit.ref not in every}}
+        for hit in found.hits:
+            every.setdefault((hit.ref, hit.version, hit.valid), hit)
         said = tuple(filter(has_statement, every.values()))
         once, repeats = _each_message_once(said)
         is_enough = len(once) >= wanted or (repeats and len(said) >= _REPEATS_WITHIN * wanted)

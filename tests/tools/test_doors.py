@@ -369,11 +369,10 @@ def test_what_a_door_knows_of_whom_a_memory_is_about_is_no_note_on_the_memory(ho
         assert answer["receipt"]["notes"] == [], text
 
 
-def test_a_memory_that_names_another_agents_is_told_to(house: House) -> None:
-    desk = Session(house.db)
-    bobs = call(desk, "memory_write", text="The code is 1234.", agent_id="bob")["id"]
-    told = call(desk, "memory_write", text="The code is 4321.", agent_id="ana", contradicts=[bobs])
-    assert f"{bobs} is in agent:bob, not in agent:ana" in told["notes"]
+def test_a_change_of_another_users_memory_is_told_to_be_that(house: House) -> None:
+    bobs = worlddb.memory(house.db, user="bob").add("The code is 1234.").id
+    told = call(Session(house.db, user="ana"), "memory_retire", id=bobs)
+    assert f"{bobs} is in user:bob, not in user:ana" in told["notes"]
 
 
 @pytest.mark.parametrize("door", DOORS)
