@@ -507,6 +507,10 @@ def test_a_value_of_a_wrong_kind_is_named_with_its_place_and_what_to_give(ana: R
         told = ana("POST", "/v1/worlds/w/memories", json=given)
         assert told.status_code == 422 and detail in told.json()["detail"], told.text
         assert told.json()["remedy"].startswith(remedy), told.text
+    for behind in (b"", b', "properties": {"a": 1e400}}', b', "why": "\xff"}', b', "source": ' + b"[" * 100_000):
+        head = {"Content-Type": "application/json"}
+        told = ana("POST", "/v1/worlds/w/memories", content=b'{"text": 5' + behind, headers=head)
+        assert told.status_code == 422 and "`$.text`" in told.json()["detail"], "what follows may be no JSON"
     told = ana("GET", "/v1/worlds", params={"limit": "many"})
     assert "`$.limit`, which is 'many'" in told.json()["detail"] and "limit as a whole number" in told.json()["remedy"]
 

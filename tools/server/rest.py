@@ -484,7 +484,10 @@ class Rest:
             _refuse_duplicate_fields(body)
             return decoded
         except msgspec.ValidationError as error:
-            raise _invalid("The body", route.body, error, msgspec.json.decode(body)) from None
+            given = None
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # The rest may be no JSON.
+                given = msgspec.json.decode(body)
+            raise _invalid("The body", route.body, error, given) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _json_refusal(body, error) from None
         except RecursionError:
