@@ -430,9 +430,9 @@ class Memory:
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
-            joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
+            named = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
-            arguments = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
+            arguments = given, names, named, type, name, since, until, source, why, on_near, marks, idempotency_key
             added = retry_while_changed(lambda: self._add_statement(*arguments))
             return self._with_slip_notes(added, names, derived_from, replaces, until)
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
@@ -572,14 +572,12 @@ class Memory:
         look = self.db.view()
         earlier = None if since is None else containers_at_start(look, ref, times.parse_time(since, "since"))
         if not earlier:
-            receipt: Receipt = self.db.revise(ref, **said)
-            return receipt
+            return cast(Receipt, self.db.revise(ref, **said))
         with self.db.batch(seen=look) as tx:
             for container, begun in earlier.items():
                 tx.link(container, "contains", ref, valid_from=since, valid_to=begun, why=said["why"])
             tx.revise(ref, **said)
-        receipt = tx.receipt
-        return receipt
+        return tx.receipt
 
     @_translate_errors
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
@@ -692,7 +690,7 @@ class Memory:
 
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()
-        ref = self._find_world(id).ref
+        ref = self._find_memory(id)[1].ref
         return self._result(mark(ref), [ref])
 
     @_translate_errors
@@ -896,7 +894,7 @@ class Memory:
         self,
         text: str,
         about: list[str],
-        joined: Mapping[str, Any],
+        linked: Mapping[str, Any],
         type: str,
         name: str,
         since: times.TimeLike | None,
@@ -909,7 +907,7 @@ class Memory:
     ) -> Added:
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         with self.db.reading():
-            ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in joined.items()}
+            ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in linked.items()}
             views, key = self._views_and_key(look)
             begins = None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._empty_note()
@@ -976,7 +974,7 @@ class Memory:
         marks: Mapping[str, Any],
         idempotency_key: str | None,
     ) -> Added:
-        said = [each for each in messages if _is_kept(each)]
+        said = [each for each in messages if each.text and not each.is_instruction]
         left = len(messages) - len(said)
         notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
         if thoughts := sum(each.thoughts for each in messages):
@@ -1051,7 +1049,7 @@ class Memory:
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
         again = 0
         scope = self._scope_key() if views else ()
-        keys = [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
+        keys = _message_keys(scope, session, said)
         for view in views:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
@@ -1083,7 +1081,7 @@ class Memory:
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
         """Return the ids of messages that all exist already, in order."""
         scope, found = self._scope_key(), dict[int, str]()
-        keys = [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
+        keys = _message_keys(scope, session, said)
         for view in self._views():
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
@@ -1306,9 +1304,6 @@ class Memory:
         view, found = self._find_memory(ref)
         return view.history(found.ref)
 
-    def _find_world(self, id: Any) -> records.World:
-        return self._find_memory(id)[1]
-
     def _find_text_memory(self, id: Any) -> records.World:
         """Return a memory with a text, which is not the entry of a person or thing."""
         view, found = self._find_memory(id)
@@ -1362,11 +1357,6 @@ def _messages(given: Any) -> list[chat_messages.ChatMessage]:
             'Give a statement, or messages such as {"role": "user", "content": "…"}',
         )
     return chat_messages.messages_of(given)
-
-
-def _is_kept(said: chat_messages.ChatMessage) -> bool:
-    """Return whether a message has a text and is not an instruction to the model."""
-    return bool(said.text) and not said.is_instruction
 
 
 def _start_of(said: chat_messages.ChatMessage, fallback: int | None, now: int) -> int | None:
@@ -1494,6 +1484,11 @@ def _as_list(refs: Any) -> list[Any]:
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
+
+
+def _message_keys(scope: Iterable[str], session: str, said: Iterable[chat_messages.ChatMessage]) -> list[str | None]:
+    """Return the keys of the turns of messages in a session, for those with an identity of their own."""
+    return [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
 
 
 joined: Final = scope_widening.merge_user_answers

@@ -217,7 +217,8 @@ class WriteCalls(ABC):
         if expires_at is not None or ttl is not None:
             marks.append(partial(_deadline, expires_at, ttl, ""))
         if labels:
-            marks.append(partial(_label, _texts(labels, "labels")))
+            texts = _texts(labels, "labels")
+            marks.append(lambda ref: cmd.Label(ref=ref, labels=texts))
         if limits.checked_flag(pinned, "pinned"):
             marks.append(lambda ref: cmd.Pin(ref=ref))
         if not marks:
@@ -1510,10 +1511,6 @@ def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, 
     if ttl is None:
         return cmd.Expire(ref=ref, at=_time(expires_at, "expires_at"), why=why)
     return cmd.Expire(ref=ref, lasts=times.parse_duration(ttl, "ttl"), why=why)
-
-
-def _label(labels: tuple[str, ...], ref: cmd.Ref) -> cmd.Label:
-    return cmd.Label(ref=ref, labels=labels)
 
 
 def _trust_command(level: str | None, author: str | None, source: Any, world: Any, why: str) -> cmd.Trust:

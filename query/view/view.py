@@ -121,7 +121,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             top = self._named_node(snapshot, to)
-            world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
+            world = None if top == ROOT_NODE else _lineage(snapshot, top)
         return View(self._window.narrowed(top), self.ingested, world)
 
     def _for_users(self, users: Iterable[str]) -> View:
@@ -191,11 +191,7 @@ class View:
 
     def deprecated(self, world: Any = None) -> list[records.World]:
         """The deprecated worlds that are valid in this view, inside ``world`` if given, in log order."""
-        with self.revealing(deprecated=True)._snapshot() as snapshot:
-            scope = snapshot.scope(self._node(snapshot, world))
-            nodes = (node for node in snapshot.deprecated() if scope.holds(node))
-            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
-            return [each for each in found if each is not None]
+        return self.revealing(deprecated=True)._marked(world, visible.VisibleSnapshot.deprecated)
 
     def tagged(self, tag: str, world: Any = None) -> list[records.World]:
         """Each world with a tag, inside ``world`` if given, in the tagged version, in log order.
@@ -219,9 +215,13 @@ class View:
 
         With ``world``, those inside of it.
         """
-        with self.revealing()._snapshot() as snapshot:
+        return self.revealing()._marked(world, visible.VisibleSnapshot.hidden)
+
+    def _marked(self, world: Any, listed: Callable[[visible.VisibleSnapshot], Iterable[int]]) -> list[records.World]:
+        """Those of some worlds that are valid in this view, inside ``world`` if given."""
+        with self._snapshot() as snapshot:
             scope = snapshot.scope(self._node(snapshot, world))
-            nodes = (node for node in snapshot.hidden() if scope.holds(node))
+            nodes = (node for node in listed(snapshot) if scope.holds(node))
             found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
             return [each for each in found if each is not None]
 
@@ -430,10 +430,10 @@ class View:
         period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         wanted = adjacency.EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
+        most = _most(limit)
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, ref)
-            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = self._identity(snapshot, node)
             behind = -1 if after is None else adjacency.find_edge_number(snapshot, after)
             found = adjacency.edges_of(snapshot, self.spec, one, wanted, behind)
             kept = (edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge))
@@ -593,7 +593,7 @@ class View:
         wanted = None if relation is None else preferences.checked_relation(relation)
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, subject)
-            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = self._identity(snapshot, node)
             return preferences.preferences(snapshot, self.spec, one, wanted)
 
     def edge(self, ref: Any) -> records.Edge:
@@ -616,7 +616,7 @@ class View:
             AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
         """
         with self._snapshot() as snapshot:
-            return snapshot.tables.node(self._named_node(snapshot, ref)).lineage.hex()
+            return _lineage(snapshot, self._named_node(snapshot, ref))
 
     def _reference_to_write(self, ref: Any) -> str:
         """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
@@ -626,19 +626,19 @@ class View:
         """
         with self._snapshot() as snapshot:
             node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
-            return snapshot.tables.node(node).lineage.hex()
+            return _lineage(snapshot, node)
 
     def _user_world_of(self, ref: Any) -> str | None:
         """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
         with self._snapshot() as snapshot:
             holder = world_lookup.user_world_around(snapshot, self._named_node(snapshot, ref))
-            return None if holder is None else snapshot.tables.node(holder).lineage.hex()
+            return None if holder is None else _lineage(snapshot, holder)
 
     def _reference_by_prefix(self, digits: str) -> str:
         """The full reference of the world with a prefix; names do not count."""
         with self._snapshot() as snapshot:
             node = table_reads.find_node(snapshot.tables, digits, self.seq)
-            return snapshot.tables.node(node).lineage.hex()
+            return _lineage(snapshot, node)
 
     def _top_level_namesakes(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
@@ -666,7 +666,7 @@ class View:
         """The reference of the world that :meth:`keyed` gives."""
         with self._snapshot() as snapshot:
             node = world_lookup.keyed_node(snapshot, _checked_key(key))
-            return None if node is None else snapshot.tables.node(node).lineage.hex()
+            return None if node is None else _lineage(snapshot, node)
 
     def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
         """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
@@ -725,7 +725,7 @@ class View:
         row = after.row if isinstance(after, statement_reads.Statement) else after
 
         pattern = statement_reads.parse_pattern(subject, predicate, object, graph)
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
+        most = _most(limit)
         with self._snapshot() as snapshot:
             worlds = statement_reads.stating_worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
             found = (each for node in worlds for each in statement_reads.find_statements(snapshot, node, pattern, row))
@@ -891,9 +891,9 @@ class View:
         """References of the worlds that contain a world directly, in log order."""
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, ref)
-            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = self._identity(snapshot, node)
             places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
-            return [snapshot.tables.node(source).lineage.hex() for _, source in places]
+            return [_lineage(snapshot, source) for _, source in places]
 
     def history(
         self,
@@ -979,7 +979,7 @@ class View:
         wanted = None
         if ref is not None:
             with self._snapshot() as snapshot:
-                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
+                wanted = _lineage(snapshot, self._node(snapshot, ref))
         through = self.seq if last is None else min(last, self.seq)
         return journal(self._window.reader, first, through, wanted, place=self._window.place, skip=skip)
 
@@ -994,7 +994,7 @@ class View:
             raise errors.InputError(
                 f"There is no status {errors.shown(status)}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
             )
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
+        most = _most(limit)
         with self._snapshot() as snapshot:
             behind = None if after is None else self._find_proposal(snapshot, after)
             known = islice(build.proposals_until(snapshot, self.seq, status, behind), most)
@@ -1021,7 +1021,7 @@ class View:
         with self._snapshot() as snapshot:
             start = self._named_node(snapshot, ref)
             one = world_lookup.identity_class(snapshot, start, self.seq, self.spec)
-            return [snapshot.tables.node(node).lineage.hex() for node in one]
+            return [_lineage(snapshot, node) for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of one identity, as one document for an access request."""
@@ -1107,7 +1107,7 @@ class View:
 
         with self._snapshot() as snapshot:
             nodes = [self._named_node(snapshot, ref) for ref in refs]
-            return [snapshot.tables.node(node).lineage.hex() for node in fork_reads.with_forks(snapshot, nodes)]
+            return [_lineage(snapshot, node) for node in fork_reads.with_forks(snapshot, nodes)]
 
     def forked_from(self, world: Any) -> Fork | None:
         """The origin of a world, if it or a container was forked; ``None`` if the view does not see it.
@@ -1590,6 +1590,10 @@ class View:
         """The node of a reference; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else self._named_node(snapshot, ref)
 
+    def _identity(self, snapshot: visible.VisibleSnapshot, node: int) -> Sequence[int]:
+        """The worlds that the view sees as one with a world, which is the first."""
+        return world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
+
     def _named_node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
@@ -1602,6 +1606,15 @@ _FILTER_OPTIONS: Final = frozenset(
     )
 )
 """What a recall may be limited to."""
+
+
+def _lineage(snapshot: visible.VisibleSnapshot, node: int) -> str:
+    """The reference of a world."""
+    return snapshot.tables.node(node).lineage.hex()
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
 
 
 def _checked_key(key: Any) -> str:

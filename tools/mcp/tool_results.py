@@ -611,13 +611,13 @@ def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
     resting, withdrawn = plan.rests_on_it[:limit], plan.withdrawn[:limit]
     return WithdrawalPlan(
         withdrawn=[
-            WithdrawnVersion(id=each.ref, name=each.name[:MAX_NAME], author=each.author, version=each.number)
+            WithdrawnVersion(id=each.ref, name=_short_name(each.name), author=each.author, version=each.number)
             for each in withdrawn
         ],
         rests_on_it=[
             RestingMemory(
                 id=each.ref,
-                name=each.name[:MAX_NAME],
+                name=_short_name(each.name),
                 steps=each.depth,
                 trust=each.trust,
                 paths=[list(path.worlds) for path in each.paths],
@@ -925,7 +925,7 @@ def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
         changes=[
             Changed(
                 id=each.item,
-                name=each.name[:MAX_NAME],
+                name=_short_name(each.name),
                 version=each.version,
                 tags=list(each.tags),
                 spans=[HeldSpan(valid_from=time(start), valid_to=time(end)) for start, end in each.spans],
