@@ -394,9 +394,13 @@ class _Telling(NamedTuple):
         half, named = 2 * len(shared) - len(self.words), self.names & shared
         if is_reply:
             return bool(numbers) or not self.lost.isdisjoint(named) or half >= 0
-        if any(map(_is_rare, numbers)) or not self.titled.isdisjoint(self.lost & shared):
+        if any(map(_is_rare, numbers)):
             return True
-        if _tells_of_another(self.text, theirs.text) or self._has_other_value(theirs):
+        if self._has_other_value(theirs):
+            return False
+        if not self.titled.isdisjoint(self.lost & shared):
+            return True
+        if _tells_of_another(self.text, theirs.text):
             return False
         besides = len(shared & self.lost - named - self.led - _DATES)
         if named & self.lost - self.led and besides >= (_TOLD_IN if self.numbers else 1):

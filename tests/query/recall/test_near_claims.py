@@ -1119,6 +1119,7 @@ def test_where_and_when_somebody_was_born_do_not_compete() -> None:
         ("The plan is at https://example.org/a?b=1.", "", "schau auf https://example.org/a?b=1 nach", True),
         ("The party is on 2026-12-05 at 17:00.", "", "dentist on 2026-12-05 at 17:00", False),
         ("Jule sees Dr. Kessler for therapy.", "", "frau Kessler kann donnerstags nicht mehr", True),
+        ("Jule's visit to Dr. Kessler is on 5 May.", "", "Jule's visit to Dr. Kessler is on 9 June.", False),
         ("Jule bought shoes with Kessler.", "", "new shoes, Kessler helped", True),
         ("Jule bought shoes with Kessler.", "", "Kessler is ill", False),
         ("Jule gives Sam an LP120 record player for 249 euros.", "", "Sam gets a record player", True),
