@@ -170,8 +170,12 @@ _SCRIPTS: Final = (
     ("zh", re.compile("[\u4e00-\u9fff]")),
     ("ru", re.compile("[\u0400-\u04ff]")),
 )
-_GERMAN_DAY: Final = lazy(r"\b(?:am|vom|zum|bis|ab|seit|den|dem)\s+\d{1,2}\.\s?\d{1,2}\.", re.I)
-"""Counts as a German word more: in English a day in figures has no point behind its month."""
+_GERMAN_DAY: Final = lazy(
+    r"\b(?:am|vom|zum|bis|ab|seit|den|dem)\s+\d{1,2}\.\s?\d{1,2}\."
+    r"|\b\d{1,2}\.\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b",
+    re.I,
+)
+"""Counts as a German word more: in English a day has no point behind it, nor behind its month in figures."""
 _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
 """Letters and signs that count as one such word more."""
 LEAST_FUNCTION_WORDS: Final = 2

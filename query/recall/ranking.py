@@ -742,11 +742,21 @@ def _told_evidence(
             continue
         told = () if question.is_of_saying else told_days(body.content, seen.validity.start)
         is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
-        if is_dated or any(each.start < end and start < each.end for each in told for start, end, _ in times):
+        shared = max((_shared(each, span) for each in told for span in times), default=0.0)
+        if is_dated or shared >= _HALF:
             found[node] = factor
-        elif told and not is_past and _YEARLY.search(body.content) is None:
+        elif told and not shared and not is_past and _YEARLY.search(body.content) is None:
             found[node] = ANOTHER_DAY
     return found
+
+
+def _shared(one: Span, other: Span) -> float:
+    """How much two stretches share of the shorter of them."""
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    return max(0, shared) / max(1, min(one.end - one.start, other.end - other.start))
+
+
+_HALF: Final = 0.5
 
 
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:

@@ -360,6 +360,7 @@ def test_a_profile_counts_what_is_still_to_begin(diary: worlddb.Memory) -> None:
         ("It was on 5 November. The next is on 5 December.", ["2026-11-05", "2026-12-05"]),
         ("Der Elternabend ist am 8. Dezember, 19:30.", ["2026-12-08"]),
         ("La cita es mañana.", ["2026-12-01"]),
+        ("hab zugesagt, start 1. januar", ["2027-01-01"]),
         ("We are away from 27 December to 2 January.", ["2026-12-27"]),
         ("He was born on 4 May 1990.", ["1990-05-04"]),
         ("The rent is due in December.", []),
