@@ -1282,8 +1282,7 @@ def _time(value: times.TimeLike | None, what: str) -> int | None:
 
 def _begin(at: times.TimeLike | None, valid_from: times.TimeLike | None) -> int | None:
     """The time from which on something is, given under either name."""
-    if at is not None and valid_from is not None:
-        raise errors.InputError("Both at and valid_from were given", "Give one of them")
+    limits.refuse_both(at=at, valid_from=valid_from)
     return _time(at, "at") if valid_from is None else _time(valid_from, "valid_from")
 
 
@@ -1506,8 +1505,7 @@ class Batch(WriteCalls):
 
 
 def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:
-    if expires_at is not None and ttl is not None:
-        raise errors.InputError("Both expires_at and ttl were given", "Give one of them")
+    limits.refuse_both(expires_at=expires_at, ttl=ttl)
     if ttl is None:
         return cmd.Expire(ref=ref, at=_time(expires_at, "expires_at"), why=why)
     return cmd.Expire(ref=ref, lasts=times.parse_duration(ttl, "ttl"), why=why)

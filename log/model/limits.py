@@ -137,6 +137,17 @@ def checked_list(values: Iterable[Value], what: str) -> list[Value]:
     return listed
 
 
+def refuse_both(**given: object) -> None:
+    """Refuse two arguments of which a call takes one at most; ``None`` is as if it were not given.
+
+    Raises:
+        InputError: two were given.
+    """
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(f"Both {named[0]} and {named[1]} were given", "Give one of them")
+
+
 FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 """Letters and signs that are drawn as nothing: fillers of Hangul, and braille without a dot."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs")

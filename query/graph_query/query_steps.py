@@ -93,8 +93,7 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
     between: SpanValue | None = None
 
     def __post_init__(self) -> None:
-        if self.during is not None and self.overlaps is not None:
-            raise errors.InputError("Both during and overlaps were given", "Give one of them")
+        limits.refuse_both(during=self.during, overlaps=self.overlaps)
         if not self.spans():
             raise errors.InputError("filter_time has no span", "Give during=, overlaps= or between=")
 

@@ -103,8 +103,7 @@ class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     valid: int | None = None
 
     def __post_init__(self) -> None:
-        if self.ingested is not None and self.seq is not None:
-            raise errors.InputError("Both ingested and seq were given", "Give one of them")
+        limits.refuse_both(ingested=self.ingested, seq=self.seq)
         if self.ingested is None and self.seq is None and self.valid is None:
             raise errors.InputError("as_of has no moment", "Give ingested=, seq= or valid=")
         if self.seq is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from worlddb.log.model import errors, times
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.indexes import world_moments
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import EdgePlace, EdgeRow
@@ -150,10 +150,7 @@ def parse_period(during: Span | None, overlaps: Span | None, *, include_supersed
     """
     if during is None and overlaps is None:
         return None
-    ways = {"during": during is not None, "overlaps": overlaps is not None, "include_superseded": include_superseded}
-    given = [name for name, is_given in ways.items() if is_given]
-    if len(given) > 1:
-        raise errors.InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
+    limits.refuse_both(during=during, overlaps=overlaps, include_superseded=include_superseded or None)
     if during is not None:
         return Period(parse_span(during, "during"), throughout=True)
     return Period(parse_span(overlaps, "overlaps"), throughout=False)

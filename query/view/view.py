@@ -531,8 +531,7 @@ class View:
     def _beliefs(self, world: Any, of: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
         from worlddb.query.beliefs.belief_base import Base
 
-        if world is not None and of is not None:
-            raise errors.InputError("Both world and of were given", "Give one of them")
+        limits.refuse_both(world=world, of=of)
         with self._snapshot() as snapshot:
             if of is not None:
                 within = iter([self._named_node(snapshot, of)])
@@ -944,8 +943,7 @@ class View:
         from worlddb.query.history import lineage
 
         span = valid_period.parse_span(between, "between")
-        if ref is not None and world is not None:
-            raise errors.InputError("Both ref and world were given", "Give one of them")
+        limits.refuse_both(ref=ref, world=world)
         with self._snapshot() as snapshot:
             if ref is None:
                 nodes = lineage.worlds_inside_during(snapshot, self._node(snapshot, world), span)

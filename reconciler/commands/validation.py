@@ -376,8 +376,7 @@ def _bookmark(command: cmd.Bookmark) -> None:
     _times(command.at, None)
     if command.seq is not None:
         limits.checked_number(command.seq, "seq", 1, limits.HIGHEST_SEQ)
-    if command.seq is not None and command.at is not None:
-        raise errors.InputError("Both at and seq were given", "Give one of them")
+    limits.refuse_both(at=command.at, seq=command.seq)
     limits.checked_flag(command.move, "move")
 
 
