@@ -1025,12 +1025,8 @@ class Memory:
         written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
         # Two messages with one identity are one message.
         refs = list(dict.fromkeys(receipt.refs[position] for position in made))
-        again = (
-            len(known)
-            + len(made)
-            - len(refs)
-            + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
-        )
+        again = len(known) + len(made) - len(refs)
+        again += sum(ref not in written for ref in refs) if receipt.events else len(refs)
         if receipt.events:
             entries = self.db.log(receipt.seq, receipt.seq)
             changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
