@@ -117,8 +117,8 @@ class Filters(NamedTuple):
         label: Any = None,
         properties: Any = None,
         tag: str | None = None,
-    ) -> "Filters | None":
-        """Check what a caller gave; ``None`` if that is nothing.
+    ) -> "Filters":
+        """Check what a caller gave.
 
         Raises:
             InputError: something is not what it should be.
@@ -144,7 +144,7 @@ class Filters(NamedTuple):
             raise errors.InvalidInterval(
                 f"since {began} is not before until {ended}", "Give a time for until that is later than since"
             )
-        return given if given.asked else None
+        return given
 
     @property
     def asked(self) -> list[str]:

@@ -1191,7 +1191,7 @@ class View:
         texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
         texts |= {"properties": properties, "tag": tag}
         what = question, world, k, exact, choice, _lane_names(lanes), fusion, group, neighbours, min_trust, trust_weight
-        request = Request(*what, min_confidence, Filters.of(**texts, since=since, until=until), prefer_summaries, decay)
+        request = Request(*what, min_confidence, _filters(**texts, since=since, until=until), prefer_summaries, decay)
         scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
         window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
         ask = partial(_recall_request, include_superseded, texts, window, with_receipt=receipt)
@@ -1628,6 +1628,10 @@ def _kref_of_version(ref: Any) -> Kref | None:
 
     found = kref.parse_kref(given)
     return None if found.artifact else found
+
+
+def _filters(**given: Any) -> Filters | None:
+    return None if all(each is None for each in given.values()) else Filters.of(**given)
 
 
 class _Variants(NamedTuple):
