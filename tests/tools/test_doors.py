@@ -375,6 +375,12 @@ def test_a_change_of_another_users_memory_is_told_to_be_that(house: House) -> No
     assert f"{bobs} is in user:bob, not in user:ana" in told["notes"]
 
 
+def test_a_memory_of_another_user_is_unknown_to_one_that_would_contradict_it(house: House) -> None:
+    bobs = worlddb.memory(house.db, user="bob").add("The code is 1234.").id
+    with pytest.raises(worlddb.UnknownReference, match=bobs):
+        call(Session(house.db, user="ana"), "memory_write", text="The code is 4321.", contradicts=[bobs])
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_text_that_says_when_it_begins_is_told_of(house: House, door: str) -> None:
     told = house.say(door, f"From May 2126 on Ana lives in Porto ({door}).", None)

@@ -206,8 +206,6 @@ def _slip_notes(
     notes = [session.note_on_scope(view, label) for label, scopes in known if all(each.closed for each in scopes)]
     bases = (session.get(view, ref) for ref in named["derived_from"])
     notes += memory_scopes.several_names_notes(given.about) + memory_scopes.erased_basis_notes(bases)
-    for ref in sorted({ref for refs in named.values() for ref in refs}):
-        notes += session.notes_on_other_user(view, ref)
     return [*filter(None, notes)]
 
 

@@ -346,12 +346,13 @@ def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys:
     with worlddb.open(tmp_path / "store") as db:
         db.create("Fact", "Day", content="on Friday", world=db.create("Topic", "Knee"))
     run = LocalRunner(capsys, tmp_path / "store")
-    for words in (("--dry-run",), ("--reason", "r", "--yes")):
-        asked = run("erase", "Knee", *words)
-        assert (asked.code, asked.error) == (2, "members_not_said")
-        assert "--members" in asked.err and "--no-members" in asked.err and "=" not in asked.err
-    planned = run("erase", "Knee", "--members", "--dry-run")
-    assert "with 1 world inside" in planned.out and "Day" in planned.out
+    asked = run("erase", "Knee", "--reason", "r", "--yes")
+    assert (asked.code, asked.error) == (2, "members_not_said")
+    assert "--members" in asked.err and "--no-members" in asked.err and "=" not in asked.err
+    for words in ((), ("--members",)):
+        planned = run("erase", "Knee", *words, "--dry-run")
+        assert "with 1 world inside" in planned.out and "Day" in planned.out
+        assert ("say --members or --no-members" in planned.out) == (not words)
     left = run("erase", "Knee", "--no-members", "--reason", "r", "--yes")
     assert left.code == 0 and "kept 1 world" in left.out and "Day" in left.out
 

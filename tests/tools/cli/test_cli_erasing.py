@@ -249,14 +249,3 @@ def test_erase_tells_what_was_made_of_the_texts_and_leaves_it_if_that_is_said(
     assert [world["ref"] for world in kept["receipt"]["worlds"]] == [small.lisbon]
     done = run("erase", small.lisbon, "--reason", "request 8", "--yes").out
     assert "of 1 world, 1 world of these were derived from the others' texts" in done
-
-
-def test_a_dry_run_of_a_world_with_members_shows_what_members_would_erase(run: LocalRunner) -> None:
-    """It wanted a decision on what it had not shown yet."""
-    with worlddb.open(run.store) as db:
-        top = db.create("Session", "Monday").ref
-        inside = db.create("Fact", "", content="Leah sings.", world=top).ref
-    told = run("erase", top, "--dry-run")
-    assert told.code == 0 and "Leah sings." in told.out and "say --members or --no-members" in told.out
-    assert run.json("erase", top, "--dry-run")["members"] == [inside]
-    assert run("erase", top, "--reason", "r", "--yes").error == "members_not_said"
