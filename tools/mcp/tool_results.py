@@ -599,45 +599,6 @@ class BeliefSettings(msgspec.Struct, kw_only=True):
     entrenchment: dict[str, str]
 
 
-def kept_receipt(kept: worlddb.KeptReceipt, seq: int | None) -> KeptReceipt:
-    """Return a kept receipt; ``seq`` is its commit where commits have numbers."""
-    left = kept.receipt
-    told = {"hash": None, "reference": None} if left is None else {"hash": left.hash, "reference": left.reference}
-    return KeptReceipt(**told, seq=seq, kept_at=format_time(kept.ingested_at))
-
-
-def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
-    """A plan of a withdrawal, the first of each of its lists."""
-    resting, withdrawn = plan.rests_on_it[:limit], plan.withdrawn[:limit]
-    return WithdrawalPlan(
-        withdrawn=[
-            WithdrawnVersion(id=each.ref, name=_short_name(each.name), author=each.author, version=each.number)
-            for each in withdrawn
-        ],
-        rests_on_it=[
-            RestingMemory(
-                id=each.ref,
-                name=_short_name(each.name),
-                steps=each.depth,
-                trust=each.trust,
-                paths=[list(path.worlds) for path in each.paths],
-                path_trust=[path.trust for path in each.paths],
-                more=each.more_paths,
-            )
-            for each in resting
-        ],
-        more=len(plan.rests_on_it) - len(resting) + len(plan.withdrawn) - len(withdrawn),
-        cut_off=list(plan.cut_off),
-        changes=len(plan.changes),
-        kept=len(plan.kept),
-        answers=[
-            QuestionWithout(question=each.question, before=list(each.before), after=list(each.after))
-            for each in plan.answers
-        ],
-        receipts=list(plan.receipts),
-    )
-
-
 class Origin(Basis):
     """A memory that another was made of, with its type and name."""
 
@@ -936,6 +897,99 @@ def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
         more=len(plan.rests_on) - len(shown),
         receipts=len(plan.receipts),
         done=done,
+    )
+
+
+def kept_receipt(kept: worlddb.KeptReceipt, seq: int | None) -> KeptReceipt:
+    """Return a kept receipt; ``seq`` is its commit where commits have numbers."""
+    left = kept.receipt
+    told = {"hash": None, "reference": None} if left is None else {"hash": left.hash, "reference": left.reference}
+    return KeptReceipt(**told, seq=seq, kept_at=format_time(kept.ingested_at))
+
+
+def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
+    """A plan of a withdrawal, the first of each of its lists."""
+    resting, withdrawn = plan.rests_on_it[:limit], plan.withdrawn[:limit]
+    return WithdrawalPlan(
+        withdrawn=[
+            WithdrawnVersion(id=each.ref, name=_short_name(each.name), author=each.author, version=each.number)
+            for each in withdrawn
+        ],
+        rests_on_it=[
+            RestingMemory(
+                id=each.ref,
+                name=_short_name(each.name),
+                steps=each.depth,
+                trust=each.trust,
+                paths=[list(path.worlds) for path in each.paths],
+                path_trust=[path.trust for path in each.paths],
+                more=each.more_paths,
+            )
+            for each in resting
+        ],
+        more=len(plan.rests_on_it) - len(resting) + len(plan.withdrawn) - len(withdrawn),
+        cut_off=list(plan.cut_off),
+        changes=len(plan.changes),
+        kept=len(plan.kept),
+        answers=[
+            QuestionWithout(question=each.question, before=list(each.before), after=list(each.after))
+            for each in plan.answers
+        ],
+        receipts=list(plan.receipts),
+    )
+
+
+def fork(found: worlddb.Fork) -> Fork:
+    """Return a fork of a world."""
+    return Fork(
+        id=found.ref,
+        of=found.of,
+        begun_at=format_time(found.ingested_at),
+        author=found.author,
+        why=found.why,
+        merged=bool(found.merged),
+    )
+
+
+def merged(found: worlddb.Merge, done: Done | None, *, is_plan: bool) -> Merged:
+    """Return what a merge changes, or has changed."""
+    what_was_done = "unchanged" if done is None else "merged"
+    return Merged(
+        into=found.into,
+        outcome="planned" if is_plan else "undecided" if found.undecided else what_was_done,
+        seq=None if done is None else done.seq,
+        changes=[MergeChange(id=each.world, what=each.what, detail=each.detail) for each in found.changes],
+        conflicts=[
+            MergeConflict(
+                id=each.id,
+                world=each.world,
+                what=each.what,
+                base=each.base,
+                ours=each.ours,
+                theirs=each.theirs,
+                choices=list(each.choices),
+            )
+            for each in found.conflicts
+        ],
+        undecided=[each.id for each in found.undecided],
+        erased=list(found.erased),
+        notes=[] if done is None else done.notes,
+    )
+
+
+def dreamt(done: Any) -> Dreamt:
+    """Return what a dream did."""
+    return Dreamt(
+        report=done.report,
+        assessed=done.assessed,
+        deprecated=list(done.deprecated),
+        held_back=list(done.held_back),
+        protected=done.protected,
+        tripped=done.tripped,
+        halted=done.halted,
+        left=done.left,
+        dry_run=done.dry_run,
+        busy=done.busy,
     )
 
 

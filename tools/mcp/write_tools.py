@@ -13,7 +13,6 @@ import msgspec
 from worlddb import (
     FOREVER,
     Artifact,
-    Fork,
     IdempotencyConflict,
     InputError,
     Loss,
@@ -791,21 +790,10 @@ def forks(session: Session, given: tool_arguments.ListForks, call: Call) -> tool
     origin = view.forked_from(ref)
     inside, more = _fork_contents(view, ref, given.limit)
     return tool_results.Forks(
-        forks=[_fork_record(each) for each in view.forks(ref)],
-        forked_from=None if origin is None else _fork_record(origin),
+        forks=[tool_results.fork(each) for each in view.forks(ref)],
+        forked_from=None if origin is None else tool_results.fork(origin),
         inside=inside,
         more=more,
-    )
-
-
-def _fork_record(found: Fork) -> tool_results.Fork:
-    return tool_results.Fork(
-        id=found.ref,
-        of=found.of,
-        begun_at=format_time(found.ingested_at),
-        author=found.author,
-        why=found.why,
-        merged=bool(found.merged),
     )
 
 
@@ -818,35 +806,8 @@ def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool
     found = session.db.merge(ref, plan=given.plan, **how)
     done = None if found.receipt is None else _answer(session, found.receipt, found.into)
     if found.receipt is not None:
-        found.receipt.raise_if_refused()
         embed_new(session.db)
-    return tool_results.Merged(
-        into=found.into,
-        outcome="planned"
-        if given.plan
-        else "undecided"
-        if found.undecided
-        else "unchanged"
-        if done is None
-        else "merged",
-        seq=None if done is None else done.seq,
-        changes=[tool_results.MergeChange(id=each.world, what=each.what, detail=each.detail) for each in found.changes],
-        conflicts=[
-            tool_results.MergeConflict(
-                id=each.id,
-                world=each.world,
-                what=each.what,
-                base=each.base,
-                ours=each.ours,
-                theirs=each.theirs,
-                choices=list(each.choices),
-            )
-            for each in found.conflicts
-        ],
-        undecided=[each.id for each in found.undecided],
-        erased=list(found.erased),
-        notes=[] if done is None else done.notes,
-    )
+    return tool_results.merged(found, done, is_plan=given.plan)
 
 
 def define_relation(session: Session, given: tool_arguments.DefineRelation, call: Call) -> tool_results.Done:
@@ -994,24 +955,8 @@ def working_clear(session: Session, given: tool_arguments.WorkingScope, call: Ca
 def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_results.Dreamt:
     """``memory_dream``, which asks no model; a server has it only if its operator says so."""
     session.require_whole_store("a dream covers the whole store", "An operator does it with `worlddb dream`")
-    return dream_record(
+    return tool_results.dreamt(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
-    )
-
-
-def dream_record(done: Any) -> tool_results.Dreamt:
-    """Return what a dream did."""
-    return tool_results.Dreamt(
-        report=done.report,
-        assessed=done.assessed,
-        deprecated=list(done.deprecated),
-        held_back=list(done.held_back),
-        protected=done.protected,
-        tripped=done.tripped,
-        halted=done.halted,
-        left=done.left,
-        dry_run=done.dry_run,
-        busy=done.busy,
     )
 
 

@@ -25,7 +25,7 @@ from worlddb import (
     redact,
 )
 from worlddb.memory_scopes import embed_new
-from worlddb.tools.mcp import mcp_wording, tool_results, write_tools
+from worlddb.tools.mcp import mcp_wording, tool_results
 from worlddb.tools.mcp.kumiho import kumiho_arguments as kumiho
 from worlddb.tools.mcp.session import Call, Session
 
@@ -242,7 +242,7 @@ def dream(session: Session, given: kumiho.DreamState, call: Call) -> tool_result
     if session.world is not None:
         raise InputError("This server serves one world, and a dream covers the whole store", "An operator does it")
     ratio = given.max_deprecation_ratio
-    return write_tools.dream_record(
+    return tool_results.dreamt(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=ratio, batch_size=given.batch_size)
     )
 
