@@ -993,14 +993,10 @@ class Memory:
         then = self if idempotency_key is None else self._seen_in(look)
         session = repeated_messages.original_spelling(then._views(), session)
         known, homes, corrected, others, alike = then._held(session, said)
-        if alike and not known:
-            notes.append(
-                f"{alike} of these {len(said)} messages were in this session already, and are written again:"
-                " give ids or times to have them recognised"
-            )
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
+        notes += [] if known else _repeated_notes(alike, len(said))
         notes += [] if idempotency_key is None else then._unknown_key_notes(session, said, known)
         begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
         starts = [_start_of(each, fallback, look.valid) for each in said]
@@ -1397,6 +1393,14 @@ def _corrected_notes(refs: Sequence[str]) -> list[str]:
         "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
     )
     return [f"{count}: {', '.join(refs[:_MOST_NAMED])}{more}"]
+
+
+def _repeated_notes(alike: int, given: int) -> list[str]:
+    """Return a note if messages without ids and times, of which a session seems to have most, are written again."""
+    if not alike:
+        return []
+    told = f"{alike} of these {given} messages were in this session already, and are written again"
+    return [f"{told}: give ids or times to have them recognised"]
 
 
 def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
