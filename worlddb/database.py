@@ -2423,7 +2423,8 @@ class Database(WriteCalls):
         validation.check(commands)
         with self._reader.snapshot() as snapshot:
             found = preview(snapshot.log, snapshot.tables, commands)
-        told = chain.from_iterable(self.view()._telling_elsewhere(each.ref for each in commands).values())
+        telling = self.view()._telling_elsewhere(each.ref for each in commands)
+        told = chain.from_iterable(others for ref, others in telling.items() if ref in found.worlds)
         reached = {*found.worlds, *found.same_words}
         return replace(found, telling=tuple(ref for ref in dict.fromkeys(told) if ref not in reached))
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.analysis import without_speaker
 from worlddb.projections.indexes.composition import ATTENTION
-from worlddb.projections.tables.names.blocks import TURN
+from worlddb.projections.tables.names.blocks import SESSION, TURN
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
@@ -1403,13 +1403,15 @@ class View:
     def _telling_elsewhere(self, refs: Iterable[Any]) -> dict[str, list[str]]:
         """By the reference of each of some worlds, the others that may tell what it says or ever said.
 
-        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts.
+        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts; of a
+        session it is what its messages say.
         """
         window, told = self._window.revealing(deprecated=True), dict[str, list[str]]()
         shows: Any = {"include_superseded": True, "include_expired": True, "include_deprecated": True}
-        for ref in islice(refs, near_claims.MOST_TOLD_OF):
-            found = self.get(ref, **shows)
-            if found is None or not found.content:
+        named = filter(None, (self.get(ref, **shows) for ref in refs))
+        spoken_in = (self.children(each.ref, **shows) if each.type == SESSION else (each,) for each in named)
+        for found in islice(chain.from_iterable(spoken_in), near_claims.MOST_TOLD_OF):
+            if not found.content:
                 continue
             spoken = without_speaker if found.type == TURN else str
             texts = dict.fromkeys(spoken(version.content) for version in reversed(self.history(found.ref)))

@@ -346,6 +346,18 @@ def test_an_erasure_names_what_may_still_tell_the_text_as_forget_does(tmp_path: 
         assert not any(b"Fledermaus" in each.read_bytes() for each in (tmp_path / "store").rglob("*") if each.is_file())
 
 
+def test_the_erasure_of_a_session_names_what_may_still_tell_its_messages(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", author="desk") as db:
+        mem = worlddb.memory(db, user="jule", session="one")
+        mem.add([{"role": "user", "content": "neues passwort Fledermaus#77"}, {"role": "user", "content": "the cat"}])
+        stated = mem.add("The WLAN password is Fledermaus#77.").id
+        (session,) = [each.ref for each in db.view().find(name="one", type="Session")]
+        assert db.erasure_plan(session, members=True).telling == (stated,)
+        assert not db.erasure_plan(session, members=False).telling
+        receipt = db.erase(session, reason="r", members=True)
+        assert [each.refs[1:] for each in receipt.notes if each.code == "still_told"] == [(stated,)]
+
+
 def test_the_plan_for_a_user_names_others_texts_with_the_name_of_the_user(tmp_path: Path) -> None:
     """It looked for the name of the scope, "user:ana silva", which nobody says."""
     with worlddb.open(tmp_path / "store", author="desk") as db:
