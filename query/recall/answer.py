@@ -80,6 +80,7 @@ class Judge:
             self._fitted = scoring.FITTED.get(model if VECTOR in lanes else scoring.WORDS_ALONE)
         self._lane = VECTOR if VECTOR in lanes else TEXT
         self._scatter = SCATTER.get(model, 0.0)
+        self._is_little_known = model in _ENGLISH_ALONE and bool(analysis.language_of(request.question.text))
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
         self._person = ENTITY in lanes and about.is_about_one_of_several
         # All that a user says has the name, so that it tells nothing.
@@ -175,7 +176,13 @@ class Judge:
         return confidence < scoring.shifted(scoring.WEAK_BELOW, -self._fitted.answer[1] * max(0.0, nearer))
 
     def note_of_weak(self, *, by_chance: bool) -> str:
-        """The note of a weak answer: what speaks against its hits, as far as that can be said in words."""
+        """The note of a weak answer: what speaks against its hits, as far as that can be said in words.
+
+        Where the question is in a language that the model does not know, it says that too.
+        """
+        return self._what_speaks_against(by_chance=by_chance) + _LITTLE_KNOWN * self._is_little_known
+
+    def _what_speaks_against(self, *, by_chance: bool) -> str:
         if by_chance:
             is_shared = any(hit.coverage for hit in self._shown)
             return _LOW_CONFIDENCE.format(_COMMON_WORDS if is_shared else _NO_WORDS)
@@ -453,6 +460,12 @@ _NO_WORDS: Final = "none of them has a telling word of the question"
 _SELDOM: Final = "perhaps nothing here answers that: such hits seldom do"
 _FEW_WORDS: Final = "none of the first has more than half of the question's words"
 _OF_OTHERS: Final = "the nearest of them in meaning is not by or about whom or what the question names"
+_ENGLISH_ALONE: Final = frozenset(("wordllama/l2_supercat_256",))
+"""Models that know hardly another language."""
+_LITTLE_KNOWN: Final = (
+    " (the embedding model knows little but English, so that only the same words are found:"
+    " `multilingual` knows others)"
+)
 IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find them"
 _LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
 _ONE_LEFT: Final = "1 hit is left out, since its confidence is below {:g}"

@@ -56,6 +56,12 @@ def test_the_default_model_is_one_that_was_measured() -> None:
     assert set(SCATTER) == {worlddb.StaticEmbedder().model}
 
 
+@pytest.mark.parametrize(("question", "is_told"), [("Wie tauchen die U-Boote?", True), (UNRELATED[2], False)])
+def test_a_weak_answer_says_that_the_model_knows_little_but_english(db: Database, question: str, is_told: bool) -> None:
+    found = db.view().recall(question)
+    assert found.weak and ("little but English" in found.note) == is_told
+
+
 @pytest.mark.parametrize(
     ("question", "subject"),
     [
