@@ -16,7 +16,7 @@ from bench import _haystacks
 from bench.beam import ABSTENTION, read
 from bench.locomo import questions_of
 from bench.longmemeval import fill
-from worlddb import StaticEmbedder, View
+from worlddb import View
 from worlddb.tools.importers import locomo
 from worlddb.tools.importers.run import ingest_files
 
@@ -51,24 +51,26 @@ def add_files(arguments: argparse.ArgumentParser) -> None:
     arguments.add_argument("--locomo", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
     arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
+    arguments.add_argument("--embedder", default="static", help="the model: static or multilingual")
 
 
 def pose_questions(arguments: argparse.Namespace) -> Iterator[PosedQuestion]:
     """Every question of the files that were named."""
+    embedder = getattr(arguments, "embedder", "static")
     if arguments.locomo:
-        yield from _locomo(arguments.locomo)
+        yield from _locomo(arguments.locomo, embedder)
     if arguments.beam:
-        yield from _beam(arguments.beam)
+        yield from _beam(arguments.beam, embedder)
     if arguments.longmemeval:
-        yield from _longmemeval(arguments.longmemeval)
+        yield from _longmemeval(arguments.longmemeval, embedder)
 
 
-def _locomo(path: Path) -> Iterator[PosedQuestion]:
+def _locomo(path: Path, embedder: str) -> Iterator[PosedQuestion]:
     conversations = {found.name: found for found in locomo.read(path)}
     questions, _, _ = questions_of(path, conversations)
     names = list(conversations)
     fitted = max(1, 2 * len(names) // 5)
-    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=embedder) as db:
         ingest_files(db, [path])
         db.embed()
         db.catch_up()
@@ -89,12 +91,12 @@ def _locomo(path: Path) -> Iterator[PosedQuestion]:
                 yield PosedQuestion(view, "LoCoMo", half, told, question.category, gold, question.text, where)
 
 
-def _beam(path: Path) -> Iterator[PosedQuestion]:
+def _beam(path: Path, embedder: str) -> Iterator[PosedQuestion]:
     conversations = read(path)
     for half in (0, 1):
         chosen = [one for one in conversations if _haystacks.half(one.id) == half]
         for place, one in enumerate(chosen):
-            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=embedder) as db:
                 db.ingest(one.turns(), conversation="talk")
                 db.embed()
                 db.catch_up()
@@ -108,12 +110,12 @@ def _beam(path: Path) -> Iterator[PosedQuestion]:
                     yield PosedQuestion(view, "BEAM", half, ELSEWHERE, question.kind, _NONE, question.question, {})
 
 
-def _longmemeval(path: Path) -> Iterator[PosedQuestion]:
+def _longmemeval(path: Path, embedder: str) -> Iterator[PosedQuestion]:
     records = [_haystacks.question(record) for record in _haystacks.load(path)]
     for half in (0, 1):
         chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
         for place, each in enumerate(chosen):
-            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=embedder) as db:
                 fill(db, [each], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
                 view = db.view()
                 kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE

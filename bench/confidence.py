@@ -18,7 +18,7 @@ other kinds weigh the same. All printed figures are of half 1, with the product'
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -30,6 +30,7 @@ from bench._posed import ANSWERABLE, KINDS, PosedQuestion, add_files, pose_quest
 from bench._report import ended, parser, report
 from worlddb import LANES, StaticEmbedder
 from worlddb.query.recall import scoring
+from worlddb.reconciler.embedding import multilingual
 
 K: Final = 10
 FALSELY: Final = (1, 5, 10)
@@ -37,6 +38,8 @@ FALSELY: Final = (1, 5, 10)
 LEVELS: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MODEL: Final = StaticEmbedder().model
 MODES: Final = {MODEL: LANES, scoring.WORDS_ALONE: ("text", "entity")}
+OTHER_MODES: Final = {"multilingual": {multilingual.MODEL: LANES}}
+"""Words alone are fitted beside the default model."""
 _RIDGE: Final = 1e-3
 _STEPS: Final = 50
 
@@ -64,27 +67,28 @@ class AskedQuestion(NamedTuple):
 
 def main() -> None:
     arguments = _arguments()
+    modes = modes_of(arguments)
     asked = list(ask_all(arguments))
     if not asked:
         raise worlddb.InputError("No file of questions was given", "Give --locomo, --beam, --longmemeval, or several")
     fitted = {
-        mode or "words alone": fit([each for each in asked if each.mode == mode and not each.half]) for mode in MODES
+        mode or "words alone": fit([each for each in asked if each.mode == mode and not each.half]) for mode in modes
     }
     judged = [each for each in asked if each.half]
     result = {
         "fitted": {mode: {"hit": list(found.hit), "answer": list(found.answer)} for mode, found in fitted.items()},
-        **{mode or "words alone": summarise([each for each in judged if each.mode == mode]) for mode in MODES},
+        **{mode or "words alone": summarise([each for each in judged if each.mode == mode]) for mode in modes},
     }
     rows = [
         (mode or "words alone", source, kind, *(figures[key] for key in ("n", "auc", *_FLAGGED, "weak")))
-        for mode in MODES
+        for mode in modes
         for source, kinds in result[mode or "words alone"]["sources"].items()
         for kind, figures in kinds.items()
     ]
     notes = [
         f"{mode or 'words alone'}, {what} of at least {level:g}: coverage {figures['coverage']:.1%},"
         f" precision {figures['precision']:.1%}, mean confidence {figures['mean']:.1%}"
-        for mode in MODES
+        for mode in modes
         for what in ("answers", "hits")
         for level, figures in zip(LEVELS, result[mode or "words alone"][what], strict=False)
     ]
@@ -109,13 +113,19 @@ def _arguments() -> argparse.Namespace:
 
 def ask_all(arguments: argparse.Namespace) -> Iterator[AskedQuestion]:
     """Every question of the files that were named, asked where it belongs and elsewhere, in both modes."""
+    modes = modes_of(arguments)
     for each in pose_questions(arguments):
-        yield from ask(each)
+        yield from ask(each, modes)
 
 
-def ask(posed: PosedQuestion) -> Iterator[AskedQuestion]:
-    """Ask a question in both modes, and keep the evidence that recall used."""
-    for mode, lanes in MODES.items():
+def modes_of(arguments: argparse.Namespace) -> Mapping[str, Sequence[str]]:
+    """The lanes by the model whose coefficients judge them."""
+    return OTHER_MODES.get(getattr(arguments, "embedder", ""), MODES)
+
+
+def ask(posed: PosedQuestion, modes: Mapping[str, Sequence[str]]) -> Iterator[AskedQuestion]:
+    """Ask a question in each mode, and keep the evidence that recall used."""
+    for mode, lanes in modes.items():
         kept: list[tuple[float, ...]] = []
 
         def likelihood(weights: Sequence[float], evidence: tuple[float, ...], kept: list[Any] = kept) -> float:

@@ -470,8 +470,8 @@ IN_FORKS: Final = "worlds in forks are left out; search inside a fork to find th
 _LEFT: Final = "{:,} hits are left out, since their confidence is below {:g}"
 _ONE_LEFT: Final = "1 hit is left out, since its confidence is below {:g}"
 _NOT_JUDGED: Final = (
-    "min_confidence left out no hit: confidence is known only for words with meaning by the default model, and for"
-    " words with names"
+    "min_confidence left out no hit: confidence is known only for words with meaning by the models `static` and"
+    " `multilingual`, and for words with names"
 )
 _EARLIER: Final = 'the question asks for change ("{}"), so earlier versions are shown with current ones'
 _EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), but earlier versions are left out here'
@@ -855,7 +855,10 @@ def missing_handlers(spec: edge_rules.Spec) -> str:
     return _REWRITES.format(", ".join(missing)) if missing else ""
 
 
-SCATTER: Final[Mapping[str, float]] = {"wordllama/l2_supercat_256": 0.1}
+SCATTER: Final[Mapping[str, float]] = {
+    "wordllama/l2_supercat_256": 0.1,
+    "multilingual-e5-small/q4+use-multilingual-3/2": 0.12,
+}
 """By the model of an embedding space, how much the cosines of questions with unrelated texts scatter, as measured.
 The answers of models that nobody measured never have low confidence."""
 _MOST: Final = 10**9

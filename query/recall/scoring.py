@@ -386,6 +386,9 @@ WORDS_ALONE: Final = ""
 """Stands for no model, where nothing is compared by meaning."""
 FITTED: Final[Mapping[str, Fitted]] = {
     "wordllama/l2_supercat_256": Fitted((-7.29, 3.97, -3.8, 1.41, 1.68), (-6.53, 4.56, 1.9, 9.17, 1.08)),
+    "multilingual-e5-small/q4+use-multilingual-3/2": Fitted(
+        (-7.15, 5.78, -9.32, 0.78, 1.74), (-9.87, 11.32, -1.53, -0.6, 4.89)
+    ),
     WORDS_ALONE: Fitted((-6.76, 6.69, -13.06, 2.69, 1.65), (-5.79, 8.35, 2.38, 6.69, 1.15)),
 }
 """By the model of an embedding space, as ``bench.confidence`` fits them on one half of the development questions."""

@@ -18,6 +18,8 @@ from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Turn
 from worlddb.query.question.question import without_opening
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
+from worlddb.query.recall.scoring import FITTED, WORDS_ALONE
+from worlddb.reconciler.embedding import multilingual
 from worlddb.tools import agents
 from worlddb.tools.mcp import tool_arguments
 from worlddb.tools.mcp.session import Session
@@ -52,8 +54,8 @@ def db(made: Path, tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
-def test_the_default_model_is_one_that_was_measured() -> None:
-    assert set(SCATTER) == {worlddb.StaticEmbedder().model}
+def test_the_models_at_hand_were_measured() -> None:
+    assert set(SCATTER) == {worlddb.StaticEmbedder().model, multilingual.MODEL} == set(FITTED) - {WORDS_ALONE}
 
 
 @pytest.mark.parametrize(("question", "is_told"), [("Wie tauchen die U-Boote?", True), (UNRELATED[2], False)])
