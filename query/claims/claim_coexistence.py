@@ -9,7 +9,7 @@ from typing import Final
 
 from worlddb.query.claims import claim_pairs as pairs
 from worlddb.query.claims import lexicon, quantities, wording
-from worlddb.query.claims.claim_frame import Frame
+from worlddb.query.claims.claim_frame import UNTOLD, Frame
 
 ANTONYMS: Final = [
     frozenset(pair.split("-"))
@@ -40,6 +40,26 @@ def tell_only_because(earlier: Frame, later: Frame) -> bool:
 
 
 _BECAUSE: Final = re.compile(r"\b(?:because of|due to|on account of|owing to|since|because|as) (?P<why>.+)$")
+
+
+def begin_apart(earlier: Frame, later: Frame) -> bool:
+    """True if they begin with different identifiers, or with different things of their subject or beside it.
+
+    "The Atlas debugger listens on 5678" tells nothing of Atlas's own port. What one begins with and the other speaks
+    of, or has a word of the same attribute for, is the same; so is what another one is or does now.
+    """
+    if earlier.identifiers and later.identifiers and earlier.identifiers != later.identifiers:
+        return not (later.change and any(each in later.key for each in earlier.identifiers))
+    one, other = earlier.topic, later.topic
+    if UNTOLD in (one, other) or earlier.head or later.head or one == other:
+        return False
+    if one and other and (one <= other or other <= one):
+        return False
+    for topic, frame in ((one, later), (other, earlier)):
+        said = lexicon.stems(wording.words_of(frame.key))
+        if topic and (topic <= said or not lexicon.attributes_of(topic).isdisjoint(frame.attributes)):
+            return False
+    return not (later.change and one and other and earlier.content - one == later.content - other)
 
 
 def is_other_record(earlier: Frame, later: Frame) -> bool:

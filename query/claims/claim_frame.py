@@ -144,6 +144,10 @@ class Frame(NamedTuple):
     """The stems of what it denies by an opposite alone: who says closed denies open."""
     is_marked: bool = False
     """It has a word by which something is told to be otherwise than before: now, again, back, not."""
+    topic: frozenset[str] = frozenset()
+    """The stems of its first noun phrase beside the subject: "the Atlas debugger", "the line length limit in Atlas"."""
+    identifiers: frozenset[str] = frozenset()
+    """The identifiers in that phrase: ATLAS_PORT, /v1/users, C++, and the letter of "store B"."""
 
 
 def tell_of_person(one: str, other: str) -> bool:
@@ -235,6 +239,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _sentences_about(plain, subject),
         opposed,
         bool(change) or _MARKED.search(plain) is not None,
+        *_find_topic(plain, subject),
     )
 
 
@@ -244,6 +249,86 @@ def _thing_and_sort(plain: str, tokens: list[str], *, has_hours: bool) -> tuple[
     thing, end = _leading_thing(tokens, titled)
     behind = quantities.join_number_words(tokens[end:])
     return thing, claim_attributes.find_sort(behind, titled, has_hours=has_hours) if end else ""
+
+
+def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The stems of the noun phrase that a statement begins with, without its subject, and the identifiers in it.
+
+    A phrase that ends with the subject ("my sister Clara", "the project Atlas") tells of nothing else, nor does one of
+    who does something to it ("the vet put Rex on"); what belongs to the subject is its head.
+    """
+    phrase, behind = _leading_phrase(plain)
+    identifiers = frozenset(word.casefold() for word in phrase if wording.IDENTIFIER.fullmatch(word) is not None)
+    small = [word.casefold() for word in phrase]
+    # "Store B": of what is behind the verb a letter is a value.
+    identifiers |= {
+        f"{before} {word}".casefold()
+        for before, word in pairwise(phrase)
+        if len(word) == 1 and word.isupper() and before[:1].islower()
+    }
+    at = [place for place, word in enumerate(small) if frozenset(wording.TOKEN.findall(word) or [word]) <= subject]
+    # Behind a name a common noun or an abbreviation is what the name has: the Atlas debugger, Atlas CI.
+    named = next((place for place in at if phrase[place].istitle()), len(small))
+    at = [place for place in at if place <= named or phrase[place].istitle()]
+    while at and phrase[at[-1] + 1 : at[-1] + 2] and phrase[at[-1] + 1].istitle() and phrase[at[-1]].istitle():
+        at.append(at[-1] + 1)  # Ana Berger is Ana.
+    owned = any(_GENITIVE.search(word) for word in small)
+    if not phrase or not behind or (owned and at):
+        return frozenset(), identifiers - subject
+    if behind[0].casefold() in subject or small[0] in lexicon.NEGATIVE:
+        return UNTOLD, identifiers - subject
+    is_apposed = bool(at) and at[-1] == len(small) - 1 and lexicon.BEHIND.isdisjoint(small)
+    kept = (
+        _GENITIVE.sub("", word)
+        for place, word in enumerate(small)
+        if not (is_apposed or place in at or word in _OF_NO_TOPIC or word[0].isdecimal() or word.endswith("ly"))
+    )
+    return lexicon.stems(lexicon.SAME_WORD.get(word, word) for word in kept), identifiers - subject
+
+
+def _leading_phrase(plain: str) -> tuple[list[str], list[str]]:
+    """The words before the verb of a statement as they are written, and what is behind it; nothing without a verb."""
+    raw = plain.split(" ", _MOST_OF_TOPIC)
+    words = [word.strip('"“”()*`').rstrip(",.;:!?") or word for word in raw]
+    if _PRONOUN.match(plain) is not None:
+        return words[:1], []
+    for place, word in enumerate(words[:_MOST_OF_TOPIC]):
+        before, after = "".join(words[place - 1 : place]), "".join(words[place + 1 : place + 2])
+        small = word.casefold()
+        if wording.IDENTIFIER.fullmatch(word) is None and _is_verb(word, before, after.casefold()):
+            return words[:place], [*words[place + 1 :], ""]
+        if raw[place][-1:] in ",;:.!?" or word in _NO_PHRASE or "n't" in small or small[1:2] in ("'", "’"):
+            break
+    return words[:1], []
+
+
+def _is_verb(word: str, before: str, after: str) -> bool:
+    """True if a word behind a noun is a verb, and not a plural: "Atlas tests live in …"."""
+    small = word.casefold()
+    if small in lexicon.AUX and small not in lexicon.NEGATIVE:
+        return True
+    if not before or before.casefold() in lexicon.DETERMINERS or (word[:1].isupper() and not before.islower()):
+        return False
+    if lexicon.is_past(small) or small in lexicon.OF_ONE_FORM:
+        return True
+    if small.endswith("s") and not small.endswith("ss"):
+        return not (after in lexicon.COPULA or after in _plural_verbs()) or small in lexicon.LIKING
+    return small in _plural_verbs() and _is_plural(before.casefold())
+
+
+UNTOLD: Final = frozenset({""})
+"""The topic of a statement that begins with somebody who does something to its subject, or with nobody."""
+_MOST_OF_TOPIC: Final = 9
+_GENITIVE: Final = re.compile("['’]s?$")
+_PRONOUN: Final = re.compile(r"(?i)(?:i|we|he|she|it|they|you|this|that|there|what|who)\b")
+_NO_PHRASE: Final = lexicon.word_set("and or but not got gets get used ne no nobody nothing none never no-longer")
+"""Words that no noun phrase has."""
+_OF_NO_TOPIC: Final = (
+    (analysis.STOP_WORDS | lexicon.DETERMINERS | lexicon.PREPOSITIONS | lexicon.BEHIND | lexicon.CHANGE)
+    | lexicon.RENEWED
+    | frozenset(quantities.NUMBER_WORDS)
+)
+"""Words of a noun phrase that do not say what it is of."""
 
 
 def _find_change(tokens: list[str], goes_on: Set[str]) -> str:

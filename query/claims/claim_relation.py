@@ -68,6 +68,10 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    if claim_coexistence.begin_apart(earlier, later):
+        is_alike = bool((earlier.content & later.content) - {earlier.verb})
+        apart = "they begin with different things"
+        return pairs.comparison(0.3, later, apart, "compatible") if is_alike else None
     if later.is_marked and (told := claim_endings.relate_correction(earlier, later)) is not None:
         return told
     for find in (

@@ -141,6 +141,12 @@ _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
 )
 """Addresses of mail, pages and machines, and names of files: each is one word, whatever words are in it."""
+IDENTIFIER: Final = lazy(
+    r"https?://\S+|--?[a-z][\w-]*|/\S*|[\w.-]+/\S*|[^\W\d]\+\+|[^\W\d_]#|#\d+|[^\W_]*_\w*"
+    r"|[^\W\d_]\w*(?:\.[^\W\d]\w*)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}-?\d+|[a-z]+-?\d+"
+    r"|GET|POST|PUT|PATCH|DELETE|HEAD"
+)
+"""What names one thing by its form: a path, a flag, a name in code, a number behind a sign or letters."""
 TOKEN: Final = lazy(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
 TITLED: Final = lazy(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
 
@@ -444,7 +450,9 @@ def _as_sentence(noun: str, rest: str, *, is_listed: bool, is_new: bool) -> str:
     if not is_listed and (_NUMBERED_ONE.match(f"{noun} {rest}") is not None or _is_number_alone(noun, rest)):
         return ""
     is_bare = (is_listed or _is_bare_value(begin[0])) and not has_verb
-    is_dated = begin[0] in lexicon.PREPOSITIONS and (begin[-1][:1].isdecimal() or begin[-1] in lexicon.TIMES)
+    # "Atlas listens on 8080" tells of no day.
+    is_day = begin[-1][:1].isdecimal() and (begin[0] != "on" or not begin[-1][:3].isdecimal() or len(begin[-1]) < 3)
+    is_dated = begin[0] in lexicon.PREPOSITIONS and (is_day or begin[-1] in lexicon.TIMES)
     subject = f"The {noun[:1].lower() if noun[1:2].islower() else noun[:1]}{noun[1:]}"
     if noun[:1].isupper() and not (is_listed or is_new or is_dated or begin[0] in _DATED_WORDS):
         if " " not in noun:

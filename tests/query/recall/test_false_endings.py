@@ -748,3 +748,43 @@ def test_what_is_of_another_kind_does_not_compete(earlier: str, later: str, inst
     found, replaced = related(earlier, later), related(earlier, instead)
     assert found is None or found.relation == "compatible"
     assert replaced is not None and replaced.relation == "replacement"
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Atlas", "Atlas tests live in tests/unit.", "Atlas moved from Postgres to SQLite."),
+        ("Atlas", "Atlas listens on 8080.", "The Atlas debugger listens on 5678."),
+        ("Atlas", "The line length limit in Atlas is 100.", "The connection pool size in Atlas is 40."),
+        ("Atlas", "Atlas runs on Python 3.12.", "Atlas CI runs on Buildkite."),
+        ("Atlas", "ATLAS_PORT is 8080.", "ATLAS_DEBUG_PORT is 5678."),
+        ("Atlas", "test_login takes 3 seconds.", "test_logout takes 9 seconds."),
+        ("Atlas", "GET /v1/users has a limit of 10 requests.", "GET /v1/orders has a limit of 20 requests."),
+        ("Atlas", "The lock of store A is held by pid 77.", "The lock of store B is held by pid 99."),
+        ("C", "C++ code lives in native/.", "C# code lives in dotnet/."),
+    ],
+)
+def test_statements_that_begin_with_different_things_do_not_compete(about: str, earlier: str, later: str) -> None:
+    subject = frozenset({about.casefold()})
+    one, other = frame(earlier, subject), frame(later, subject)
+    assert one is not None and other is not None
+    found = claim_relation.relate(one, other)
+    assert found is None or found.relation not in claim_pairs.COMPETING
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Ana Berger lives in Lisbon.", "Ana lives in Porto."),
+        ("Atlas uses Postgres as its database.", "The Atlas database is SQLite now."),
+        ("Rex eats dry food.", "The vet put Rex on wet food, so he eats that now."),
+        ("Ilya reviews pull requests.", "Priya reviews pull requests now."),
+        ("parse_header is in http.py.", "parse_header is in mail.py now."),
+    ],
+)
+def test_what_begins_otherwise_may_still_be_of_one_thing(earlier: str, later: str) -> None:
+    subject = frozenset({"ana", "atlas", "rex"})
+    one, other = frame(earlier, subject), frame(later, subject)
+    assert one is not None and other is not None
+    found = claim_relation.relate(one, other)
+    assert found is not None and found.relation in claim_pairs.COMPETING
