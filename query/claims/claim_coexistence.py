@@ -62,6 +62,23 @@ def begin_apart(earlier: Frame, later: Frame) -> bool:
     return not (later.change and one and other and earlier.content - one == later.content - other)
 
 
+def moves_something_else(earlier: Frame, later: Frame) -> bool:
+    """True if the later one tells from what to what something moved, and the earlier one says nothing of the first.
+
+    Who moved from Basic to Pro lives where they lived.
+    """
+    moved = _MOVED_FROM.search(later.key)
+    if moved is None or lexicon.TIMES & wording.words_of(moved["old"]):
+        return False
+    old, said = (lexicon.stems(wording.words_of(text)) for text in (moved["old"], earlier.key))
+    return old.isdisjoint(said)
+
+
+_MOVED_FROM: Final = re.compile(
+    r"\b(?:moved|switched|migrated|changed|upgraded|downgraded|converted) (?:back |over |away )?from (?P<old>.+?) to \S"
+)
+
+
 def is_other_record(earlier: Frame, later: Frame) -> bool:
     """True if both state a personal best time or score of one kind, with other values.
 

@@ -6,7 +6,7 @@ from typing import Final
 from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.query.claims import claim_coexistence, lexicon
 from worlddb.query.claims import claim_pairs as pairs
-from worlddb.query.claims.claim_frame import Frame
+from worlddb.query.claims.claim_frame import UNTOLD, Frame
 
 
 def find_doubt(earlier: Frame, later: Frame) -> str:
@@ -31,6 +31,15 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     parts = [pairs.parts_of_day(one) for one in (earlier, later)]
     if pairs.are_other_parts_of_day(earlier, later) or (own and other and all(parts) and parts[0].isdisjoint(parts[1])):
         return "they are of different parts of the day"
+    is_owned = bool(earlier.head or later.head)
+    if earlier.topic != later.topic and not is_owned and UNTOLD not in (earlier.topic, later.topic):
+        return _OTHER_THING
+    if earlier.verb == later.verb == lexicon.stem("moved") and " from " not in later.key and "i" not in later.subject:
+        return "either may have moved in another way"
+    if _is_kind_of_home(earlier) != _is_kind_of_home(later) and "residence" in common:
+        return "the one place may lie in the other"
+    if _rates(earlier) and _rates(later) and _rates(earlier).isdisjoint(_rates(later)):
+        return "they are rates of different spans"
     if not later.change and _may_lie_in_other(earlier, later):
         return "the one place may lie in the other"
     if _is_told_more_closely(earlier, later):
@@ -158,6 +167,19 @@ def _may_lie_in_other(earlier: Frame, later: Frame) -> bool:
     return "residence" in earlier.attributes & later.attributes and is_street[0] != is_street[1]
 
 
+def _is_kind_of_home(one: Frame) -> bool:
+    """True if a statement tells only in what kind of home somebody is, which may be in any town: a care home."""
+    return _IN_A_HOME.search(one.key) is not None
+
+
+_IN_A_HOME: Final = re.compile(r"\b(?:liv(?:es?|ing)|moved|resid(?:es?|ing)) (?:in|into|to) an? (?!.* in [A-Za-z])")
+
+
+def _rates(one: Frame) -> frozenset[str]:
+    return frozenset(_RATE.findall(one.key))
+
+
+_RATE: Final = re.compile(r"\d\S*(?: [a-z]+)? (?:an?|per|each|every) (hour|day|night|week|month|quarter|year)\b")
 _ENDS_WITH_STREET: Final = re.compile(r"\w (?:street|road|avenue|lane|alley|terrace|court|boulevard)$")
 
 

@@ -266,7 +266,11 @@ def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozense
         for before, word in pairwise(phrase)
         if len(word) == 1 and word.isupper() and before[:1].islower()
     }
-    at = [place for place, word in enumerate(small) if frozenset(wording.TOKEN.findall(word) or [word]) <= subject]
+    at = [
+        place
+        for place, word in enumerate(small)
+        if frozenset(wording.TOKEN.findall(_GENITIVE.sub("", word)) or [word]) <= subject
+    ]
     # Behind a name a common noun or an abbreviation is what the name has: the Atlas debugger, Atlas CI.
     named = next((place for place in at if phrase[place].istitle()), len(small))
     at = [place for place in at if place <= named or phrase[place].istitle()]

@@ -68,9 +68,9 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    if claim_coexistence.begin_apart(earlier, later):
+    if claim_coexistence.begin_apart(earlier, later) or claim_coexistence.moves_something_else(earlier, later):
         is_alike = bool((earlier.content & later.content) - {earlier.verb})
-        apart = "they begin with different things"
+        apart = "they are about different things"
         return pairs.comparison(0.3, later, apart, "compatible") if is_alike else None
     if later.is_marked and (told := claim_endings.relate_correction(earlier, later)) is not None:
         return told
@@ -357,6 +357,17 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
         last = thing | one.content - {one.verb} if one is not None else thing
     wanted = _asked_terms(asked)
     return bool(rivals) and here & wanted < there & wanted
+
+
+def names_only_earlier(question: str, earlier: str, later: str, subject: frozenset[str]) -> bool:
+    """True if a question names an identifier, or the thing that the earlier statement begins with, and the later one
+    does not: "where is parse_header?" asks nothing of parse_headers."""
+    named = wording.identifiers_in(question)
+    if named and not wording.identifiers_in(later).issuperset(named & wording.identifiers_in(earlier)):
+        return True
+    known, asked = frames.frame(earlier, subject), lexicon.stems(wording.words_of(question))
+    topic = frozenset[str]() if known is None else known.topic & asked
+    return bool(topic - lexicon.stems(wording.words_of(later)))
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:

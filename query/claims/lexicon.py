@@ -209,7 +209,7 @@ SORTING: Final = word_set("favourite favorite best worst main first last")
 """Words that pick one of a kind: the kind is what is spoken of."""
 OF_ONE_VALUE: Final = word_set(
     "password passcode passphrase pin code address price budget nickname number colour color size venue location"
-    " version capital winner score temperature limit"
+    " version capital winner score temperature limit iban"
 )
 """Words for what has one value at a time."""
 OF_SEVERAL: Final = word_set(

@@ -151,6 +151,12 @@ TOKEN: Final = lazy(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]
 TITLED: Final = lazy(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
 
 
+def identifiers_in(text: str) -> frozenset[str]:
+    """The words of a text that name one thing by their form, in small letters."""
+    words = (word.strip('"“”()*`').rstrip(",.;:!?") for word in text.split())
+    return frozenset(word.casefold() for word in words if word and IDENTIFIER.fullmatch(word) is not None)
+
+
 def fold_blanks(text: str) -> str:
     """A text in the form that is compared for repetition: NFC, blanks folded."""
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
@@ -188,6 +194,8 @@ _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 def normalise_text(text: str) -> str:
     """A text in small letters, with contractions, phrases, hours and amounts of money written in one way."""
     plain = text.casefold().replace("’", "'").replace("cannot", "can not")
+    if _SECRET.search(plain) is not None:
+        plain = _SECRET.sub(_as_one_value, plain)
     if plain.startswith("i") or " i" in plain:
         plain = _I_AM.sub("i is", plain)
     if "n't" in plain:
@@ -213,6 +221,21 @@ def normalise_text(text: str) -> str:
     if "after all" in plain:
         plain = _AFTER_ALL.sub("after-all", plain)
     return _HALTED.sub("paused ", plain) if "stop" in plain else plain
+
+
+_SECRET: Final = lazy(
+    r"(?P<is>\b(?:password|passcode|passphrase|pin|code|token|key)\b[^.;:!?]*?(?: is(?: now)?|:) )"
+    r"(?P<value>(?=\S*[^\W_])(?=\S*[^\w\s.'-]\S)\S+?)(?=[.,;]?(?:\s|$))"
+    r"|(?P<iban>\biban\b[^.;:!?]*? )(?P<number>[a-z]{2}\d\d(?: ?[\da-z]{4}){2,7}(?: ?[\da-z]{1,4})?)\b"
+)
+"""A password with signs, or an account number in groups: one value."""
+
+
+def _as_one_value(match: re.Match[str]) -> str:
+    if match["iban"]:
+        return f"{match['iban']}{match['number'].replace(' ', '')}"
+    spelt = (each if each.isalnum() else f"-u{ord(each)}-" for each in match["value"])
+    return f"{match['is']}v{''.join(spelt).replace('--', '-').rstrip('-')}"
 
 
 def _as_one_word(match: re.Match[str]) -> str:

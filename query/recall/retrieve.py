@@ -666,7 +666,10 @@ def _competing_pairs(
         # Of two long claims of turns words tell little.
         if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):
             continue
-        if question and claim_relation.asks_of_rest(old.text, new.text, subject, question):
+        if question and (
+            claim_relation.names_only_earlier(question, old.text, new.text, subject)
+            or claim_relation.asks_of_rest(old.text, new.text, subject, question)
+        ):
             continue
         if (old.is_turn or new.is_turn) and _are_of_others(old, new, question):
             continue

@@ -788,3 +788,35 @@ def test_what_begins_otherwise_may_still_be_of_one_thing(earlier: str, later: st
     assert one is not None and other is not None
     found = claim_relation.relate(one, other)
     assert found is not None and found.relation in claim_pairs.COMPETING
+
+
+def find_relation(about: str, earlier: str, later: str) -> claim_pairs.ClaimComparison | None:
+    one, other = (frame(text, words_of(about)) for text in (earlier, later))
+    assert one is not None and other is not None
+    return claim_relation.relate(one, other)
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Anna Keller", "Anna Keller lives at Lindenweg 4, Bremen.", "Anna Keller moved from Basic to Pro."),
+        ("Atlas", "Atlas moved to Kubernetes.", "Atlas moved to Postgres."),
+        ("Gran", "Gran lives in Ulm.", "Gran lives in a care home now."),
+        ("Parking", "Parking costs 20 euros a day.", "Parking costs 90 euros a month."),
+        ("Atlas", "ATLAS_PORT is 8080.", "The port of Atlas is 9090."),
+    ],
+)
+def test_what_may_hold_beside_a_change_is_not_ended(about: str, earlier: str, later: str) -> None:
+    found = find_relation(about, earlier, later)
+    assert found is None or not found.is_single_valued
+
+
+def test_a_password_with_signs_is_one_value() -> None:
+    found = find_relation("I", "My WLAN password is Kuckuck!2019.", "My WLAN password is Fledermaus#77.")
+    assert found is not None and found.relation == "replacement" and found.is_single_valued
+
+
+def test_a_question_for_one_identifier_raises_no_other() -> None:
+    earlier, later, subject = "parse_header is in http.py.", "Headers moved to mail.py.", frozenset({"atlas"})
+    assert claim_relation.names_only_earlier("where is parse_header?", earlier, later, subject)
+    assert not claim_relation.names_only_earlier("where are headers?", earlier, later, subject)
