@@ -16,10 +16,8 @@ gaps between the records of a page. LMDB's own compacting copy takes whole pages
 into a fresh file, sorted and appended.
 """
 
-import errno
 import os
 import shutil
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -37,13 +35,6 @@ _ARENA_MAX: Final = -8
 """The numbers of those settings in glibc's ``malloc.h``."""
 _LARGE_BYTES: Final = 256 * 1024
 _ARENAS: Final = 2
-_MADV_COLLAPSE: Final = 25
-_PAGE: Final = 4096
-_LARGE_PAGE: Final = 512 * _PAGE
-_MOST_FREE: Final = 64
-"""How many small pages of a large one may be unused if these are to be joined."""
-_JOINED_AT_ONCE: Final = 32
-"""Of so many large pages 64 MiB are copied at most, which takes a tenth of a second."""
 
 
 @cache
@@ -63,53 +54,6 @@ def release_large_blocks() -> None:
         allocator = ctypes.CDLL(None)
         allocator.mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
         allocator.mallopt(_ARENA_MAX, _ARENAS)
-
-
-class _Joined:
-    """How far the heap was gone over, and whether the system joins its pages at all."""
-
-    upto = 0
-    supported = True
-
-
-def join_heap_pages() -> None:
-    """Have the system put the next part of this process's heap into pages of 2 MiB, if it is one that does that.
-
-    A large load looks up hundreds of thousands of small objects in no order, in more pages of 4 kB than a processor
-    keeps the places of. Pages are copied for it, so it is some at a time; what is joined already takes next to nothing.
-    Only where hardly any of the small pages is free are they joined, so that the process does not grow. A system that
-    is set never to do it is left alone.
-    """
-    if not _Joined.supported:
-        return
-    import ctypes  # As above.
-
-    try:
-        allowed = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
-        _Joined.supported = "[never]" not in allowed and os.sysconf("SC_PAGE_SIZE") == _PAGE
-        madvise = ctypes.CDLL(None, use_errno=True).madvise
-        madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-        places = [place for heap in _heap_ranges(Path("/proc/self/maps").read_text()) for place in heap]
-        at = bisect_left(places, _Joined.upto)
-        with open("/proc/self/pagemap", "rb", buffering=0) as pages:
-            for place in (places[at:] + places[:at])[:_JOINED_AT_ONCE] if _Joined.supported else ():
-                _Joined.upto = place + 1
-                in_use = os.pread(pages.fileno(), _LARGE_PAGE // _PAGE * 8, place // _PAGE * 8)
-                if in_use[7::8].count(0) <= _MOST_FREE and madvise(place, _LARGE_PAGE, _MADV_COLLAPSE):
-                    # Before Linux 6.1 nobody knows what is asked; for want of memory it may do so another time.
-                    _Joined.supported = ctypes.get_errno() != errno.EINVAL
-    except (AttributeError, OSError, TypeError, ValueError):
-        _Joined.supported = False
-
-
-def _heap_ranges(maps: str) -> Iterator[range]:
-    """Where large pages would lie in the heap, and in what the allocators map beside it."""
-    for line in maps.splitlines():
-        where, access, *_, file, name = (*line.split(maxsplit=5), "")[:6]
-        if access == "rw-p" and file == "0" and name.strip() in ("", "[heap]"):
-            begin, end = (int(each, 16) for each in where.split("-"))
-            first = -(-begin // _LARGE_PAGE) * _LARGE_PAGE
-            yield range(first, end - _LARGE_PAGE + 1, _LARGE_PAGE)
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
-import mmap
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +24,6 @@ from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.log.store import environment as store_environment
 from worlddb.log.store import log
 from worlddb.log.store.environment import release_large_blocks
 from worlddb.projections import runner
@@ -736,50 +733,6 @@ def allocator_asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr("ctypes.CDLL", Allocator)
     release_large_blocks.cache_clear()
     return asked
-
-
-def test_a_heap_is_joined_into_large_pages_where_it_is_in_use_and_nowhere_else(monkeypatch):
-    """A load of millions looked up small objects in more pages of 4 kB than a processor keeps the places of."""
-    monkeypatch.setattr(store_environment._Joined, "supported", True)
-    with mmap.mmap(-1, 24 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as block:
-        where = ctypes.addressof(ctypes.c_char.from_buffer(block))
-        first = -(-where // store_environment._LARGE_PAGE) * store_environment._LARGE_PAGE
-        block[first - where : first - where + (8 << 20)] = b"x" * (8 << 20)
-        block[first - where + (10 << 20)] = 1
-        monkeypatch.setattr(store_environment._Joined, "upto", first)
-        before = anonymous_kb("Rss", first)
-        store_environment.join_heap_pages()
-        if not anonymous_kb("AnonHugePages", first):
-            pytest.skip("the system joins no pages")
-        assert anonymous_kb("AnonHugePages", first) >= 8 << 10 and store_environment._Joined.supported
-        assert anonymous_kb("Rss", first) < before + 1024, "what is not in use is not taken"
-        assert block[first - where : first - where + (8 << 20)] == b"x" * (8 << 20)
-
-
-def anonymous_kb(what: str, place: int) -> int:
-    """What the system tells of the mapping at a place."""
-    is_here = False
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        name, *rest = line.split()
-        if not name.endswith(":"):
-            begin, end = (int(each, 16) for each in name.split("-"))
-            is_here = begin <= place < end
-        elif is_here and name == f"{what}:":
-            return int(rest[0])
-    return 0
-
-
-def test_ranges_of_a_heap_are_those_that_allocators_map_for_writing():
-    maps = """\
-00400000-00a00000 rw-p 00000000 fe:00 12                                 /usr/bin/python3.11
-01100000-01900000 rw-p 00000000 00:00 0                                  [heap]
-7f0000000000-7f0000300000 rw-p 00000000 00:00 0
-7f0000400000-7f0000800000 r--p 00000000 00:00 0
-7f0001000000-7f0001400000 rw-s 00000000 fe:00 77                         /tmp/data.mdb
-7ffe00000000-7ffe00800000 rw-p 00000000 00:00 0                          [stack]
-"""
-    ranges = [list(each) for each in store_environment._heap_ranges(maps)]
-    assert ranges == [[0x1200000, 0x1400000, 0x1600000], [0x7F0000000000]]
 
 
 def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_path, monkeypatch):

@@ -1202,8 +1202,6 @@ class WholeTables:
             most.update((name, self._opened[name].waiting if name in self._opened else 0) for name in schema.PACKED)
         if _given_out(now)[1] - known >= MUCH:
             environment.release_large_blocks()
-        if _given_out(now)[1] // COUNTED_EVERY > known // COUNTED_EVERY:
-            environment.join_heap_pages()
         # A count of rows takes time: it is made once for so many worlds and edges, and not of all tables at once.
         step, numbered = COUNTED_EVERY // len(schema.PACKED), _given_out(now)[1]
         came, goes = known // step, numbered // step
