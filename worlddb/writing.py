@@ -204,8 +204,8 @@ class WriteCalls(ABC):
             aliases=_texts(aliases, "aliases"),
             world=None if world is None else self._ref(world),
             key=key if key_within is None else self._bound_key(key, key_within),
-            valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
-            valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
             source={} if source is None else source,
             properties={} if properties is None else properties,
             why=why,
@@ -352,8 +352,8 @@ class WriteCalls(ABC):
             home=None if home is None else self._ref(home),
             key=key if key_within is None else self._bound_key(key, key_within),
             properties={} if properties is None else properties,
-            valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
-            valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
             why=why,
         )
         if context is not None:
@@ -1288,8 +1288,6 @@ def _begin(at: times.TimeLike | None, valid_from: times.TimeLike | None) -> int 
 
 def _with_context(properties: Any, context: Any) -> Any:
     """The properties of an edge, with its context."""
-    if context is None:
-        return properties
     others = [name for name in context if name not in EDGE_CONTEXT] if isinstance(context, Mapping) else [context]
     if others:
         raise errors.InputError(
