@@ -605,6 +605,17 @@ def test_who_forgets_a_message_is_told_what_still_tells_it_by_every_door(house: 
     left = mem.add("The gate opens with 7788.").id
     amended = call(Session(db), "memory_amend", id=mem.add("The gate code is 7788.").id, text="The gate code is 1234.")
     assert f"told by {left} (" in str(amended["notes"])
+    one, reply = told()
+    assert house.run.json("erase", one, "--dry-run")["telling"] == [reply]
+    client = house.running.caller("operator")
+    for body, found in (({"plan": True}, ("telling",)), ({"reason": "r"}, ("receipt", "notes"))):
+        job = client.send("POST", f"/v1/worlds/{one}/erase", **body)
+        while job["status"] == "running":
+            job = client.get(f"/v1/jobs/{job['id']}")
+        answer = job["result"]
+        for name in found:
+            answer = answer[name]
+        assert reply in str(answer), body
 
 
 def test_a_refused_idempotency_key_names_what_differs_by_every_door(house: House) -> None:
