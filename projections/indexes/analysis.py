@@ -450,13 +450,18 @@ def function_words(words: Sequence[str], text: str = "") -> frozenset[str]:
     return best
 
 
+def words_in(text: str) -> set[str]:
+    """The words of a text in ASCII, in small letters: what parts them is no letter and no digit."""
+    return set(text.encode().translate(_LOWER_WORDS).decode("latin-1").split())
+
+
 def language_of(question: str) -> str:
     """The language in which a question may name times, by its script or its words; empty for English and unknown ones.
 
     English needs as many of its words as any other language has of its own.
     """
     if question.isascii():
-        words = set(question.encode().translate(_LOWER_WORDS).decode("latin-1").split())
+        words = words_in(question)
     else:
         for language, script in _SCRIPTS:
             if script.search(question):

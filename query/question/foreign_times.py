@@ -653,6 +653,18 @@ _SEASON_OF: Final = {
 }
 
 
+def words_of_days() -> tuple[frozenset[str], frozenset[str]]:
+    """The words of days and weeks, and those of months, of the languages that are written in Latin letters."""
+    alone, months = set[str](), set[str]()
+    for table in (table for language, table in _SPACED.items() if language != "ru"):
+        units = re.split("[ /]", " ".join(table.units.split()[:2]))
+        near = (word for word, english in table.near.items() if english != "today")
+        for word in (*re.split("[ /]", table.days), *near, *units):
+            alone.add(re.split("[-_' ]", word)[-1])
+        months.update(re.split("[ /]", table.months))
+    return frozenset(alone), frozenset(months)
+
+
 def phrases(question: str, language: str) -> list[Phrase]:
     """The times that a question in a language names, in their order; empty for a language that has no table."""
     # In Spanish and Portuguese "when" is a question with its accent, and none without.

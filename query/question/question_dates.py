@@ -14,15 +14,16 @@ those of other languages into English.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAY_MICROSECONDS, DAYS, FOREVER, MONTHS, lazy, month_number
-from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of
+from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of, words_in
 from worlddb.query.question import english_times as english
 
 if TYPE_CHECKING:
@@ -1103,14 +1104,48 @@ def parse_times(question: str, asked: int) -> Times:
     return _parse_translated(question, named, asked, tense)
 
 
-_MAY_DATE: Final = lazy(
-    r"\d|day|week|tomorrow|tonight|tag|woche|morgen|heute|mittwoch|abend|lunes|martes|mi[eé]rcoles|jueves|viernes"
-    r"|s[aáà]bado|domingo|semana|ma[nñ]ana|hoy|di\b|dimanche|semaine|demain|ned[iì]|ted[iì]|led[iì]|ved[iì]|erd[iì]"
-    r"|sabato|domenica|settimana|domani|oggi|feira|amanh|hoje|завтра|сегодня|недел|понедельн|вторн|сред[ау]|четверг"
-    r"|пятниц|суббот|воскрес|[今明后後来來下週周曜]|내일|오늘|모레|요일|다음",
+_BESIDE_WEEK: Final = lazy(
+    r"\b(?:(?:next|this|last|coming)\s+week|in\s+\w+\s+(?:day|week)s?|(?:day|week)s?\s+(?:ago|after|before))\b",
     re.I,
 )
-"""What names a day has one of these; most texts that name none have none."""
+_IN_FIGURES: Final = lazy(r"\d{1,2}(?:[./]\d{1,2}\b|(?:st|nd|rd|th)\b)|\d{4}-\d\d-\d\d")
+_OTHER_SCRIPT: Final = lazy(
+    "[月월周週]|星期|曜|요일|[明昨]|今[天日]|来|내일|오늘|모레|어제|다음|завтра|сегодня|вчера|понедельн|вторник"
+    "|сред[ауы]|четверг|пятниц|суббот|воскрес|январ|феврал|март|апрел|ма[яй]|июн|июл|август|сентябр|октябр|ноябр"
+    "|декабр|недел|дн[еяй]",
+    re.I,
+)
+
+
+@cache
+def _words_of_days() -> tuple[frozenset[str], frozenset[str]]:
+    """The words of which a text that names a day has one, in Latin letters without accents: alone, or with a number."""
+    from worlddb.query.question import foreign_times
+
+    alone, beside = foreign_times.words_of_days()
+    return alone.union(DAYS, ("tomorrow", "yesterday", "weekend")), beside.union(
+        MONTHS, (month[:3] for month in MONTHS), ("sept",)
+    )
+
+
+def _may_name_day(text: str) -> bool:
+    """True if a text may name a day; of most that name none it is false, by much less than reading them takes."""
+    if not text.isascii():
+        if _OTHER_SCRIPT.search(text) is not None:
+            return True
+        text = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
+    alone, beside = _words_of_days()
+    words = words_in(text)
+    return (
+        not alone.isdisjoint(words)
+        or (not beside.isdisjoint(words) and not words.isdisjoint(_NUMBERS))
+        or _IN_FIGURES.search(text) is not None
+        or (not words.isdisjoint(_UNITS) and _BESIDE_WEEK.search(text) is not None)
+    )
+
+
+_UNITS: Final = frozenset(("day", "days", "week", "weeks"))
+_NUMBERS: Final = frozenset((*map(str, range(1, 32)), *(f"0{day}" for day in range(1, 10)), *english.ORDINALS, "1er"))
 _SAID_END: Final = lazy(r"(?<=[^\W\d])[.!?;]\s+|(?<=\d[)\"”])[.!?;]\s+|[。！？\n]")
 _TOLD_CHARACTERS: Final = 2000
 _TOLD_DAYS: Final = 27 * DAY_MICROSECONDS
@@ -1125,11 +1160,11 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
     tense of its sentence allows. What is said beyond the first 2,000 characters is not read.
     """
     text = text[:_TOLD_CHARACTERS]
-    if _MAY_DATE.search(text) is None:
+    if not _may_name_day(text):
         return ()
     language, found = language_of(text), dict[Span, None]()
     for sentence in _SAID_END.split(text):
-        if _MAY_DATE.search(sentence) is None:
+        if not _may_name_day(sentence):
             continue
         if language:
             from worlddb.query.question import foreign_times
@@ -1138,7 +1173,9 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
             read = _parse_translated(sentence, named, said, tense).spans
         else:
             tense = tense_of(sentence)
-            read = _parse_english(sentence, said, tense, tense or "present").spans
+            reader = _Reader(sentence, said, tense, tense or "present")
+            reader.scan()
+            read = tuple(time.span for _, time in reader.read)
         found |= dict.fromkeys(span for span in read if span.start > ALWAYS and span.end - span.start <= _TOLD_DAYS)
     return tuple(found)
 
