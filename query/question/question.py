@@ -477,24 +477,25 @@ _OF_DIARY: Final = """
     anything something everything nothing else happen happens happening happened plan plans planned scheduled schedule
     agenda calendar diary appointment appointments event events due doing do did done free busy available booked have
     has got get getting come comes coming go goes going take takes place up on there any already with us me my our let
-    today s m re ve
+    today s m re ve will shall would should can must be going ll
 
     los an steht stehen vor mache machen macht mach tun geplant plan termin termine kalender frei passiert kommt etwas
     irgendwas was gibt hab habe haben hast hat liegt fällig vorhaben unternehmen gemacht heute sonst noch so denn
+    werde wirst wird werden muss müssen sein
 
     hay tengo tenemos tiene hago hacemos hace pasa pasó planeado planes previsto agenda cita citas algo libre evento
-    eventos compromiso compromisos hicimos hice
+    eventos compromiso compromisos hicimos hice vamos voy va a hacer habrá
 
     faire fait fais faisons prévu prévue rendez vous agenda passe passé libre y quelque chose programme qu c l d n j ai
-    avons a t on il sommes
+    avons a t on il sommes allons vais va aura
 
     facciamo faccio fare fatto previsto prevista programma appuntamenti appuntamento agenda succede successo ci libero
     libera cosa che qualcosa impegni
 
     temos tenho tem fazemos faço fazer previsto prevista agenda acontece aconteceu compromissos compromisso livre algo
-    planejado
+    planejado vamos vou vai
 
-    будет есть запланировано планах планы делаем делаю делать встречи встреча дела происходит назначено
+    будет есть запланировано планах планы делаем делаю делать встречи встреча дела происходит назначено будем буду
 """
 """Beside function words what a question for whatever is on has."""
 _OF_DIARY_UNSPACED: Final = lazy(

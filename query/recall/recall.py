@@ -132,9 +132,9 @@ def _recall_with_future(window: Window, request: Request) -> records.Recall:
     by_end = window.at_valid(coming.end - 1)
     # The same first hits are looked at whatever is wanted.
     request, wanted = request._replace(k=max(request.k, LOOKED_AT)), request.k
-    by_then = recall(by_end, request._replace(choice=valid_period.Choice(period=period))).hits
+    spanned = recall(by_end, request._replace(choice=valid_period.Choice(period=period)))
     # What begins between two times that are named is not meant.
-    by_then = tuple(hit for hit in by_then if hit.valid.start <= now or _is_within(hit, named))
+    by_then = tuple(hit for hit in spanned.hits if hit.valid.start <= now or _is_within(hit, named))
     begins = [hit.valid.start for hit in by_then if hit.valid.start > now]
     begins += [version.valid.start for hit in by_then for version in hit.others if version.valid.start > now]
     at = max(begins, default=coming.start)
@@ -164,8 +164,9 @@ def _recall_with_future(window: Window, request: Request) -> records.Recall:
     # What then has what is asked is not weak for that nothing has it now.
     is_dated = request.question.asks_only_for_time and answer.is_of_time(hits[0].scores)
     is_asked = is_dated or answer.has_asked_word(hits[0], request.question)
-    is_told = found.weak and not then.weak and hits[0] in new and is_asked
-    judged = then if is_told else found
+    coming_judged = spanned if then.weak else then
+    is_told = found.weak and not coming_judged.weak and hits[0] in new and is_asked
+    judged = coming_judged if is_told else found
     told = answer.note_of_future(ahead, unknown, request.question, hits[:1], weak=judged.weak)
     return msgspec.structs.replace(
         found,

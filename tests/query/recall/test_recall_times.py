@@ -337,6 +337,8 @@ def diary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         ("¿qué hay el 18 de diciembre?", "School"),
         ("12月18日有什么安排？", "School"),
         ("what do we have on 6 June?", "wedding"),
+        ("what will we have on 6 June?", "wedding"),
+        ("when is the flu shot?", "flu"),
         ("who comes on 7 December?", ""),
         ("what is the capital of France on 4 December?", ""),
     ],
