@@ -194,7 +194,7 @@ def _whereabouts(way: str, behind: list[str], place_names: Set[str], is_spatial:
     """
     phrase = list[str]()
     for word in behind:
-        if word in _PHRASE_ENDS:
+        if word in _PHRASE_ENDS or (phrase and word in ("this", "next")):
             break
         phrase.append(word)
     if way == "at" and phrase == ["home"]:

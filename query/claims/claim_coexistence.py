@@ -125,6 +125,9 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
+    scopes = [_SCOPE.search(one.key) for one in (earlier, later)]
+    if earlier.negated != later.negated and all(scopes) and len({each and each[1] for each in scopes}) > 1:
+        return True
     if _are_other_events(earlier, later) or bool(_superlatives(earlier)) != bool(_superlatives(later)):
         return True
     if lives_with(earlier) != lives_with(later) or _is_where_beside_whom(earlier, later):
@@ -178,6 +181,11 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
             and bool(pairs.changed_units(earlier, later))
         )
     )
+
+
+_SCOPE: Final = re.compile(
+    r"\b(?:true|false|on|off|enabled|disabled|allowed|open|closed) (?:in|on|for) (?:the )?([\w-]+)$"
+)
 
 
 def _are_of_other_sides(earlier: Frame, later: Frame) -> bool:

@@ -279,21 +279,101 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
     return pairs.comparison(0.9, later, "the plan was given up", "replacement")._replace(is_single_valued=True)
 
 
+def relate_other_holder(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "Tomas owns billing" to "Mara owns billing", said of the project; it ends nothing."""
+    held = [_HOLDING.search(one.key) for one in (earlier, later)]
+    if not (held[0] and held[1] and earlier.topic and later.topic) or earlier.topic == later.topic:
+        return None
+    is_one = (
+        held[0]["what"] == held[1]["what"] and earlier.negated == later.negated and not (earlier.mood or later.mood)
+    )
+    return pairs.doubted(0.7, later, "another one has it", "both may have it") if is_one else None
+
+
+_HOLDING: Final = re.compile(
+    r" (?P<what>(?:owns|leads|manages|maintains|chairs|heads|is responsible for|is in charge of|is the owner of"
+    r"|is the lead of) .+)$"
+)
+
+
+def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of what one thing is by another verb or word to what it was; it ends nothing.
+
+    On a plan and "switched to Enterprise", at an address and "moved to" another one, open and escalated, what a flag
+    does and "is deprecated", one path or return value and another one.
+    """
+    is_one = earlier.topic == later.topic and earlier.identifiers == later.identifiers and earlier.head <= later.head
+    is_told = {earlier.mood, later.mood} <= {"", "wish"} and not (earlier.former or earlier.negated or later.adds)
+    if not is_one or not is_told or earlier.thing.behind != later.thing.behind:
+        return None
+    is_thing = bool(earlier.topic or earlier.head or earlier.identifiers or earlier.thing.noun)
+    told = [_STATED.search(one.key) for one in (earlier, later)]
+    states = [each and each[1] for each in told]
+    is_shared = is_thing or not (earlier.content & later.content).isdisjoint(earlier.content - {earlier.verb})
+    if all(states) and states[0] != states[1] and is_shared and not earlier.recurs:
+        return pairs.doubted(0.6, later, "another state", "it may be of something else")
+    if is_thing and _WITHDRAWN.search(later.key) is not None and _WITHDRAWN.search(earlier.key) is None:
+        return pairs.doubted(0.6, later, "it is withdrawn", "it may be in use still")
+    plan, other = _ON_PLAN.search(earlier.key), _CHANGED_TO.search(later.key)
+    if plan is not None and other is not None and plan["which"] != other["new"]:
+        is_named = lexicon.stem(other["new"]) in later.names and not other["kind"]
+        if other["kind"] == plan["kind"] or (is_named and _TIER.search(plan["kind"]) is not None):
+            return pairs.doubted(0.6, later, "another one of a kind", pairs.SAYS_MORE)
+    values = [_VALUE_IN_CODE.search(one.key) for one in (earlier, later)]
+    if is_thing and all(values) and len({each and each["value"] for each in values}) > 1 and not earlier.recurs:
+        ways = {each["way"] for each in values if each is not None}
+        is_returned = ways == {"returns"} and bool(earlier.identifiers)
+        if is_returned or all(_is_in_code(each["value"]) for each in values if each is not None):
+            return pairs.doubted(0.6, later, "another value", "both may hold")
+    return None
+
+
+def _is_in_code(value: str) -> bool:
+    return not {"/", "_"}.isdisjoint(value) or re.search(r"[a-z]\.[a-z]", value) is not None
+
+
+_STATED: Final = re.compile(
+    r"\b(?:is|are|was|were|got|has been) (?:now |still |again )?"
+    r"(in review|on hold|open|closed|escalated|merged|pending|approved|rejected|resolved|blocked|unblocked|locked"
+    r"|unlocked|suspended|reinstated|promised|granted|refused|denied|on(?=$)|off(?=$)|done|paused|resumed)\b"
+)
+"""What stage or state something has reached; it has one at a time."""
+_WITHDRAWN: Final = re.compile(
+    r"\b(?:is|was|has been|got) (?:now )?(?:deprecated|obsolete|removed|retired|discontinued)\b"
+)
+_KINDS: Final = r"plan|tier|subscription|tariff|package|licen[cs]e|edition"
+_TIER: Final = re.compile(_KINDS)
+_ON_PLAN: Final = re.compile(rf"\b(?:is|am|are|['’]m) on (?:the |an? )?(?P<which>[\w-]+) (?P<kind>{_KINDS}|[a-z]+)\b")
+_CHANGED_TO: Final = re.compile(
+    r"\b(?:switched|upgraded|downgraded|moved|changed|went)(?: back| up| down)? to (?:the |an? )?(?P<new>[\w-]+)"
+    r"(?: (?P<kind>(?!at\b|on\b|in\b|from\b|for\b|now\b|today\b|last\b|this\b)[a-z]+))?"
+)
+_VALUE_IN_CODE: Final = re.compile(
+    r" (?P<way>returns|(?:is(?: now)?|was moved|moved)(?: at| to| in)?) (?:an? |the )?(?P<value>[^\s,;]+)$"
+)
+
+
 def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of seeing one physio on Fridays at eight to seeing them on Thursdays at five; it ends nothing."""
+    is_had = _HAS_LESSON.match(earlier.key) is not None and earlier.content == later.content != frozenset()
     is_one = (
         earlier.verb == later.verb
-        and earlier.verb in lexicon.stem_set("sees visits meets")
         and earlier.content == later.content
-    )
+        and earlier.verb in lexicon.stem_set("sees visits meets")
+    ) or is_had
     is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
-    if not is_one or not is_weekly or not pairs.are_of_other_times(earlier, later) or earlier.head or later.head:
+    if not is_one or not is_weekly or not pairs.are_of_other_times(earlier, later) or earlier.head != later.head:
         return None
     if earlier.negated or later.negated or later.mood or later.change or later.adds or later.past:
         return None
-    if not earlier.content.isdisjoint(pairs.people_stems()) or not earlier.content - {earlier.verb}:
+    if not earlier.content.isdisjoint(pairs.people_stems()) or not (
+        is_had or (earlier.content | earlier.head) - {earlier.verb}
+    ):
         return None
     return pairs.doubted(0.8, later, "the same at another time", "both times may be kept")
+
+
+_HAS_LESSON: Final = re.compile(r"[\w'’ -]{1,30} (?:has|have) [\w'’ -]+? on ")
 
 
 def _is_set(one: Frame) -> bool:

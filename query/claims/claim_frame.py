@@ -614,7 +614,9 @@ def _find_mood(tokens: list[str], naming: Set[str]) -> str:
     said = {
         word
         for place, word in enumerate(tokens)
-        if word not in naming and not (word == "may" and _is_month(tokens, place))
+        if word not in naming
+        and not (word == "may" and _is_month(tokens, place))
+        and not (word in ("plan", "plans") and not lexicon.DETERMINERS.isdisjoint(tokens[max(place - 3, 0) : place]))
     }
     if not lexicon.UNSURE.isdisjoint(said):
         return "unsure"

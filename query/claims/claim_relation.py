@@ -46,6 +46,8 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     If they do not compete as wholes, they do so if a sentence of one does with a sentence of the other.
     """
     found = _relate_wholes(earlier, later)
+    if found is None or found.relation == "compatible":
+        found = claim_endings.relate_other_state(earlier, later) or found
     has_several = bool(earlier.sentences or later.sentences) and not later.wish
     if has_several and (found is None or found.relation == "compatible"):
         return _relate_sentences(earlier, later) or found
@@ -68,6 +70,8 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    if (held := claim_endings.relate_other_holder(earlier, later)) is not None:
+        return held
     if claim_coexistence.begin_apart(earlier, later) or claim_coexistence.moves_something_else(earlier, later):
         is_alike = bool((earlier.content & later.content) - {earlier.verb})
         apart = "they are about different things"
@@ -360,14 +364,16 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
 
 
 def names_only_earlier(question: str, earlier: str, later: str, subject: frozenset[str]) -> bool:
-    """True if a question names an identifier, or the thing that the earlier statement begins with, and the later one
-    does not: "where is parse_header?" asks nothing of parse_headers."""
-    named = wording.identifiers_in(question)
-    if named and not wording.identifiers_in(later).issuperset(named & wording.identifiers_in(earlier)):
+    """True if a question names an identifier of what the earlier statement begins with, or a word that tells it from
+    what the later one begins with, and the later one does not: "how long do the login tests take?" and the tests."""
+    known, given = frames.frame(earlier, subject), frames.frame(later, subject)
+    if known is None or given is None or not (known.identifiers or given.topic < known.topic):
+        return False
+    named = wording.identifiers_in(question) & known.identifiers
+    if any(each not in given.key for each in named):
         return True
-    known, asked = frames.frame(earlier, subject), lexicon.stems(wording.words_of(question))
-    topic = frozenset[str]() if known is None else known.topic & asked
-    return bool(topic - lexicon.stems(wording.words_of(later)))
+    own = known.topic - lexicon.stems(wording.words_of(later)) if given.topic and given.topic < known.topic else set()
+    return not lexicon.stems(wording.words_of(question)).isdisjoint(own)
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:

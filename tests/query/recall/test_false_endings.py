@@ -817,6 +817,38 @@ def test_a_password_with_signs_is_one_value() -> None:
 
 
 def test_a_question_for_one_identifier_raises_no_other() -> None:
-    earlier, later, subject = "parse_header is in http.py.", "Headers moved to mail.py.", frozenset({"atlas"})
+    earlier, later, subject = "parse_header is in http.py.", "The header is in mail.py.", frozenset({"atlas"})
     assert claim_relation.names_only_earlier("where is parse_header?", earlier, later, subject)
-    assert not claim_relation.names_only_earlier("where are headers?", earlier, later, subject)
+    assert not claim_relation.names_only_earlier("where is the header?", earlier, later, subject)
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Ben", "Ben is on the Team plan at 49 euros a month.", "Ben switched to the Enterprise plan at 199 euros."),
+        ("Ben", "Ben is on the Pro plan.", "Ben downgraded to Basic."),
+        ("Ben", "Ben's account is locked.", "Ben's account is unlocked."),
+        ("Atlas", "The flag --verbose turns on debug logging.", "The flag --verbose is deprecated; use --log-level."),
+        ("Atlas", "Mara owns billing.", "Tomas owns billing."),
+        ("Atlas", "parse_header returns a dict.", "parse_header returns a dataclass."),
+        ("Atlas", "NEW_CHART is off.", "NEW_CHART is on."),
+        ("Atlas", "PR 118 is in review.", "PR 118 is merged."),
+    ],
+)
+def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str, earlier: str, later: str) -> None:
+    found = find_relation(about, earlier, later)
+    assert found is not None and found.relation == "replacement" and not found.is_single_valued
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Ben", "Ben is on the Team plan.", "Ben switched to decaf."),
+        ("Atlas", "Mara owns billing.", "Tomas owns search."),
+        ("Atlas", "DEBUG is true in development.", "DEBUG is false in production."),
+        ("Mara", "Mara is in Berlin this week.", "Mara is in the search team."),
+    ],
+)
+def test_another_state_of_something_else_does_not_compete(about: str, earlier: str, later: str) -> None:
+    found = find_relation(about, earlier, later)
+    assert found is None or found.relation not in claim_pairs.COMPETING
