@@ -133,6 +133,6 @@ def _significant_words(question: str, tokens: list[str]) -> list[str]:
     titled = {
         word.casefold() for word in wording.TITLED.findall(wording.fold_blanks(question))[1:] if word[0].isupper()
     }
-    little |= titled
+    little |= titled if lexicon.GERMAN.isdisjoint(tokens) else lexicon.IN_GERMAN
     said = (word for word in tokens if word not in little and word[0] not in "'’" and not word[0].isdecimal())
     return [lexicon.SAME_WORD.get(word, word) for word in said]

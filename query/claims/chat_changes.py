@@ -131,6 +131,7 @@ _LITTLE: Final = frozenset().union(
         lexicon.AUX,
         lexicon.PREPOSITIONS,
         lexicon.CHANGE,
+        lexicon.ONLY_GERMAN,
         quantities.NUMBER_WORDS,
         ("new", "old", "first", "second", "third", "last"),
     )
@@ -244,11 +245,14 @@ def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: froz
     first, *others = _CLAIM_ENDS.split(_GREETING.sub("", sentence, 1))
     if any(not telling.isdisjoint(_stems_in(each)) for each in others if each):
         return False
-    words = [word.casefold() for word in _WORD.findall(_BESIDE_THING.sub(" ", first))]
-    is_begun = words[:1] != [] and words[0] in _OURS
+    said = _WORD.findall(_BESIDE_THING.sub(" ", first))
+    words = [word.casefold() for word in said]
+    is_begun = words[:1] != [] and words[0] in _ARTICLES
     nouns = words[1:] if is_begun else words
+    # "New password Swordfish9" has the value behind the noun.
+    value = next((at for at, word in enumerate(said) if at > is_begun and word[-1].isdecimal()), None)
     around = enumerate(pairwise([*nouns, ""]))
-    end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), None)
+    end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), value)
     if end is None or end > wording.MOST_OF_NOUN:
         return False
     phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
@@ -280,7 +284,10 @@ _REFERRED: Final = (
     lexicon.FIRST - {"my", "our"} | lexicon.PRONOUNS | lexicon.word_set("that them this those him her it")
 )
 _NOT_IN_NOUN: Final = (
-    lexicon.AUX | lexicon.PREPOSITIONS | lexicon.word_set("now to for from with and or the a an my our has have again")
+    lexicon.ONLY_GERMAN
+    | lexicon.AUX
+    | lexicon.PREPOSITIONS
+    | lexicon.word_set("now to for from with and or the a an my our has have again")
 )
 _OF_WHAT_IS_ASKED: Final = lexicon.word_set(
     "class lesson lessons appointment session meeting practice training rehearsal match course group club party trip"
@@ -457,7 +464,9 @@ def _sign_of(told: str) -> int:
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def _content_of(text: str) -> frozenset[str]:
     """The stems of the words that tell what a message is about."""
-    return lexicon.stems(lexicon.SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word))
+    found = [lexicon.SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word)]
+    is_german = not lexicon.GERMAN.isdisjoint(found)
+    return lexicon.stems((word for word in found if word not in lexicon.IN_GERMAN) if is_german else found)
 
 
 def _may_tell(word: str) -> bool:
@@ -561,7 +570,8 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
     if kind == "number":
         return _FITS if old.amounts and new.amounts - old.amounts else 0
     if kind == "name":
-        return _FITS if names else int(_SOMEBODY.search(told) is not None)
+        is_over = has_old and _RETURNED.search(told) is not None
+        return _FITS if names or is_over else int(_SOMEBODY.search(told) is not None)
     if kind == "place":
         return _FITS if any(each not in known for each in new.places) else 0
     if (new.dates or new.hours) and not (old.dates or old.hours or has_old) and sign < _REPLACED:
@@ -594,7 +604,9 @@ def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *,
 
     ``is_called``: a name is asked for, so that "Stig's captain" says who it is.
     """
-    return any(_begins_with_another(one, known, telling, is_called=is_called) for one in analysis.sentences(told))
+    # "Nice guy" says nothing of anything.
+    said = (one for one in analysis.sentences(told) if one.count(" ") > 1)
+    return any(_begins_with_another(one, known, telling, is_called=is_called) for one in said)
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
@@ -642,6 +654,7 @@ def _related() -> frozenset[str]:
 
 
 _OURS: Final = lexicon.word_set("the my our")
+_ARTICLES: Final = _OURS | lexicon.word_set("der die das mein meine unser unsere")
 _HOURS: Final = 31
 """The greatest number that may be an hour, or a day of a month."""
 _IN_CHATS: Final = lexicon.word_set(
@@ -656,14 +669,19 @@ _IN_CHATS: Final = lexicon.word_set(
     " euros pounds dollars kilos metres meters minutes hours square"
 )
 """Words of a chat that do not tell what it is about."""
-_DAY: Final = f"(?:{'|'.join(times.DAYS)})s?"
+_TAG: Final = "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag"
+_MONAT: Final = "januar|februar|märz|mai|juni|juli|oktober|dezember"
+_DAY: Final = f"(?:{'|'.join(times.DAYS)}|{_TAG})s?"
 _REPLACING: Final = lazy(
     r"(?i)\b(?:instead|(?:switch|swap|replac|renam)\w*|chang(?:ed|ing) (?:it |that |them |him |her )?(?:to|for)"
     r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)(?! \d)|meant|scrap"
     rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(quantities.UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
     r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
-    r"|(?:dropped|pulled|backed) out|called off|traded)\b"
+    r"|(?:dropped|pulled|backed) out|called off|traded|never again|(?:brought|gave|given) (?:\w+ ){0,3}back|returned"
+    r"|nicht mehr|nie wieder|kein\w* (?:\w+ )?mehr|stattdessen|statt|doch (?:nicht|kein\w*|nur|wieder)|umgebucht"
+    r"|abgesagt|abgeblasen|storniert|ausverkauft|gewechselt|getauscht|ersetzt|gekündigt|aufgehört|aufgegeben|verkauft"
+    r"|zurückgebracht|zurückgegeben|übernimmt|übernommen|erledigt|ausgefallen|fällt aus|verworfen)\b"
 )
 """What says that one thing is so no more, or took the place of another."""
 _CHANGING: Final = lazy(
@@ -674,12 +692,15 @@ _CHANGING: Final = lazy(
     r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
     r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
     r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
-    r"|another (?:week|day|month|hour)|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out)\b"
+    r"|another (?:week|day|month|hour)|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out"
+    rf"|verschoben|verlegt|schieb\w* (?:\w+ ){{0,2}}auf|umgezogen|geändert|gestiegen|gesenkt|erhöht|verlängert"
+    rf"|ab (?:jetzt|sofort|heute|morgen|(?:dem )?\d+\.|nächste\w*|{_TAG}|{_MONAT})|inzwischen|mittlerweile|runter"
+    r"|(?:bin|ist|sind) (?:jetzt|nun))\b"
 )
 """What says that something happened to what was so."""
 _OF_LATE: Final = lazy(
     r"(?i)\b(?:now|new|since|actually|found|started|stopped|gave|these days|today|this week|again|for now|wait|sorry"
-    r"|left|till|until|made it|got (?:a|an|myself)"
+    r"|left|till|until|made it|got (?:a|an|myself)|jetzt|nun|neu(?:e[nmrs]?)?|heute|wieder|nochmal|noch nur|nur noch"
     r"|so (?:it|we|i|now|that|the|they|he|she|my|our|from|\w+(?:['’]s|['’]ll| is| will)))\b"
 )
 """What says that something is so since a short while ago, perhaps beside what was before."""
@@ -691,7 +712,8 @@ _CONSIDERED: Final = lazy(
     r"|used to|ages ago"
     r"|back in the day|years? ago|(?<!since )(?<!from )last (?:year|month|time|night|week|weekend)|for once|said no"
     r"|the whole (?:weekend|week|day)|for a moment|no way|not happening|recommend\w*|swears by|applied"
-    r"|if (?:I|we|they|he|she))\b"
+    r"|if (?:I|we|they|he|she)|überleg\w*|vielleicht|vllt|könnte\w*|würde\w*|sollte\w*|möchte\w*|wollte\w*"
+    r"|ich will|will ich|angeboten|falls|damals|früher|letzte[sn]? (?:jahr|monat|woche))\b"
 )
 """What only may be, or is over."""
 _USUALLY: Final = lazy(r"(?i)\b(?:usual|usually|normally|typically|generally|regularly|as a rule)\b")
@@ -718,7 +740,7 @@ _CORRECTING: Final = lazy(
     r"|my mistake)\b"
 )
 """What takes back what was just said."""
-_REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he)\b")
+_REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he|es|die|er|das)\b")
 """What refers to something that was said before."""
 _MOVING: Final = lazy(
     r"(?i)\b(?:mov(?:ed|ing)|push|shift|postpon|reschedul|rebook|delay|slipp|brought forward|rais|lower|increas|reduc"
@@ -731,47 +753,53 @@ _PUT_OFF: Final = lazy(
     r"|called off|is off|['’]s off|fell through)\b"
 )
 """What moves something without a new time, or calls it off."""
-_NOW: Final = lazy(r"(?i)\b(?:now|new|since|these days|for now)\b")
+_NOW: Final = lazy(r"(?i)\b(?:now|new|since|these days|for now|jetzt|nun|neu(?:e[nmrs]?)?|inzwischen)\b")
 _ONLY_NEW: Final = lazy(r"(?i)\b(?:has|have|had|got|['’]s got|there['’]s|there is) (?:a|an|another|the) new\b")
 _ANEW: Final = lazy(r"(?i)\b(?:new|instead|chang|switch|moved?|moving)")
+_RETURNED: Final = lazy(r"(?i)\b(?:returned|(?:brought|gave|given) (?:\w+ ){0,3}back|zurück(?:gebracht|gegeben))\b")
+"""What ends that somebody else has something, and says who does."""
 _SOMEBODY: Final = lazy(r"(?i)\b(?:somebody|someone|new (?:one|guy|girl|woman|man|person|boss|teacher))\b")
 _SINCE: Final = lazy(r"(?i)\b(?:since|last|this) (?:the )?\w+")
 """From when on something is so, which is not when it takes place."""
 _WORD: Final = lazy(r"\d[\d.,:]*\w*|[^\W\d_][\w'’-]*")
 _TIMES_OVER: Final = {"once": "1", "twice": "2"}
 _MONTH: Final = "|".join((*(each for each in times.MONTHS if each != "may"), "(?-i:May)"))
-_DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_DAY}|tomorrow|tonight|next \w+")
+_DATE_PART: Final = lazy(rf"\d+|{'|'.join(times.MONTHS)}|{_MONAT}|{_DAY}|tomorrow|tonight|next \w+")
 _VALUE: Final = lazy(
     rf"(?i)(?<![\w.,])(?:(?P<date>(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH})|\d{{1,2}}(?:st|nd|rd|th)\b"
-    rf"|(?:{_MONTH})\b|{_DAY}\b|tomorrow\b|tonight\b|next (?:week|month)\b)"
+    rf"|\d{{1,2}}\.(?: ?\d{{1,2}}\.|(?= (?:{_MONTH}|{_MONAT})\b)|(?=\W*(?:$|[^\W\d_])))"
+    rf"|(?:{_MONTH}|{_MONAT})\b|{_DAY}\b|tomorrow\b|tonight\b|next (?:week|month)\b)"
     rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(quantities.UNITS.split()[1:13])})\b"
     r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
-    r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s) )?"
+    r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s|um|gegen) )?"
     rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z]|(?:st|nd|rd|th)\b|(?: of)? (?:{_MONTH})\b)"
     rf"|(?:{'|'.join((*quantities.NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )
 """A date, a time of day, or another number, with what it counts."""
-_AT: Final = lazy(r"(?i)(?:at|till|until|by|before) ")
+_AT: Final = lazy(r"(?i)(?:at|till|until|by|before|um|gegen) ")
 _PLACED: Final = lazy(
-    r"(?i:\b(?:at|in|to|near|round|around|on|into|from) (?:the |a |an |our |my |his |her )?(?:\d+\w? )?)"
+    r"(?i:\b(?:at|in|to|near|round|around|on|into|from|bei|beim|nach|im|auf|zu|zur|zum) "
+    r"(?:the |a |an |our |my |his |her |der |die |den |dem |das )?(?:\d+\w? )?)"
     r"([^\W\d_][\w'’-]+)"
 )
 _NAME: Final = lazy(
-    r"(?:(?<=[\w,;:)] )|(?<=[(\"“]))([A-Z][\w-]+)"
+    r"(?:(?<=[\w,;:)] )|(?<=[(\"“])|(?<=\b[DM]r\. ))(?![DM]rs?\.)([A-Z][\w-]+)"
     r"|(?:^|(?<=[.!?] ))([A-Z][\w-]+)(?=['’]s|['’]ll| (?:is|has|will|from|can|takes|took|and)\b)"
 )
 """A name within a sentence, or what begins one and does or is something."""
 _KIND: Final = lazy(
-    r"(?i)\W*(?:\w+[,:] )?(?:(?P<time>when|(?:what|which) (?:time|day|date|month|week)\b)"
-    r"|(?P<number>how (?:much|many|often|long|old|far|big|tall|high)\b)|(?P<name>who|whom)|(?P<place>where)"
-    r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b))"
-    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were)\b)"
+    r"(?i)\W*(?:\w+[,:] )?(?:(?P<time>when|(?:what|which) (?:time|day|date|month|week)\b|wann\b|um wie ?viel uhr"
+    r"|an welchem tag)|(?P<number>how (?:much|many|often|long|old|far|big|tall|high)\b"
+    r"|wie ?(?:viele?n?|oft|lange|alt|hoch|teuer|groß|weit|schwer)\b)|(?P<name>who|whom|we[rmn]\b)"
+    r"|(?P<place>where|wo(?:hin|her)?\b)"
+    r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b)|wie heiß(?:t|en)\b)"
+    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were|[^\W\d_]+(?= (?:ich|wir|man)\b))\b)"
 )
 """The kind of value that a question asks for."""
 _ASKED_NOUN: Final = lazy(
-    r"(?i)\W*(?:what|which|whose)(?:['’]s| is| are)? "
+    r"(?i)\W*(?:what|which|whose|wie heiß(?:t|en)|welche[nmrs]?)(?:['’]s| is| are)? (?:(?:das|der|die|den|dem) )?"
     r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"
 )
 _RELATED: Final = (

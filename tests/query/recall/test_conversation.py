@@ -525,6 +525,17 @@ def test_the_later_of_two_messages_that_say_what_changed_comes_first(
 
 
 TOLD_IN_PASSING = (
+    ("wo arbeite ich?", "ich arbeite bei Siemens", "hab bei Siemens gekündigt, ab Mai bin ich bei Bosch", "sure"),
+    (
+        "wer holt die kinder ab?",
+        "Oma holt die kinder ab",
+        "Oma kann die kinder nicht mehr abholen, jetzt macht es Tobias",
+        "sure",
+    ),
+    ("wann ist das konzert?", "konzert ist am 3. mai", "das konzert wurde verschoben, jetzt am 10. mai", "sure"),
+    ("esse ich fleisch?", "ich esse gern fleisch", "esse seit märz kein fleisch mehr", "sure"),
+    ("wie heißt mein zahnarzt?", "mein zahnarzt heißt Dr. Wolf", "neuer zahnarzt: Dr. Amari, gefällt mir", "sure"),
+    ("who has my ladder?", "lent my ladder to Imre", "Imre brought the ladder back. nice guy", "sure"),
     # a time, with what happened to it, or a shift alone
     ("when is the eye test?", "eye test is on the 14th at 9", "they had to push the eye test to the 16th", "sure"),
     ("when's standup?", "standup is at 9:15 each morning", "make that 9:45 for the standup, kids to drop off", "sure"),
@@ -617,6 +628,13 @@ TOLD_IN_PASSING = (
 
 
 OF_SOMETHING_ELSE = [
+    ("wann ist das konzert?", "konzert ist am 3. mai", "zahnarzt verschoben auf den 4. mai"),
+    ("wie heißt mein zahnarzt?", "mein zahnarzt heißt Dr. Wolf", "mein neuer chef heißt Dr. Amari"),
+    (
+        "laufe ich den marathon?",
+        "hab mich angemeldet! marathon am 11. april",
+        "hab gekündigt. letzter tag ist der 23.12.",
+    ),
     ("When does Noah do fencing?", "Noah does fencing on Fridays", "Lea moved her fencing trial to Sunday"),
     ("What's our alarm code at home?", "the alarm code is 4410", "the office changed its alarm code, it's 9031"),
     ("Which ward is Grandpa in?", "Grandpa is on ward 5", "they moved the X-ray to ward 2"),
