@@ -311,17 +311,18 @@ def may_be_verb(word: str) -> bool:
 
 
 IN_GERMAN: Final = word_set(
-    "der die das den dem des ein eine einen einem einer eines und oder aber wenn weil dass als wie wer wen wem was wann"
-    " welche welcher welches welchen welchem ich du sie wir ihr mich dich ihn uns mir dir ihm ihnen mein meine meinen"
-    " meinem meiner meines dein deine sein seine seinen seinem seiner ihre ihren ihrem ihrer unser unsere unseren"
-    " unserem unserer bin bist ist sind war waren habe hab haben hatte hatten hat wird werde werden wurde wurden kann"
-    " kannst können konnte soll sollen muss müssen darf dürfen auf aus bei beim mit nach von vom vor zum zur über unter"
-    " für durch gegen bis nicht nichts kein keine keinen man noch nur auch dort dieser diese dieses jetzt neu neue"
-    " neuer neues neuen nun doch mehr statt stattdessen heute gestern morgen immer wieder schon mal eigentlich halt eben"
-    " ganz sehr echt gar nix ja nee nein gut heißt heißen gibt geht gehen gehe geh macht machen mache machst kommt"
-    " kommen sagt sagen uhr euro tag tage woche monat jahr zeit nächste nächsten letzte letzter letzten steht findet bekommt"
-    " bekomme kriegt kriege nimmt nehme nehmen wohin woher warum übrigens inzwischen mittlerweile außerdem hier heim"
-    " mag mögen gern gerne heisst heissen ausserdem wo um ab viel viele vielen beginnt seit teuer grade"
+    "der die das den dem des ein eine einen einem einer eines und oder aber wenn weil dass als wie wer wen wem"
+    " was wann welche welcher welches welchen welchem ich du sie wir ihr mich dich ihn uns mir dir ihm ihnen mein"
+    " meine meinen meinem meiner meines dein deine sein seine seinen seinem seiner ihre ihren ihrem ihrer unser"
+    " unsere unseren unserem unserer bin bist ist sind war waren habe hab haben hatte hatten hat wird werde werden"
+    " wurde wurden kann kannst können konnte soll sollen muss müssen darf dürfen auf aus bei beim mit nach von vom"
+    " vor zum zur über unter für durch gegen bis nicht nichts kein keine keinen man noch nur auch dort dieser"
+    " diese dieses jetzt neu neue neuer neues neuen nun doch mehr statt stattdessen heute gestern morgen immer"
+    " wieder schon mal eigentlich halt eben ganz sehr echt gar nix ja nee nein gut heißt heißen gibt geht gehen"
+    " gehe geh macht machen mache machst kommt kommen sagt sagen uhr euro tag tage woche monat jahr zeit nächste"
+    " nächsten letzte letzter letzten steht findet bekommt bekomme kriegt kriege nimmt nehme nehmen wohin woher"
+    " warum übrigens inzwischen mittlerweile außerdem hier heim mag mögen gern gerne heisst heissen ausserdem wo"
+    " um ab viel viele vielen beginnt seit teuer grade"
 )
 """German words that do not tell what a message or a question is about."""
 ONLY_GERMAN: Final = IN_GERMAN - word_set("bin man die war halt gut tag mag hat grade nun was um heim")
