@@ -400,6 +400,7 @@ def _is_before_noun(tokens: list[str], at: int) -> bool:
 _AT_A_PLACE: Final = lexicon.word_set("at near behind outside around to from of opposite")
 _NO_HOMES: Final = lexicon.word_set(
     "tears laughter anger pity team teams department division role position job project desk unit squad class"
+    " plan tier subscription tariff package"
 )
 """Words for that to which somebody may move who lives where they lived."""
 _LANGUAGES: Final = lexicon.word_set("language languages tongue")

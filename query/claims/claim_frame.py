@@ -277,7 +277,9 @@ def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozense
     while at and phrase[at[-1] + 1 : at[-1] + 2] and phrase[at[-1] + 1].istitle() and phrase[at[-1]].istitle():
         at.append(at[-1] + 1)  # Ana Berger is Ana.
     owned = any(_GENITIVE.search(word) for word in small)
-    if not phrase or not behind or (owned and at):
+    if phrase and not behind and _PRONOUN.match(plain) is None:
+        return UNTOLD, identifiers - subject
+    if not behind or not phrase or (owned and at):
         return frozenset(), identifiers - subject
     if behind[0].casefold() in subject or small[0] in lexicon.NEGATIVE:
         return UNTOLD, identifiers - subject
@@ -321,7 +323,7 @@ def _is_verb(word: str, before: str, after: str) -> bool:
 
 
 UNTOLD: Final = frozenset({""})
-"""The topic of a statement that begins with somebody who does something to its subject, or with nobody."""
+"""The topic of a statement without a verb, or that begins with nobody or who does something to its subject."""
 _MOST_OF_TOPIC: Final = 9
 _GENITIVE: Final = re.compile("['’]s?$")
 _PRONOUN: Final = re.compile(r"(?i)(?:i|we|he|she|it|they|you|this|that|there|what|who)\b")

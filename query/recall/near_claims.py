@@ -843,6 +843,9 @@ def _likeness(
         apart = "they begin with different names"
         return alike._replace(relation="compatible", reason=apart) if is_other else alike
     other = "they begin with different names" if is_other else ""
+    if not (other or subject.names) and first - {"i"} != subject.words - {"i"}:
+        # Jonas Keller may be another one than Jonas.
+        other = "they may be of two of one name"
     if not other and claim_pairs.names_only_earlier_years(given, began):
         other = "the new one tells of years before it began"
     return alike._replace(is_single_valued=False, doubt=other) if other else alike
