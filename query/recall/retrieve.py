@@ -673,6 +673,8 @@ def _competing_pairs(
             continue
         if (old.is_turn or new.is_turn) and _are_of_others(old, new, question):
             continue
+        if scoring.names_another(question, old.text, new.text):
+            continue
         alike, order = told
         if is_loose and not alike.is_single_valued:
             continue

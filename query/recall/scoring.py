@@ -314,15 +314,51 @@ _NUMBERED: Final = lazy(
 _CODED: Final = lazy(r"(?<![^\W_])([^\W\d_]{1,8})[-_/]?(\d+(?:[-_/]\d+)*)(?![^\W_])")
 _BETWEEN: Final = lazy(r"[-_/]")
 _NUMBER: Final = "number"
+_CODE: Final = "`"
+"""By what identifiers are listed among numbers, which is no word."""
+_MAY_BE_IDENTIFIER: Final = lazy(
+    r"[a-z][A-Z]|[^\W_]_[^\W_]|[^\W\d_]{2}(?:\.|::)[^\W\d_]{2}|/(?=[\d.-]*[^\W\d])[\w.-]+/|[a-zA-Z](?:\+\+|#)(?!\w)"
+)
+_IDENTIFIER: Final = lazy(r"(?<![\w/])/?[^\W_][\w.:/+#-]*")
+
+
+def find_identifiers(text: str) -> set[str]:
+    """The names in a text that are written as in code, in one form: parse_header and parseHeader, /v1/users, io.Reader.
+
+    They have capitals within them, low lines, points, or slashes.
+    """
+    if _MAY_BE_IDENTIFIER.search(text, 0, MAX_CHARACTERS) is None:
+        return set()
+    words = (word.rstrip(".:-/") for word in _IDENTIFIER.findall(text[:MAX_CHARACTERS]))
+    return {_LINES.sub("", word).lower() for word in words if _MAY_BE_IDENTIFIER.search(word)}
+
+
+_LINES: Final = lazy("[-_]")
+
+
+_POLAR: Final = lazy(r"(?i)\W*(?:am|is|are|do|does|did|can|have|has|was|were)\b")
+
+
+def names_another(question: str, *texts: str) -> bool:
+    """True if a question names an identifier, and one of some texts has others, and not that one.
+
+    "Do I use GitHub?" may ask for what took its place, so that a word with capitals is none there.
+    """
+    wanted = find_identifiers(question)
+    if wanted and _POLAR.match(question):
+        wanted = {each for each in wanted if not each.isalpha()}
+    return bool(wanted) and any(found and wanted.isdisjoint(found) for found in map(find_identifiers, texts))
 
 
 def find_numbers(text: str) -> dict[str, set[str]]:
     """The numbers that a text has, by the word before each: of "meeting number 60", "HER-17" and "Python 3.9" that is
     "meeting", "her" and "python". A code is one however it is written: HER17, HER_17, BX-200/7 and BX200-7.
 
-    What is counted ("took 60 minutes") has its number for no name.
+    What is counted ("took 60 minutes") has its number for no name. Identifiers are listed with them.
     """
     found: dict[str, set[str]] = {}
+    if named_in_code := find_identifiers(text):
+        found[_CODE] = named_in_code
     if not _has_digit(text):
         return found  # Most questions.
     for word, dash, sign, called, number, after in _NUMBERED.findall(text[:MAX_CHARACTERS]):
@@ -345,7 +381,7 @@ def match_numbers(wanted: Mapping[str, set[str]], text: str) -> int:
     What a question calls a number of something is asked for by that.
     """
     words = wanted.keys() - {_NUMBER}
-    if not wanted or (words and not _has_a_number(words, text[:MAX_CHARACTERS].lower())):
+    if not wanted or (words and _CODE not in words and not _has_a_number(words, text[:MAX_CHARACTERS].lower())):
         return 0  # Most texts: to look for all numbers takes a hundred times as long.
     had = find_numbers(text)
     places = [word for word in wanted if word in had and (word != _NUMBER or len(wanted) == 1)]

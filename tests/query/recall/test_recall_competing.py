@@ -516,6 +516,17 @@ def test_statements_of_several_things_compete_where_a_question_is_about_that(
             assert not competes or refs(found) == [new, old]
 
 
+def test_what_has_another_identifier_competes_with_nothing_that_is_asked(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        memory = worlddb.memory(db, user="ana")
+        texts = [f"test_{name} takes {size} seconds." for size, name in enumerate(("login", "logout", "export"), 3)]
+        for text in texts:
+            memory.add(text, about="Suite")
+        found = memory.recall("how long does test_login take?")
+        assert [hit.content for hit in found.hits][0] == texts[0]
+        assert not found.competing
+
+
 @pytest.mark.parametrize(
     ("question", "text", "fits"),
     [
@@ -528,6 +539,11 @@ def test_statements_of_several_things_compete_where_a_question_is_about_that(
         ("Who waited 60 minutes?", "I waited 61 minutes", 0),
         ("What did I do in the last 3 months?", "In the last 2 months I slept", 0),
         ("How is HER-17 doing?", "HER-17 waits for HER-18", 1),
+        ("what does load_rows return?", "loadRows returns a list", 1),
+        ("what does load_rows return?", "load_row returns Rows", -1),
+        ("what does load_rows return?", "Rows are loaded at night", 0),
+        ("what is the limit of GET /v1/teams?", "GET /v1/team/5 has a limit of 10", -1),
+        ("who is in on 24/7 or and/or at 9.30?", "12/11/2026 at 10.30, i.e. soon", 0),
     ],
 )
 def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
