@@ -384,6 +384,9 @@ def match_numbers(wanted: Mapping[str, set[str]], text: str) -> int:
     if not wanted or (words and _CODE not in words and not _has_a_number(words, text[:MAX_CHARACTERS].lower())):
         return 0  # Most texts: to look for all numbers takes a hundred times as long.
     had = find_numbers(text)
+    if _CODE in wanted and _CODE in had:
+        # The number in /v1/users is a part of it.
+        return 1 if wanted[_CODE] & had[_CODE] else -1
     places = [word for word in wanted if word in had and (word != _NUMBER or len(wanted) == 1)]
     if any(wanted[word] & had[word] for word in places):
         return 1

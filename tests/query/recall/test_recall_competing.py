@@ -523,7 +523,7 @@ def test_what_has_another_identifier_competes_with_nothing_that_is_asked(tmp_pat
         for text in texts:
             memory.add(text, about="Suite")
         found = memory.recall("how long does test_login take?")
-        assert [hit.content for hit in found.hits][0] == texts[0]
+        assert found.hits[0].content == texts[0]
         assert not found.competing
 
 
