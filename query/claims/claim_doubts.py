@@ -172,7 +172,10 @@ def _is_kind_of_home(one: Frame) -> bool:
     return _IN_A_HOME.search(one.key) is not None
 
 
-_IN_A_HOME: Final = re.compile(r"\b(?:liv(?:es?|ing)|moved|resid(?:es?|ing)) (?:in|into|to) an? (?!.* in [A-Za-z])")
+_IN_A_HOME: Final = re.compile(
+    r"\b(?:liv(?:es?|ing)|moved|resid(?:es?|ing)) (?:in|into|to) (?:an? (?!.* in \w)"
+    r"|[^,]*\b(?:home|house|hostel|dorm|hospice)(?: now)?$)"
+)
 
 
 def _rates(one: Frame) -> frozenset[str]:

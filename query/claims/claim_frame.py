@@ -239,7 +239,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _sentences_about(plain, subject),
         opposed,
         bool(change) or _MARKED.search(plain) is not None,
-        *_find_topic(plain, subject),
+        # A note that was made a sentence has no verb of its own: "The Ingrid arrives is on 22 December".
+        *_find_topic(plain if plain[:4] != "The " or text[:4] == plain[:4] else wording.fold_blanks(text), subject),
     )
 
 
@@ -257,6 +258,7 @@ def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozense
     A phrase that ends with the subject ("my sister Clara", "the project Atlas") tells of nothing else, nor does one of
     who does something to it ("the vet put Rex on"); what belongs to the subject is its head.
     """
+    plain = _IN_BRACKETS.sub("", plain) if "(" in plain else plain
     phrase, behind = _leading_phrase(plain)
     identifiers = frozenset(word.casefold() for word in phrase if wording.IDENTIFIER.fullmatch(word) is not None)
     small = [word.casefold() for word in phrase]
@@ -277,7 +279,7 @@ def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozense
     while at and phrase[at[-1] + 1 : at[-1] + 2] and phrase[at[-1] + 1].istitle() and phrase[at[-1]].istitle():
         at.append(at[-1] + 1)  # Ana Berger is Ana.
     owned = any(_GENITIVE.search(word) for word in small)
-    if phrase and not behind and _PRONOUN.match(plain) is None:
+    if phrase and not behind:
         return UNTOLD, identifiers - subject
     if not behind or not phrase or (owned and at):
         return frozenset(), identifiers - subject
@@ -296,8 +298,8 @@ def _leading_phrase(plain: str) -> tuple[list[str], list[str]]:
     """The words before the verb of a statement as they are written, and what is behind it; nothing without a verb."""
     raw = plain.split(" ", _MOST_OF_TOPIC)
     words = [word.strip('"“”()*`').rstrip(",.;:!?") or word for word in raw]
-    if _PRONOUN.match(plain) is not None:
-        return words[:1], []
+    if _PRONOUN.match(plain) is not None or words[0].casefold().endswith(("n't", "n’t")):
+        return [], []
     for place, word in enumerate(words[:_MOST_OF_TOPIC]):
         before, after = "".join(words[place - 1 : place]), "".join(words[place + 1 : place + 2])
         small = word.casefold()
@@ -325,6 +327,7 @@ def _is_verb(word: str, before: str, after: str) -> bool:
 UNTOLD: Final = frozenset({""})
 """The topic of a statement without a verb, or that begins with nobody or who does something to its subject."""
 _MOST_OF_TOPIC: Final = 9
+_IN_BRACKETS: Final = re.compile(r" \([^()]+\)")
 _GENITIVE: Final = re.compile("['’]s?$")
 _PRONOUN: Final = re.compile(r"(?i)(?:i|we|he|she|it|they|you|this|that|there|what|who)\b")
 _NO_PHRASE: Final = lexicon.word_set("and or but not got gets get used ne no nobody nothing none never no-longer")

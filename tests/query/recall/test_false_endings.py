@@ -761,6 +761,7 @@ def test_what_is_of_another_kind_does_not_compete(earlier: str, later: str, inst
         ("Atlas", "test_login takes 3 seconds.", "test_logout takes 9 seconds."),
         ("Atlas", "GET /v1/users has a limit of 10 requests.", "GET /v1/orders has a limit of 20 requests."),
         ("Atlas", "The lock of store A is held by pid 77.", "The lock of store B is held by pid 99."),
+        ("Atlas", "Ilya reviews pull requests in Atlas.", "Don't use requests in Atlas; use httpx."),
         ("C", "C++ code lives in native/.", "C# code lives in dotnet/."),
     ],
 )
