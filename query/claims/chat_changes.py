@@ -503,7 +503,9 @@ def _says_exactly(question: str, told: str, shared: frozenset[str]) -> bool:
 
 
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold()))
+    return frozenset(
+        word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold().replace("_", " "))
+    )
 
 
 def _clause_of(message: str, telling: frozenset[str]) -> str:
@@ -678,7 +680,8 @@ _REPLACING: Final = lazy(
     rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(quantities.UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
     r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
-    r"|(?:dropped|pulled|backed) out|called off|traded|never again|(?:brought|gave|given) (?:\w+ ){0,3}back|returned"
+    r"|(?:dropped|pulled|backed) out|called off|traded|deprecated|never again|returned"
+    r"|(?:brought|gave|given) (?:\w+ ){0,3}back"
     r"|nicht mehr|nie wieder|kein\w* (?:\w+ )?mehr|stattdessen|statt|doch (?:nicht|kein\w*|nur|wieder)|umgebucht"
     r"|abgesagt|abgeblasen|storniert|ausverkauft|gewechselt|getauscht|ersetzt|gekündigt|aufgehört|aufgegeben|verkauft"
     r"|zurückgebracht|zurückgegeben|übernimmt|übernommen|erledigt|ausgefallen|fällt aus|verworfen)\b"
@@ -689,6 +692,7 @@ _CHANGING: Final = lazy(
     r"|(?:moved|moving|push|shift|bump|chang|cancel|postpon|reschedul|rebook|delay|upgrad|downgrad|rais|lower|increas"
     r"|reduc|dropp|ditch|binn|retir|bail|upped|slipp|renew|correct|convert|reassign|assign)\w*"
     r"|(?:day|week|month|hour)s? (?:later|earlier)|put (?:\w+ ){0,3}(?:back|up|down|off|forward)"
+    r"|(?:go|went|gone|going) to [£€$]?\d+|(?:\w+ed|cut|set|brought) (?:[\w-]+ ){1,4}to [£€$]?\d+"
     r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
     r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
     r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
@@ -773,7 +777,7 @@ _VALUE: Final = lazy(
     rf"|(?P<past>half past|quarter past|quarter to) (?P<hour>\d{{1,2}}|{'|'.join(quantities.UNITS.split()[1:13])})\b"
     r"|(?P<clock>\d{1,2}[:.][0-5]\d)(?!\d)"
     r"|(?P<at>(?:at|to|till|until|by|from|before|around|about|that|it|is|are|now|so|it['’]s|um|gegen) )?"
-    rf"(?P<number>\d[\d.,]*(?![\d:]|-[a-z]|(?:st|nd|rd|th)\b|(?: of)? (?:{_MONTH})\b)"
+    rf"(?P<number>\d[\d.,]*(?![\d:]|s\b|-[a-z]|(?:st|nd|rd|th)\b|(?: of)? (?:{_MONTH})\b)"
     rf"|(?:{'|'.join((*quantities.NUMBER_WORDS, *_TIMES_OVER))})\b(?!-))"
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )

@@ -535,6 +535,19 @@ TOLD_IN_PASSING = (
     ("wann ist das konzert?", "konzert ist am 3. mai", "das konzert wurde verschoben, jetzt am 10. mai", "sure"),
     ("esse ich fleisch?", "ich esse gern fleisch", "esse seit märz kein fleisch mehr", "sure"),
     ("wie heißt mein zahnarzt?", "mein zahnarzt heißt Dr. Wolf", "neuer zahnarzt: Dr. Amari, gefällt mir", "sure"),
+    (
+        "what's the size limit of uploads?",
+        "upload size limit is 20 MB",
+        "trimmed the upload size limit to 15 MB",
+        "sure",
+    ),
+    ("is load_rows slow?", "load_rows is slow again", "fixed load_rows, it isn't slow any more", "sure"),
+    (
+        "how do I see all logs?",
+        "pass --loud to see all logs",
+        "--loud is deprecated, it's --level all for logs",
+        "sure",
+    ),
     ("who has my ladder?", "lent my ladder to Imre", "Imre brought the ladder back. nice guy", "sure"),
     # a time, with what happened to it, or a shift alone
     ("when is the eye test?", "eye test is on the 14th at 9", "they had to push the eye test to the 16th", "sure"),
