@@ -1108,7 +1108,7 @@ _BESIDE_WEEK: Final = lazy(
     r"\b(?:(?:next|this|last|coming)\s+week|in\s+\w+\s+(?:day|week)s?|(?:day|week)s?\s+(?:ago|after|before))\b",
     re.I,
 )
-_IN_FIGURES: Final = lazy(r"\d{1,2}(?:[./]\d{1,2}\b|(?:st|nd|rd|th)\b)|\d{4}-\d\d-\d\d")
+_IN_FIGURES: Final = lazy(r"\d(?:\d?(?:[./]\d{1,2}|st|nd|rd|th)\b|\d{3}-\d\d-\d\d)")
 _OTHER_SCRIPT: Final = lazy(
     "[月월周週]|星期|曜|요일|[明昨]|今[天日]|来|내일|오늘|모레|어제|다음|завтра|сегодня|вчера|понедельн|вторник"
     "|сред[ауы]|четверг|пятниц|суббот|воскрес|январ|феврал|март|апрел|ма[яй]|июн|июл|август|сентябр|октябр|ноябр"
@@ -1146,7 +1146,7 @@ def _may_name_day(text: str) -> bool:
 
 _UNITS: Final = frozenset(("day", "days", "week", "weeks"))
 _NUMBERS: Final = frozenset((*map(str, range(1, 32)), *(f"0{day}" for day in range(1, 10)), *english.ORDINALS, "1er"))
-_SAID_END: Final = lazy(r"(?<=[^\W\d])[.!?;]\s+|(?<=\d[)\"”])[.!?;]\s+|[。！？\n]")
+_SAID_END: Final = lazy(r"[.!?;。！？\n](?:(?<=[。！？\n])|(?<=[^\W\d].)\s+|(?<=\d[)\"”].)\s+)")
 _TOLD_CHARACTERS: Final = 2000
 _TOLD_DAYS: Final = 27 * DAY_MICROSECONDS
 """A longer time is no day that something is on: "in December" is when, and tells not which."""

@@ -737,11 +737,13 @@ def _told_evidence(
     best = sorted(pool, key=lambda node: (-alone[node], node))[:MAX_DATED]
     for node in {*best, *(node for node, near in when.items() if near >= 1)}:
         seen = pool[node].seen
+        is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
+        if is_dated and when[node] == factor:
+            continue
         body = None if seen.row.type in _MERE_NAMES else snapshot.body(seen.row)
         if body is None:
             continue
-        told = () if question.is_of_saying else told_days(body.content, seen.validity.start)
-        is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
+        told = () if is_dated or question.is_of_saying else told_days(body.content, seen.validity.start)
         shared = max((_shared(each, span) for each in told for span in times), default=0.0)
         if is_dated or shared >= _HALF:
             found[node] = factor
