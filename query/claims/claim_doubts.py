@@ -31,15 +31,8 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     parts = [pairs.parts_of_day(one) for one in (earlier, later)]
     if pairs.are_other_parts_of_day(earlier, later) or (own and other and all(parts) and parts[0].isdisjoint(parts[1])):
         return "they are of different parts of the day"
-    is_owned = bool(earlier.head or later.head)
-    if earlier.topic != later.topic and not is_owned and UNTOLD not in (earlier.topic, later.topic):
-        return _OTHER_THING
-    if earlier.verb == later.verb == lexicon.stem("moved") and " from " not in later.key and "i" not in later.subject:
-        return "either may have moved in another way"
-    if _is_kind_of_home(earlier) != _is_kind_of_home(later) and "residence" in common:
-        return "the one place may lie in the other"
-    if _rates(earlier) and _rates(later) and _rates(earlier).isdisjoint(_rates(later)):
-        return "they are rates of different spans"
+    if doubt := _find_doubt_of_thing(earlier, later, common):
+        return doubt
     if not later.change and _may_lie_in_other(earlier, later):
         return "the one place may lie in the other"
     if _is_told_more_closely(earlier, later):
@@ -84,6 +77,20 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     if not is_one_verb:
         return "their verbs differ"
     return "" if pairs.without_units(earlier) == pairs.without_units(later) else _NO_ATTRIBUTE
+
+
+def _find_doubt_of_thing(earlier: Frame, later: Frame, common: frozenset[str]) -> str:
+    """Why the later one may be of another thing, move, home or rate; empty if nothing says so."""
+    is_owned = bool(earlier.head or later.head)
+    if earlier.topic != later.topic and not is_owned and UNTOLD not in (earlier.topic, later.topic):
+        return _OTHER_THING
+    if earlier.verb == later.verb == lexicon.stem("moved") and " from " not in later.key and "i" not in later.subject:
+        return "either may have moved in another way"
+    if _is_kind_of_home(earlier) != _is_kind_of_home(later) and "residence" in common:
+        return "the one place may lie in the other"
+    if _rates(earlier) and _rates(later) and _rates(earlier).isdisjoint(_rates(later)):
+        return "they are rates of different spans"
+    return ""
 
 
 _OF_NO_VALUE: Final = frozenset({"unsure", "may", "while", "used"})

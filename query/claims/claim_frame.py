@@ -239,8 +239,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _sentences_about(plain, subject),
         opposed,
         bool(change) or _MARKED.search(plain) is not None,
-        # A note that was made a sentence has no verb of its own: "The Ingrid arrives is on 22 December".
-        *_find_topic(plain if plain[:4] != "The " or text[:4] == plain[:4] else wording.fold_blanks(text), subject),
+        *_find_topic(plain, text, subject),
     )
 
 
@@ -252,12 +251,15 @@ def _thing_and_sort(plain: str, tokens: list[str], *, has_hours: bool) -> tuple[
     return thing, claim_attributes.find_sort(behind, titled, has_hours=has_hours) if end else ""
 
 
-def _find_topic(plain: str, subject: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _find_topic(plain: str, text: str, subject: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The stems of the noun phrase that a statement begins with, without its subject, and the identifiers in it.
 
     A phrase that ends with the subject ("my sister Clara", "the project Atlas") tells of nothing else, nor does one of
     who does something to it ("the vet put Rex on"); what belongs to the subject is its head.
     """
+    if plain[:4] == "The " and plain[4:].casefold().startswith(text.split(" ", 1)[0].casefold()):
+        # A note that was made a sentence: "The Ingrid arrives is on 22 December".
+        plain = wording.fold_blanks(text)
     plain = _IN_BRACKETS.sub("", plain) if "(" in plain else plain
     phrase, behind = _leading_phrase(plain)
     identifiers = frozenset(word.casefold() for word in phrase if wording.IDENTIFIER.fullmatch(word) is not None)

@@ -76,6 +76,11 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         is_alike = bool((earlier.content & later.content) - {earlier.verb})
         apart = "they are about different things"
         return pairs.comparison(0.3, later, apart, "compatible") if is_alike else None
+    return _relate_of_one(earlier, later)
+
+
+def _relate_of_one(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of two statements that may be of one thing."""
     if later.is_marked and (told := claim_endings.relate_correction(earlier, later)) is not None:
         return told
     for find in (

@@ -853,3 +853,16 @@ def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str
 def test_another_state_of_something_else_does_not_compete(about: str, earlier: str, later: str) -> None:
     found = find_relation(about, earlier, later)
     assert found is None or found.relation not in claim_pairs.COMPETING
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Ingrid arrives on 22 December.", ""),
+        ("Theo (my nephew) lives in Kiel.", ""),
+        ("The Atlas CI runs daily.", "ci"),
+    ],
+)
+def test_the_topic_is_what_a_statement_itself_begins_with(text: str, topic: str) -> None:
+    told = frame(text, frozenset({"ingrid", "theo", "atlas"}))
+    assert told is not None and told.topic == frozenset(topic.split())
