@@ -18,7 +18,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -633,13 +633,19 @@ class _Reader:
     """Reads the times of a question from left to right."""
 
     def __init__(
-        self, question: str, asked: int, tense: english.Tense | None = None, told: english.Tense | None = None
+        self,
+        question: str,
+        asked: int,
+        tense: english.Tense | None = None,
+        told: english.Tense | None = None,
+        *,
+        is_told: bool = False,
     ) -> None:
         self.question = question
-        self.tense = tense_of(question) if tense is None else tense
-        """Of when the question asks, by its verbs."""
-        self._told = told
-        """Of when its sentences tell, where their verbs are not there; empty if that is not known."""
+        if tense is not None:
+            self.tense = tense
+        if not is_told:
+            self._told = told
         self.asked = asked
         self.now = _EPOCH + asked * _MICROSECOND
         self.read: list[tuple[Piece, Time]] = []
@@ -649,6 +655,19 @@ class _Reader:
         self._is_past: bool | None = None
         self._is_joining = False
         """True while one end of a range is looked for beside the other: it is the last one before that."""
+
+    @cached_property
+    def tense(self) -> english.Tense:
+        """Of when the question asks, by its verbs."""
+        return tense_of(self.question)
+
+    @cached_property
+    def _told(self) -> english.Tense | None:
+        """Of when its sentences tell, where their verbs are not there; empty if that is not known.
+
+        What is read as a text that tells, ``is_told``, is of the present without a verb.
+        """
+        return self.tense or "present"
 
     @property
     def is_past(self) -> bool:
@@ -1109,6 +1128,7 @@ _BESIDE_WEEK: Final = lazy(
     re.I,
 )
 _IN_FIGURES: Final = lazy(r"\d(?:\d?(?:[./]\d{1,2}|st|nd|rd|th)\b|\d{3}-\d\d-\d\d)")
+_OTHER_LETTER: Final = lazy("[\u0400-\u052f\u1c80-\u1c8f\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_SCRIPT: Final = lazy(
     "[月월周週]|星期|曜|요일|[明昨]|今[天日]|来|내일|오늘|모레|어제|다음|завтра|сегодня|вчера|понедельн|вторник"
     "|сред[ауы]|четверг|пятниц|суббот|воскрес|январ|феврал|март|апрел|ма[яй]|июн|июл|август|сентябр|октябр|ноябр"
@@ -1131,7 +1151,7 @@ def _words_of_days() -> tuple[frozenset[str], frozenset[str]]:
 def _may_name_day(text: str) -> bool:
     """True if a text may name a day; of most that name none it is false, by much less than reading them takes."""
     if not text.isascii():
-        if _OTHER_SCRIPT.search(text) is not None:
+        if _OTHER_LETTER.search(text) is not None and _OTHER_SCRIPT.search(text) is not None:
             return True
         text = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
     alone, beside = _words_of_days()
@@ -1142,6 +1162,23 @@ def _may_name_day(text: str) -> bool:
         or _IN_FIGURES.search(text) is not None
         or (not words.isdisjoint(_UNITS) and _BESIDE_WEEK.search(text) is not None)
     )
+
+
+def _find_sentences_of_days(text: str) -> list[str]:
+    """The sentences of a text that may name a day."""
+    if not _may_name_day(text):
+        return []
+    sentences = _SAID_END.split(text)
+    if text.isascii():
+        # Most have none of the words by which the text may name one, and no date in figures.
+        words = words_in(text)
+        telling = [word for some in (*_words_of_days(), _UNITS) for word in some & words]
+        sentences = [
+            sentence
+            for sentence in sentences
+            if _IN_FIGURES.search(sentence) or any(map(sentence.lower().__contains__, telling))
+        ]
+    return [sentence for sentence in sentences if _may_name_day(sentence)]
 
 
 _UNITS: Final = frozenset(("day", "days", "week", "weeks"))
@@ -1160,20 +1197,16 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
     tense of its sentence allows. What is said beyond the first 2,000 characters is not read.
     """
     text = text[:_TOLD_CHARACTERS]
-    if not _may_name_day(text):
-        return ()
-    language, found = language_of(text), dict[Span, None]()
-    for sentence in _SAID_END.split(text):
-        if not _may_name_day(sentence):
-            continue
+    sentences = _find_sentences_of_days(text)
+    language, found = language_of(text) if sentences else "", dict[Span, None]()
+    for sentence in sentences:
         if language:
             from worlddb.query.question import foreign_times
 
             named, tense = foreign_times.phrases(sentence, language), foreign_times.tense_of(sentence, language)
             read = _parse_translated(sentence, named, said, tense).spans
         else:
-            tense = tense_of(sentence)
-            reader = _Reader(sentence, said, tense, tense or "present")
+            reader = _Reader(sentence, said, is_told=True)
             reader.scan()
             read = tuple(time.span for _, time in reader.read)
         found |= dict.fromkeys(span for span in read if span.start > ALWAYS and span.end - span.start <= _TOLD_DAYS)

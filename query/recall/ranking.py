@@ -734,7 +734,7 @@ def _told_evidence(
     times, found = question.times, dict[int, float]()
     is_past = question.asks_of == "past" or all(end <= question.asked for _, end, _ in times)
     factor = FOR_WHATEVER if question.asks_only_for_time else 1.0
-    best = sorted(pool, key=lambda node: (-alone[node], node))[:MAX_DATED]
+    best = sorted(sorted(pool), key=alone.__getitem__, reverse=True)[:MAX_DATED]
     for node in {*best, *(node for node, near in when.items() if near >= 1)}:
         seen = pool[node].seen
         is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
