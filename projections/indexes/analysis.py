@@ -468,6 +468,8 @@ def language_of(question: str) -> str:
                 return language
         words = set(plain_analyzer().analyze(prepare(question[:MAX_QUERY_CHARACTERS]).spaced))
     best, most = "", max(LEAST_FUNCTION_WORDS - 1, len(words & _TIMES_OF["en"]))
+    if question.isascii() and len(words & _TIMES_ELSEWHERE) < most:
+        return ""
     is_day = "." in question and _GERMAN_DAY.search(question) is not None
     if question.isascii() and len(words & _TIMES_ELSEWHERE) + is_day <= most:
         return ""

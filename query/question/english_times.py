@@ -325,6 +325,16 @@ PLANNED: Final = lazy(
     re.I,
 )
 """Words of what is still to be; "plan" where it is a verb."""
+WILL_LETTERS: Final = ("ll", "next", "going", "on't", "on’t")
+PLANNED_LETTERS: Final = ("plan", "coming", "schedul", "booked", "want", "need", "hope", "due")
+"""What has none of these has no word of what will be, or of what is planned: by far quicker to see."""
+
+
+def has_letters_of(some: tuple[str, ...], text: str) -> bool:
+    """True if some letters are in a text."""
+    return any(map(text.__contains__, some))
+
+
 HAVE_GOT: Final = r"\b(?:have|has)(?:n['’]t)?\s+(?:\w+\s+){1,2}?got(?!\s+(?:from|off|out|into|rid|back|home|through))\b"
 IS_DONE: Final = lazy(
     r"(?:\b(?:is|are|am|be|being)|\b(?:what|who|where|how)['’]s)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b"

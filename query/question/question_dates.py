@@ -1094,9 +1094,10 @@ def begin_named(text: str, said: int) -> int | None:
 def tense_of(text: str) -> english.Tense:
     """Of when an English text tells or asks, by its verbs; empty if it has none that tells."""
     was = english.WAS.search(text) is not None
-    if not was and english.WILL.search(text) is not None:
+    if not was and english.has_letters_of(english.WILL_LETTERS, text) and english.WILL.search(text) is not None:
         return "ahead"
-    if not was and english.PLANNED.search(text) is not None:
+    is_planned = not was and english.has_letters_of(english.PLANNED_LETTERS, text.lower())
+    if is_planned and english.PLANNED.search(text) is not None:
         return "present" if english.IS_PERFECT.search(text) is not None else "ahead"
     if english.HAPPENED.search(english.IS_DONE.sub(" ", text)) is not None:
         return "past"
