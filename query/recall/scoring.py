@@ -317,7 +317,7 @@ _NUMBER: Final = "number"
 _CODE: Final = "`"
 """By what identifiers are listed among numbers, which is no word."""
 _MAY_BE_IDENTIFIER: Final = lazy(
-    r"[a-z][A-Z]|[^\W_]_[^\W_]|[^\W\d_]{2}(?:\.|::)[^\W\d_]{2}|/(?=[\d.-]*[^\W\d])[\w.-]+/|[a-zA-Z](?:\+\+|#)(?!\w)"
+    r"\b[a-z]{2,}[A-Z]|[^\W_]_[^\W_]|[^\W\d_]{2}(?:\.|::)[^\W\d_]{2}|/(?=[\d.-]*[^\W\d])[\w.-]+/|[a-zA-Z](?:\+\+|#)(?!\w)"
 )
 _IDENTIFIER: Final = lazy(r"(?<![\w/])/?[^\W_][\w.:/+#-]*")
 
@@ -325,7 +325,7 @@ _IDENTIFIER: Final = lazy(r"(?<![\w/])/?[^\W_][\w.:/+#-]*")
 def find_identifiers(text: str) -> set[str]:
     """The names in a text that are written as in code, in one form: parse_header and parseHeader, /v1/users, io.Reader.
 
-    They have capitals within them, low lines, points, or slashes.
+    They have low lines, points, slashes, or capitals behind small letters; YouTube and iPhone are names of things.
     """
     if _MAY_BE_IDENTIFIER.search(text, 0, MAX_CHARACTERS) is None:
         return set()
@@ -336,17 +336,9 @@ def find_identifiers(text: str) -> set[str]:
 _LINES: Final = lazy("[-_]")
 
 
-_POLAR: Final = lazy(r"(?i)\W*(?:am|is|are|do|does|did|can|have|has|was|were)\b")
-
-
 def names_another(question: str, *texts: str) -> bool:
-    """True if a question names an identifier, and one of some texts has others, and not that one.
-
-    "Do I use GitHub?" may ask for what took its place, so that a word with capitals is none there.
-    """
+    """True if a question names an identifier, and one of some texts has others, and not that one."""
     wanted = find_identifiers(question)
-    if wanted and _POLAR.match(question):
-        wanted = {each for each in wanted if not each.isalpha()}
     return bool(wanted) and any(found and wanted.isdisjoint(found) for found in map(find_identifiers, texts))
 
 
