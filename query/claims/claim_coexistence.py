@@ -4,7 +4,7 @@ They are of different things, sides, places or times; of several of a kind; or t
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from worlddb.query.claims import claim_pairs as pairs
@@ -67,14 +67,14 @@ def moves_something_else(earlier: Frame, later: Frame) -> bool:
 
     Who moved from Basic to Pro lives where they lived.
     """
-    moved = _MOVED_FROM.search(later.key)
+    moved = _MOVED_FROM(later.key)
     if moved is None or lexicon.TIMES & wording.words_of(moved["old"]):
         return False
     old, said = (lexicon.stems(wording.words_of(text)) for text in (moved["old"], earlier.key))
     return old.isdisjoint(said)
 
 
-_MOVED_FROM: Final = re.compile(
+_MOVED_FROM: Final = wording.kept_search(
     r"\b(?:moved|switched|migrated|changed|upgraded|downgraded|converted) (?:back |over |away )?from (?P<old>.+?) to \S"
 )
 
@@ -86,7 +86,7 @@ def is_other_record(earlier: Frame, later: Frame) -> bool:
     """
     if not earlier.numbers or not later.numbers:
         return False
-    said = [_BEST.search(one.key) for one in (earlier, later)]
+    said = [_BEST(one.key) for one in (earlier, later)]
     if None in said or earlier.negated or later.negated:
         return False
     if any(one.mood and _OWN_BEST.search(one.key) is None for one in (earlier, later)):
@@ -108,11 +108,11 @@ def _superlatives(one: Frame) -> frozenset[str]:
 
 def _are_other_events(earlier: Frame, later: Frame) -> bool:
     """True if the best times are of different races: 5K, and 10K."""
-    said = [frozenset(_EVENT.findall(one.key)) if _BEST.search(one.key) else frozenset() for one in (earlier, later)]
+    said = [frozenset(_EVENT.findall(one.key)) if _BEST(one.key) else frozenset() for one in (earlier, later)]
     return all(said) and said[0].isdisjoint(said[1])
 
 
-_BEST: Final = re.compile(r"\b(?:personal (?:best|record)|best time|fastest|pb)\b")
+_BEST: Final = wording.kept_search(r"\b(?:personal (?:best|record)|best time|fastest|pb)\b")
 _OWN_BEST: Final = re.compile(
     r"(?:\b(?:my|his|her|their|our)|['’]s) (?:(?!\b(?:a|new)\b)\w+ ){0,2}(?:best|record|pb)(?: time)? (?:of|is|was) \d"
 )
@@ -191,7 +191,12 @@ _SCOPE: Final = re.compile(
 def _are_of_other_sides(earlier: Frame, later: Frame) -> bool:
     """True if only one tells of a side of somebody that the other does not: whom they drive somewhere, and not what
     they drive; a year of school, and not an age; how they live, and not where."""
-    return any((form.search(earlier.key) is None) != (form.search(later.key) is None) for form in _SIDES)
+    return _sides_told(earlier.key) != _sides_told(later.key)
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _sides_told(key: str) -> tuple[bool, ...]:
+    return tuple(form.search(key) is not None for form in _SIDES)
 
 
 _SIDES: Final = (
@@ -308,7 +313,7 @@ def _way_of_work(one: Frame) -> str:
 
     ``both``: as what and for whom. Empty if it says nothing of that.
     """
-    said = _WORKS.search(one.key)
+    said = _WORKS(one.key)
     if said is None:
         is_trade = "job" in one.attributes and not one.verb and not one.head
         return "as" if is_trade and _IS_A.search(one.key) is not None else ""
@@ -327,7 +332,7 @@ def _way_of_work(one: Frame) -> str:
 
 def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
     """True if one says only where somebody was born and the other only when, or one the year and the other the day."""
-    births = [_BORN.search(one.key) for one in (earlier, later)]
+    births = [_BORN(one.key) for one in (earlier, later)]
     dated = [bool(pairs.date_terms(one)) for one in (earlier, later)]
     if any(birth is None for birth in births):
         return False
@@ -336,8 +341,8 @@ def _is_birthplace_beside_birthday(earlier: Frame, later: Frame) -> bool:
     return dated[0] != dated[1] or (days[0] != days[1] and years[0] != years[1])
 
 
-_BORN: Final = re.compile(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$|\bbirthday is\b")
-_WORKS: Final = re.compile(
+_BORN: Final = wording.kept_search(r"\bborn (?:in|on|at|near) [^ ]+(?: [^ ]+){0,2}$|\bbirthday is\b")
+_WORKS: Final = wording.kept_search(
     r"\b(?:works|worked|working|work) (?:(?P<way>in|at|for|as|out of|on|with)\b(?! (?:(?:mon|tues|wednes|thurs|fri"
     r"|satur|sun)days?|weekdays)\b)|(?P<how>\d|from|on|part[- ]time|full[- ]time|nights|late"
     r"|overtime|shifts|hard|well|alone|very|really|too|quite|(?:two|three|several) jobs|[a-z]+ly\b))"
@@ -435,10 +440,10 @@ def _are_marked_apart(earlier: Frame, later: Frame) -> bool:
 
 def _states_difference(one: Frame) -> bool:
     """True if a number says by how much something changed, and not what it is: gained 5 kg."""
-    return _DIFFERENCE.search(one.key) is not None
+    return _DIFFERENCE(one.key) is not None
 
 
-_DIFFERENCE: Final = re.compile(
+_DIFFERENCE: Final = wording.kept_search(
     r"\b(?:gained|lost|put on|(?:went|gone|goes|going) (?:up|down) by"
     r"|(?:rose|fell|grew|dropped|raised|lowered|increased|reduced|cut|moved|delayed|extended|pushed)\b[^.;]* by)"
     r" (?:\d|an? (?:hour|day|week|month|year|kilo)\b)"
@@ -704,13 +709,13 @@ def are_two_of_several(earlier: Frame, later: Frame) -> bool:
     )
     if is_somebodys and earlier.recurs and later.recurs and pairs.are_of_other_times(earlier, later):
         return True
-    one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
+    one, other = (_ONE_OF_SEVERAL(each.key) for each in (earlier, later))
     return one is not None and other is not None and one.lastgroup == other.lastgroup
 
 
 _TOWARDS: Final = "owes lends gives sends tells calls sees visits knows helps trusts writes"
 """Verbs for what is done towards one person and another."""
-_ONE_OF_SEVERAL: Final = re.compile(
+_ONE_OF_SEVERAL: Final = wording.kept_search(
     r"(?P<member>\b(?:is|are|am|['’]m) (?:an? |also an? )?(?:\w+ )?(?:member|fan|patron|supporter) of\b)"
     r"|(?P<called>\b(?:has|have|['’]ve|got) an? (?:\w+ ){1,2}(?:named|called)\b)"
     r"|(?P<lessons>\b(?:tak(?:es?|ing)|hav(?:e|ing)|has|attend(?:s|ing)?) (?:\w+ ){1,2}(?:lessons|classes|courses)\b)"
@@ -719,7 +724,7 @@ _ONE_OF_SEVERAL: Final = re.compile(
 
 def has_one_called(one: Frame) -> bool:
     """True if a statement tells of one of a kind by its name: has a dog called Rex."""
-    found = _ONE_OF_SEVERAL.search(one.key)
+    found = _ONE_OF_SEVERAL(one.key)
     return found is not None and found.lastgroup == "called"
 
 
@@ -784,13 +789,18 @@ def states_value_in_full(earlier: Frame, later: Frame) -> bool:
 
     Another trade at another firm is another job, and what is paid to somebody else for the phone is paid for it.
     """
-    for form in (_WORKS_AS, _IS_TRADE, _LIVES_IN, _PAYS_FOR, _CALLED_SECOND):
-        told = [form.search(one.key) for one in (earlier, later)]
-        if told[0] is not None and told[1] is not None:
-            same = [next(filter(None, match.groups()), "") for match in told if match is not None]
+    for form, one, other in zip(_IN_FULL, _values_in_full(earlier.key), _values_in_full(later.key), strict=True):
+        if one is not None and other is not None:
             is_of_names = form is not _LIVES_IN or earlier.content ^ later.content <= earlier.names | later.names
-            return same[0] == same[1] and is_of_names
+            return one == other and is_of_names
     return False
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _values_in_full(key: str) -> tuple[str | None, ...]:
+    """Return by each form of a value of several words what makes it one; ``None`` if a statement has it not."""
+    told = (form.search(key) for form in _IN_FULL)
+    return tuple(match and next(filter(None, match.groups()), "") for match in told)
 
 
 _AT_FIRM: Final = r"(?:at|for) (?!nights?\b|weekends?\b|times\b|home\b|the moment\b)[^,;]+$"
@@ -805,6 +815,7 @@ _CALLED_SECOND: Final = re.compile(
     r"\b(?:(?:has|have) an? ((?:second|third|fourth) [\w-]+)"
     r"|(?:my|our|her|his|their|['’]s?) ((?:second|third|fourth) [\w-]+) is) (?:called|named) "
 )
+_IN_FULL: Final = (_WORKS_AS, _IS_TRADE, _LIVES_IN, _PAYS_FOR, _CALLED_SECOND)
 
 
 def _share_no_condition(earlier: Frame, later: Frame) -> bool:

@@ -4,7 +4,7 @@ Each function knows one way to tell it, whatever else the statements share, and 
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from worlddb.projections.indexes.analysis import STOP_WORDS
@@ -19,8 +19,10 @@ def relate_correction(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
     The earlier one says what is denied, and a number that is denied has another one in its place.
     """
-    told = _NOT_THAT.search(later.key) or _INSTEAD_OF.search(later.key)
-    if told is None or earlier.negated or later.mood in ("unsure", "may"):
+    if earlier.negated or later.mood in ("unsure", "may"):
+        return None
+    told = _NOT_THAT.match(later.key) or _INSTEAD_OF.match(later.key)
+    if told is None:
         return None
     given, old = told["given"], told["old"].rstrip(".,")
     is_said = re.search(rf"(?<![\w.:]){re.escape(old)}(?![\w:]|\.\d)", earlier.key) is not None
@@ -80,14 +82,14 @@ def relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of "is back" or "works again" to what was gone or broken, and of "went back to Porto" to a home."""
     if later.negated or later.mood or earlier.mood:
         return None
-    back = _WENT_BACK.search(later.key)
+    back = _WENT_BACK(later.key)
     if back is not None and "residence" in earlier.attributes and not (earlier.negated or earlier.former):
         is_elsewhere = _is_named(back["place"], later) and not _is_at(earlier, back["place"], _HOUSES)
         return (
             pairs.doubted(0.6, later, "went back to another place", "who went may come back") if is_elsewhere else None
         )
-    told, gone = _IS_BACK.search(later.key), _IS_GONE.search(earlier.key)
-    if told is None or gone is None or _IS_GONE.search(later.key):
+    told, gone = _IS_BACK(later.key), _IS_GONE(earlier.key)
+    if told is None or gone is None or _IS_GONE(later.key):
         return None
     if told[0].endswith("home") and gone[0] in ("ill", "sick", "lost"):
         return None
@@ -119,16 +121,16 @@ _WELL_AND_ILL: Final = (
     ),
 )
 """What is so again, and what is so no longer then."""
-_WENT_BACK: Final = re.compile(
+_WENT_BACK: Final = wording.kept_search(
     r"\b(?:went|has gone|have gone|goes|go|is|are) back to (?P<place>[^\W\d][\w'’-]+(?: [\w'’-]+)?)$"
 )
-_IS_GONE: Final = re.compile(
+_IS_GONE: Final = wording.kept_search(
     r"\b(?:ran (?:away|off)|escaped|missing|disappeared|lost|gone|down|broken|broke down"
     r"|out of (?:order|service|action)"
     r"|off (?:sick|work)|ill|sick|on (?:[a-z]+ )?leave|away|in (?:the |an? )?hospital|cancell?ed|called off|closed"
     r"|(?:not|n['’]t|stopped) work(?:ing)?|stolen|offline)\b"
 )
-_IS_BACK: Final = re.compile(
+_IS_BACK: Final = wording.kept_search(
     r"\b(?:(?:is|are|am|was|were|came|comes|come|got|['’]s) (?:back(?! (?:from|then|to)\b)|home)"
     r"|(?:works?|working|runs?|running|on|open|opens|up|online|well|fine|healthy|there) again|found\b.*\bagain"
     r"|(?:takes? place|is on|happens|goes ahead) (?:after all|again)|turned up|reappeared|(?:was|been) found"
@@ -281,8 +283,10 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 def relate_other_holder(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of "Tomas owns billing" to "Mara owns billing", said of the project; it ends nothing."""
-    held = [_HOLDING.search(one.key) for one in (earlier, later)]
-    if not (held[0] and held[1] and earlier.topic and later.topic) or earlier.topic == later.topic:
+    if not (earlier.topic and later.topic) or earlier.topic == later.topic:
+        return None
+    held = [_HOLDING(one.key) for one in (earlier, later)]
+    if not (held[0] and held[1]):
         return None
     is_one = (
         held[0]["what"] == held[1]["what"] and earlier.negated == later.negated and not (earlier.mood or later.mood)
@@ -290,7 +294,7 @@ def relate_other_holder(earlier: Frame, later: Frame) -> ClaimComparison | None:
     return pairs.doubted(0.7, later, "another one has it", "both may have it") if is_one else None
 
 
-_HOLDING: Final = re.compile(
+_HOLDING: Final = wording.kept_search(
     r" (?P<what>(?:owns|leads|manages|maintains|chairs|heads|is responsible for|is in charge of|is the owner of"
     r"|is the lead of) .+)$"
 )
@@ -302,6 +306,8 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
     On a plan and "switched to Enterprise", at an address and "moved to" another one, open and escalated, what a flag
     does and "is deprecated", one path or return value and another one.
     """
+    if not _tells_state(later.key):
+        return None
     is_one = earlier.topic == later.topic and earlier.identifiers == later.identifiers and earlier.head <= later.head
     is_told = {earlier.mood, later.mood} <= {"", "wish"} and not (earlier.former or earlier.negated or later.adds)
     if not is_one or not is_told or earlier.thing.behind != later.thing.behind:
@@ -326,6 +332,11 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
         if is_returned or all(_is_in_code(each["value"]) for each in values if each is not None):
             return pairs.doubted(0.6, later, "another value", "both may hold")
     return None
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _tells_state(key: str) -> bool:
+    return any(form.search(key) for form in (_STATED, _WITHDRAWN, _CHANGED_TO, _VALUE_IN_CODE))
 
 
 def _is_in_code(value: str) -> bool:
@@ -355,14 +366,16 @@ _VALUE_IN_CODE: Final = re.compile(
 
 def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of seeing one physio on Fridays at eight to seeing them on Thursdays at five; it ends nothing."""
+    is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
+    if not is_weekly:
+        return None
     is_had = _HAS_LESSON.match(earlier.key) is not None and earlier.content == later.content != frozenset()
     is_one = (
         earlier.verb == later.verb
         and earlier.content == later.content
         and earlier.verb in lexicon.stem_set("sees visits meets")
     ) or is_had
-    is_weekly = earlier.recurs and later.recurs and bool(earlier.hours) and bool(later.hours)
-    if not is_one or not is_weekly or not pairs.are_of_other_times(earlier, later) or earlier.head != later.head:
+    if not is_one or not pairs.are_of_other_times(earlier, later) or earlier.head != later.head:
         return None
     if earlier.negated or later.negated or later.mood or later.change or later.adds or later.past:
         return None
@@ -492,7 +505,7 @@ _DEPARTING: Final = re.compile(
 
 def disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
     """True if the thing sold or given away has a further word, and so is another thing: a bike lock."""
-    if _DISPOSES.search(later.key) is None or later.head:
+    if _DISPOSES(later.key) is None or later.head:
         return False
     said = earlier.content | earlier.head | earlier.light
     bought = _INSTEAD.search(later.key)
@@ -506,7 +519,7 @@ def disposes(earlier: Frame, later: Frame) -> bool:
     """True if the later statement says that the possession of the earlier one was sold or given away."""
     if later.negated or later.mood or later.head or earlier.negated or earlier.past:
         return False
-    if _DISPOSES.search(later.key) is None:
+    if _DISPOSES(later.key) is None:
         return False
     gone = later.content - lexicon.stem_set(_GONE)
     is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
@@ -516,7 +529,7 @@ def disposes(earlier: Frame, later: Frame) -> bool:
 
 _INSTEAD: Final = re.compile(r" and (?:bought|got|ordered|leased|picked up|am getting|'m getting) ")
 """Behind it stands what took the place of the thing that is gone."""
-_DISPOSES: Final = re.compile(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?:sold|scrapped|donated)\b")
+_DISPOSES: Final = wording.kept_search(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?:sold|scrapped|donated)\b")
 _HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his|her|my|our|their) ")
 
 

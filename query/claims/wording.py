@@ -6,7 +6,7 @@ before the subject goes behind it, and what somebody changed is told in the pass
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -149,6 +149,14 @@ IDENTIFIER: Final = lazy(
 """What names one thing by its form: a path, a flag, a name in code, a number behind a sign or letters."""
 TOKEN: Final = lazy(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
 TITLED: Final = lazy(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
+
+
+def kept_search(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    """Return the search for a pattern that keeps what it found: each statement is compared with many others.
+
+    Assign it in a module of this room, so that :func:`worlddb.query.claims.claim_relation.forget` clears it.
+    """
+    return lru_cache(maxsize=lexicon.MAX_FRAMES)(re.compile(pattern).search)
 
 
 def identifiers_in(text: str) -> frozenset[str]:

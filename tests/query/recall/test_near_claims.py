@@ -474,6 +474,12 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     known, given = claim_frame.frame(earlier, subject), claim_frame.frame(later, subject)
     assert known is not None and given is not None and claim_relation.relate(known, given) is not None
     assert subject < wording.shared_subject(subject, wording.leading_subject(earlier))
+    for before, after, of in (
+        ("Tomas owns billing", "Mara owns billing", "atlas"),
+        ("Ana drives Ben to school", "Ana drives a Volvo", "ana"),
+    ):
+        one, other = (claim_frame.frame(each, frozenset({of})) for each in (before, after))
+        assert one is not None and other is not None and claim_relation.relate(one, other) is not None
     wording.share_family_name(earlier, later)
     claim_relation.asks_of_rest(earlier, later, subject, question)
     asked_terms.asked_state(question)
