@@ -317,7 +317,8 @@ _NUMBER: Final = "number"
 _CODE: Final = "`"
 """By what identifiers are listed among numbers, which is no word."""
 _MAY_BE_IDENTIFIER: Final = lazy(
-    r"\b[a-z]{2,}[A-Z]|[^\W_]_[^\W_]|[^\W\d_]{2}(?:\.|::)[^\W\d_]{2}|/(?=[\d.-]*[^\W\d])[\w.-]+/|[a-zA-Z](?:\+\+|#)(?!\w)"
+    r"\b[a-z]{2,}[A-Z]|[^\W_]_[^\W_]|[^\W\d_]{2}(?:\.|::)[^\W\d_]{2}|/(?=[\d.-]*[^\W\d])[\w.-]+/"
+    r"|[a-zA-Z](?:\+\+|#)(?!\w)"
 )
 _IDENTIFIER: Final = lazy(r"(?<![\w/])/?[^\W_][\w.:/+#-]*")
 
