@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from math import exp
@@ -621,6 +621,8 @@ _LEADING: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
     "quarter": (english.UNIT_OF,),
 }
 """What makes a point of the one behind it, by its first word."""
+_BEGINNINGS: Final = frozenset((*english.RELATIONS, *english.BETWEEN, *_FORMS, *_LEADING, "the"))
+"""The words with which a time may begin; it may with a digit, too."""
 _BESIDE: Final = frozenset((*DAYS, "day", "week", "weekend", "month", "year"))
 _DEEPEST: Final = 4
 """How many such parts one time has at most: "three days before the last week of early May"."""
@@ -684,17 +686,15 @@ class _Reader:
 
     def scan(self) -> frozenset[str]:
         """Read the times; gives all words of the question in small letters."""
-        words, until = set[str](), 0
-        for token in english.TOKEN.finditer(self.question):
-            word = token[0].lower()
-            words.add(word)
-            if token.start() < until:
+        words, until = [*map(str.lower, english.TOKEN.findall(self.question))], 0
+        for token, word in zip(english.TOKEN.finditer(self.question), words, strict=True):
+            if (word not in _BEGINNINGS and not word[0].isdigit()) or token.start() < until:
                 continue
             if word in english.RELATIONS:
                 until = self._read_relation(word, token.start()) or self._read_point(token.start(), word)
             elif word in english.BETWEEN:
                 until = self._read_range(word, token.start())
-            elif word in _FORMS or word in _LEADING or word[0].isdigit() or word == "the":
+            else:
                 until = self._read_point(token.start(), word)
         return frozenset(words)
 
@@ -1155,8 +1155,12 @@ def _may_name_day(text: str) -> bool:
         if _OTHER_LETTER.search(text) is not None and _OTHER_SCRIPT.search(text) is not None:
             return True
         text = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
+    return _have_day(words_in(text), text)
+
+
+def _have_day(words: Set[str], text: str) -> bool:
+    """True if the words of a text in ASCII may name a day."""
     alone, beside = _words_of_days()
-    words = words_in(text)
     return (
         not alone.isdisjoint(words)
         or (not beside.isdisjoint(words) and not words.isdisjoint(_NUMBERS))
@@ -1167,19 +1171,20 @@ def _may_name_day(text: str) -> bool:
 
 def _find_sentences_of_days(text: str) -> list[str]:
     """The sentences of a text that may name a day."""
-    if not _may_name_day(text):
+    if not text.isascii():
+        return [each for each in _SAID_END.split(text) if _may_name_day(each)] if _may_name_day(text) else []
+    words = words_in(text)
+    if not _have_day(words, text):
         return []
-    sentences = _SAID_END.split(text)
-    if text.isascii():
-        # Most have none of the words by which the text may name one, and no date in figures.
-        words = words_in(text)
-        telling = [word for some in (*_words_of_days(), _UNITS) for word in some & words]
-        sentences = [
-            sentence
-            for sentence in sentences
-            if _IN_FIGURES.search(sentence) or any(map(sentence.lower().__contains__, telling))
-        ]
-    return [sentence for sentence in sentences if _may_name_day(sentence)]
+    # Most sentences have none of the words by which the text may name a day, and no date in figures.
+    telling = [word for some in (*_words_of_days(), _UNITS) for word in some & words]
+    has_figures = _IN_FIGURES.search(text) is not None
+    return [
+        sentence
+        for sentence in _SAID_END.split(text)
+        if (any(map(sentence.lower().__contains__, telling)) or (has_figures and _IN_FIGURES.search(sentence)))
+        and _may_name_day(sentence)
+    ]
 
 
 _UNITS: Final = frozenset(("day", "days", "week", "weeks"))

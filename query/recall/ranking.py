@@ -738,12 +738,12 @@ def _told_evidence(
     for node in {*best, *(node for node, near in when.items() if near >= 1)}:
         seen = pool[node].seen
         is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
-        if is_dated and when[node] == factor:
+        if when[node] == factor if is_dated else question.is_of_saying:
             continue
         body = None if seen.row.type in _MERE_NAMES else snapshot.body(seen.row)
         if body is None:
             continue
-        told = () if is_dated or question.is_of_saying else told_days(body.content, seen.validity.start)
+        told = () if is_dated else told_days(body.content, seen.validity.start)
         shared = max((_shared(each, span) for each in told for span in times), default=0.0)
         if is_dated or shared >= _HALF:
             found[node] = factor
