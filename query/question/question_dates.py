@@ -1003,9 +1003,10 @@ class _Reader:
         start_at, end_at = max(0, match.start() - _SENTENCE), match.end() + _SENTENCE
         before = english.SENTENCE_END.split(self.question[start_at : match.start()])[-1]
         said = before + match[0] + english.SENTENCE_END.split(self.question[match.end() : end_at])[0]
-        if english.HAPPENED.search(said) is None:
+        lowered = said.lower()
+        if english.HAPPENED.search(lowered) is None:
             return tense_of(said)
-        is_done = english.HAPPENED.search(english.IS_DONE.sub(" ", said)) is None
+        is_done = english.HAPPENED.search(english.IS_DONE.sub(" ", lowered)) is None
         if is_done and english.TOLD_OF.search(said) is None:
             # "Is the shop closed on Friday?"
             return tense_of(said)
@@ -1093,17 +1094,17 @@ def begin_named(text: str, said: int) -> int | None:
 
 def tense_of(text: str) -> english.Tense:
     """Of when an English text tells or asks, by its verbs; empty if it has none that tells."""
-    was = english.WAS.search(text) is not None
+    was, lowered = english.WAS.search(text) is not None, text.lower()
     if not was and english.has_letters_of(english.WILL_LETTERS, text) and english.WILL.search(text) is not None:
         return "ahead"
-    is_planned = not was and english.has_letters_of(english.PLANNED_LETTERS, text.lower())
+    is_planned = not was and english.has_letters_of(english.PLANNED_LETTERS, lowered)
     if is_planned and english.PLANNED.search(text) is not None:
         return "present" if english.IS_PERFECT.search(text) is not None else "ahead"
-    if english.HAPPENED.search(english.IS_DONE.sub(" ", text)) is not None:
+    if english.HAPPENED.search(english.IS_DONE.sub(" ", lowered)) is not None:
         return "past"
     if english.ASKS_WHEN.search(text) is not None:
         return "ahead"
-    return "present" if english.IS_NOW.search(text) is not None else ""
+    return "present" if english.IS_NOW.search(lowered) is not None else ""
 
 
 @lru_cache(maxsize=64)
