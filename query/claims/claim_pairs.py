@@ -118,6 +118,8 @@ def changed_numbers(earlier: Frame, later: Frame) -> str:
 
 def changed_units(earlier: Frame, later: Frame) -> list[str]:
     """The units with different numbers in the two; a number without a unit has the empty one."""
+    if not earlier.numbers or not later.numbers:
+        return []
     before: dict[str, set[str]] = {}
     for value, unit in earlier.numbers:
         before.setdefault(unit, set()).add(value)

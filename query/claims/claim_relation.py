@@ -223,8 +223,7 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if is_other_way and (not later.change or is_of_shifts):
         # Who works at a bank may work on a novel, and lives with somebody wherever it is.
         return None
-    shared = _term_weight(earlier, later, common=True)
-    overlap = shared / max(_term_weight(earlier, later, common=False), 0.1)
+    overlap = _overlap(earlier, later)
     units = pairs.changed_numbers(earlier, later)
     # Of a thing that may be several nothing is replaced: who teaches physics may teach chemistry, too.
     common = sorted(
@@ -482,16 +481,19 @@ _LIGHT_WEIGHT: Final = 0.35
 """What a word that says little counts, beside one that does."""
 
 
-def _term_weight(earlier: Frame, later: Frame, *, common: bool) -> float:
-    def of(heavy: frozenset[str], light: frozenset[str], times: frozenset[str], numbers: frozenset[object]) -> float:
-        return len(heavy) + _LIGHT_WEIGHT * len(light) + 0.5 * len(times) + 0.7 * len(numbers)
-
-    one, other = pairs.number_values(earlier), pairs.number_values(later)
-    if common:
-        return of(
-            earlier.content & later.content, earlier.light & later.light, earlier.times & later.times, one & other
-        )
-    return of(earlier.content | later.content, earlier.light | later.light, earlier.times | later.times, one | other)
+def _overlap(earlier: Frame, later: Frame) -> float:
+    """The share of the words, times and numbers of two statements that both have, by weight."""
+    shared = either = 0.0
+    for weight, one, other in (
+        (1.0, earlier.content, later.content),
+        (_LIGHT_WEIGHT, earlier.light, later.light),
+        (0.5, earlier.times, later.times),
+        (0.7, pairs.number_values(earlier), pairs.number_values(later)),
+    ):
+        common = len(one & other)
+        shared += weight * common
+        either += weight * (len(one) + len(other) - common)
+    return shared / max(either, 0.1)
 
 
 def _heads_agree(earlier: Frame, later: Frame) -> bool:
