@@ -446,8 +446,9 @@ class Memory:
 
     def _with_forgotten_notes(self, added: Added, texts: Sequence[str]) -> Added:
         """Add a note to the result if the user had forgotten what was written."""
-        views = self._views() if self.db.view()._retired_saying(texts) else []
-        return added.with_notes(forgotten_notes(self.db, views, texts, added.ids, added.seq))
+        now = self.db.view()
+        found = now._retired_saying(texts)
+        return added.with_notes(forgotten_notes(now, self._views(), found, added.ids, added.seq)) if found else added
 
     def _with_slip_notes(
         self, added: Added, about: Iterable[str], derived_from: Any, replaces: Any, until: times.TimeLike | None

@@ -790,16 +790,13 @@ def _restatement_notes(
 
 
 def forgotten_notes(
-    db: Database, views: Iterable[View], texts: Iterable[str], refs: Sequence[str], seq: int
+    now: View, views: Iterable[View], found: Mapping[str, Iterable[str]], refs: Sequence[str], seq: int
 ) -> list[str]:
-    """Return a note if one of some texts, which a commit wrote as some worlds, was forgotten in some views.
+    """Return a note if a text, which a commit wrote as one of some worlds, was forgotten in some views.
 
-    That is what was retired, and not what something else took the place of.
+    ``found`` are by each such text the worlds that said so, and were retired: something else took the place of none.
     """
-    found = db.view()._retired_saying(texts)
-    if not found:
-        return []
-    now, views = db.view(), list(views)
+    views = list(views)
     made = (now.get(ref, include_superseded=True, include_expired=True, include_deprecated=True) for ref in refs)
     written = [each for each in made if each is not None and each.number == 1 and each.seq == seq]
     named = dict[str, str]()
@@ -1039,7 +1036,9 @@ def write_statement(db: Database, said: Statement, place: Place) -> StatementWri
     ref = receipt.refs[made.position]
     notes = _replacement_notes(others, said.on_near, taker, said.subjects, place.ending.replace("{new}", ref))
     notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
-    notes += forgotten_notes(db, [view for view, _ in place.nearby], [said.text], [ref], receipt.seq)
+    now = db.view()
+    if retired := now._retired_saying([said.text]):
+        notes += forgotten_notes(now, [view for view, _ in place.nearby], retired, [ref], receipt.seq)
     return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
 
 
