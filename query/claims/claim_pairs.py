@@ -4,7 +4,7 @@
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from worlddb.projections.indexes.analysis import STOP_WORDS
@@ -93,7 +93,23 @@ PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today"
 
 def number_values(one: Frame) -> frozenset[str]:
     """The numbers of a statement without their units."""
-    return frozenset(value for value, _ in one.numbers)
+    return _told_numbers(one.numbers).values
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a statement in order, their values, and these by unit."""
+
+    ordered: list[tuple[str, str]]
+    values: frozenset[str]
+    by_unit: dict[str, set[str]]
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _told_numbers(numbers: frozenset[tuple[str, str]]) -> _Numbers:
+    by_unit: dict[str, set[str]] = {}
+    for value, unit in numbers:
+        by_unit.setdefault(unit, set()).add(value)
+    return _Numbers(sorted(numbers), frozenset(value for value, _ in numbers), by_unit)
 
 
 def number_units(one: Frame) -> frozenset[str]:
@@ -120,12 +136,10 @@ def changed_units(earlier: Frame, later: Frame) -> list[str]:
     """The units with different numbers in the two; a number without a unit has the empty one."""
     if not earlier.numbers or not later.numbers:
         return []
-    before: dict[str, set[str]] = {}
-    for value, unit in earlier.numbers:
-        before.setdefault(unit, set()).add(value)
+    before = _told_numbers(earlier.numbers).by_unit
     changed = (
         unit
-        for value, unit in sorted(later.numbers)
+        for value, unit in _told_numbers(later.numbers).ordered
         if unit in before and value not in before[unit] and not _is_hour_alone(value, before[unit], later, earlier)
     )
     return list(dict.fromkeys((*changed, *_other_unit(earlier, later))))
