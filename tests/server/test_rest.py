@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -773,6 +775,51 @@ def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) 
         ana.send("POST", "/v1/worlds/one 0/memories", text="Ivo is 40.", about=["Ivo"])
         named = [each["name"] for each in ana.get("/v1/worlds/one 0/members")["worlds"]]
         assert sorted(named) == ["", "", "Ivo"]
+
+
+@pytest.mark.parametrize("new", ["lake", "user:lea"])
+def test_a_retry_is_answered_where_others_made_the_same_world_at_once(
+    ana: RestClient, monkeypatch: pytest.MonkeyPatch, new: str
+) -> None:
+    """It was refused as another call: by then the world was there, so it had one command less."""
+    quad = '<https://a.example/a> <https://a.example/b> "{}" .'
+    turtle = {"Content-Type": "text/turtle"}
+    writes: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+        "members": ("create_target", lambda n: {"json": {"name": f"boat {n}"}}),
+        "statements": ("create_target", lambda n: {"content": quad.format(n), "headers": turtle}),
+        "memories": ("create_target", lambda n: {"json": {"text": f"Boat {n} sank.", "about": ["Ida", f"Jo {n}"]}}),
+        "memories?": ("create_entry", lambda n: {"json": {"text": f"Gull {n} flew.", "about": ["Kai", "Uma"]}}),
+    }
+    for number, (route, (makes, how)) in enumerate(writes.items()):
+        named = new if makes == "create_entry" else f"{new} {number}"
+        path = f"/v1/worlds/{named}/{route.strip('?')}"
+        if makes == "create_entry":
+            ana.send("POST", path, text="It is deep.", about=["Uma"])
+
+        def send(n: int, path: str = path, how: Any = how) -> httpx.Response:
+            asked = how(n)
+            key = {"Idempotency-Key": f"{path} {n}"}
+            return ana("POST", path, **asked | {"headers": asked.get("headers", {}) | key})
+
+        met, made = threading.Barrier(3), getattr(client_store.ClientStore, makes)
+
+        def together(*given: Any, met: Any = met, made: Any = made) -> Any:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                met.wait(5)
+            met.abort()
+            return made(*given)
+
+        with ThreadPoolExecutor(3) as threads, monkeypatch.context() as patched:
+            patched.setattr(client_store.ClientStore, makes, together)
+            first = list(threads.map(send, range(3)))
+        again = [send(n) for n in range(3)]
+        assert [each.status_code for each in first] == [201] * 3, path
+        told = [[each.json() for each in answers] for answers in (first, again)]
+        if makes == "create_entry":  # What came between its look and its commit is near only by the time of a retry.
+            told = [[each["receipt"] for each in answers] for answers in told]
+        assert told[0] == told[1], path
+        other = ana("POST", path, **how(4) | {"headers": {"Idempotency-Key": f"{path} 1", **how(4).get("headers", {})}})
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict"), path
 
 
 def test_what_is_said_to_the_whole_store_ends_and_names_nothing_of_a_user(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """The store as one client may see and change it, with records as REST answers them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from unicodedata import normalize
 
 import msgspec
 
 import worlddb
-from worlddb import AmbiguousReference, InputError, Note, Receipt, UnknownReference, View, World
+from worlddb import AmbiguousReference, IdempotencyConflict, InputError, Note, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -42,6 +43,9 @@ _REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NAMESAKES: Final = "Other worlds of this name lie inside other worlds and are unchanged: this is a new top-level world"
 _MAX_NAMESAKES: Final = 64
 """Worlds of a name that are checked for namesakes."""
+
+
+Written = TypeVar("Written")
 
 
 class Moment(Protocol):
@@ -197,24 +201,30 @@ class ClientStore:
         """Return whether a name, and no reference, names the root of the store."""
         return self.is_whole_store(ref) and not _is_reference(name)
 
-    def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
+    def subjects(
+        self, view: View, names: Any, home: str | None = None, absent: Container[str] = ()
+    ) -> tuple[list[str], list[str]]:
         """Return the full references of the subjects of a statement, and the names that no world has yet.
 
         If one entity and other worlds share a name, the entity is meant; names are looked up in the world ``home``
-        first. Entities inside other worlds are not found by name: two users may have a Zed each. Raises as
-        :meth:`world`, except for an unknown name.
+        first. Entities inside other worlds are not found by name: two users may have a Zed each. The worlds ``absent``
+        count as not there. Raises as :meth:`world`, except for an unknown name.
         """
         refs, new = list[str](), dict[str, str]()
         for name in names:
             if not name.strip():
                 raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
+            ref: str | None = None
             try:
                 ref = self._find_inside(view, name, home, ENTRY)
-                refs.append(self._find_subject(view, name) if ref is None else ref)
+                ref = self._find_subject(view, name) if ref is None or ref in absent else ref
             except UnknownReference:
                 if _is_reference(name):
                     raise
+            if ref is None or (ref in absent and not _is_reference(name)):
                 new.setdefault(folded(" ".join(name.split())), " ".join(name.split()))
+            else:
+                refs.append(ref)
         return list(dict.fromkeys(refs)), list(new.values())
 
     def _find_inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
@@ -317,8 +327,8 @@ class ClientStore:
         look = view_for_write(self.db, key)
         return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
-    def find_target(self, view: View, name: str) -> str | None:
-        """Return the reference of a world to write to; ``None`` if the write has to create it.
+    def find_target(self, view: View, name: str, absent: Container[str] = ()) -> str | None:
+        """Return the reference of a world to write to; ``None`` if the write has to create it, as one of ``absent``.
 
         If the world of an MCP scope, such as a user, has ended, the next write creates another one, as everywhere.
 
@@ -337,7 +347,8 @@ class ClientStore:
                 raise
             return None
         is_scope = not _is_reference(name) and ref != self.session.top and _label_of(name) is not None
-        return None if is_scope and self._has_ended(view, name) else ref
+        is_absent = ref in absent and not _is_reference(name)
+        return None if is_absent or (is_scope and self._has_ended(view, name)) else ref
 
     def _has_ended(self, view: View, name: str) -> bool:
         """Return whether a name is that of an MCP scope whose worlds have all ended."""
@@ -357,7 +368,7 @@ class ClientStore:
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         return tx.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
 
-    def notes_on_target(self, view: View, name: str, home: str | None) -> list[str]:
+    def notes_on_target(self, view: View, name: str, home: str | None, absent: Container[str] = ()) -> list[str]:
         """Return notes on the target of a write by name; ``home`` is ``None`` if the write creates it."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
@@ -375,7 +386,8 @@ class ClientStore:
                 if found.closed
                 else []
             )
-        return [_NAMESAKES] if any(_has_name(each, name) for each in view.find(name=name, limit=_MAX_NAMESAKES)) else []
+        namesakes = (each for each in view.find(name=name, limit=_MAX_NAMESAKES) if each.ref not in absent)
+        return [_NAMESAKES] if any(_has_name(each, name) for each in namesakes) else []
 
     def claim(self, name: str) -> str:
         """Return the reference of a world, creating it if needed; raises as :meth:`find_target`."""
@@ -395,12 +407,39 @@ class ClientStore:
         has no hash to rely on.
         """
         stored_key = self.key(key)
-        view = self.view_of_write(stored_key)
-        ref = self.find_target(view, name) if rests_on is None else self.target_ref(view, name)
-        if ref is not None:
-            rested = None if rests_on is None else rests_on(self.session.view_to_write(), ref)
-            return self.commit_write(partial(call, ref), key=key, rests_on=rested)
-        return self._create_and_write(self.db.batch(idempotency_key=stored_key), view, name, call)
+
+        def write(absent: Container[str]) -> Receipt:
+            view = self.view_of_write(stored_key)
+            ref = self.find_target(view, name, absent) if rests_on is None else self.target_ref(view, name)
+            if ref is not None:
+                rested = None if rests_on is None else rests_on(self.session.view_to_write(), ref)
+                return self.commit_write(partial(call, ref), key=key, rests_on=rested)
+            return self._create_and_write(self.db.batch(idempotency_key=stored_key), view, name, call, absent)
+
+        return self.write_once(write, stored_key, lambda view: filter(None, [self.find_target(view, name)]))
+
+    def write_once(
+        self, write: Callable[[Container[str]], Written], key: str | None, named: Callable[[View], Iterable[str]]
+    ) -> Written:
+        """Run a write that creates what it names by name and nobody has; under its stored key it has one result.
+
+        The first call may have been decided before somebody else created the same world and committed after that. So
+        what is refused as another call is tried as if the latest of the worlds that it names, by ``named``, were not
+        there yet: only the same commands get the first answer.
+
+        Raises:
+            IdempotencyConflict: another call was made under the key.
+        """
+        try:
+            return write(())
+        except IdempotencyConflict:
+            view = self.view_of_write(key)
+            begun = {ref: min((each.seq for each in view.history(ref)), default=0) for ref in named(view)}
+            latest = sorted(begun, key=lambda ref: begun[ref], reverse=True)
+            for count in range(len(latest) + 1):
+                with suppress(worlddb.WorldDBError):
+                    return write(latest[:count])
+            raise
 
     def update_into(
         self,
@@ -431,12 +470,15 @@ class ClientStore:
 
         return retry_while_changed(write)
 
-    def _create_and_write(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
+    def _create_and_write(
+        self, batch: Any, view: View, name: str, call: Callable[..., Any], absent: Container[str] = ()
+    ) -> Receipt:
         """Create a world and run the first write to it, in one commit."""
         with batch as tx:
             made = call(self.create_target(tx, view, name), tx)
         receipt: Receipt = tx.receipt
-        notes = (*receipt.notes, *(Note("new_target", (said,)) for said in self.notes_on_target(view, name, None)))
+        said = self.notes_on_target(view, name, None, absent)
+        notes = (*receipt.notes, *(Note("new_target", (each,)) for each in said))
         return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1], notes=notes)
 
     def count_write(self) -> None:

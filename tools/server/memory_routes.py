@@ -1,5 +1,7 @@
 """Routes that remember statements in a world, mark them, and recall them."""
 
+from collections.abc import Container
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -61,24 +63,32 @@ def remember(store: ClientStore, request: Request) -> Reply:
         place = body.text.index("\0")
         raise InvalidText(f"text has a NUL at character {place}", "Remove it: no text may contain one")
     key = store.key(request.idempotency_key)
-    return retry_while_changed(lambda: _remember_or_restate(store, request, body, key))
+
+    def named(view: View) -> list[str]:
+        given = _NewStatement(store, view, body, request.path["world"])
+        return given.about if given.home is None else [given.home, *given.about]
+
+    write = partial(_remember_or_restate, store, request, body, key)
+    return retry_while_changed(lambda: store.write_once(write, key, named))
 
 
 class _NewStatement:
     """A statement to remember, with everything that it names resolved in a view.
 
     Its subjects are existing worlds, looked up first in the world that it goes into; a name that no world has yet
-    becomes an entity there. A missing target world is created with it.
+    becomes an entity there. A missing target world is created with it. The worlds ``absent`` count as not there.
 
     Raises:
         AmbiguousReference, UnknownReference: several have a name; nothing has a reference.
         InputError: a name is blank.
     """
 
-    def __init__(self, store: ClientStore, view: View, body: types.NewMemory, name: str) -> None:
+    def __init__(
+        self, store: ClientStore, view: View, body: types.NewMemory, name: str, absent: Container[str] = ()
+    ) -> None:
         self.store, self.view, self.body, self.name = store, view, body, name
-        self.home = home = store.find_target(view, name)
-        self.about, self.new_names = store.subjects(view, dict.fromkeys(body.about), home)
+        self.home = home = store.find_target(view, name, absent)
+        self.about, self.new_names = store.subjects(view, dict.fromkeys(body.about), home, absent)
         self.now = view.valid
         self.unchanged: tuple[str, ...] = ()
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
@@ -136,12 +146,14 @@ class _NewStatement:
         ]
 
 
-def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMemory, key: str | None) -> Reply:
+def _remember_or_restate(
+    store: ClientStore, request: Request, body: types.NewMemory, key: str | None, absent: Container[str]
+) -> Reply:
     name = request.path["world"]
     # A retry under its key reads the state of then, and so decides the same.
     look = view_for_write(store.db, key)
     view = look if store.home() is None else store.db.view(seq=look.seq, valid=look.valid, world=store.home())
-    given = _NewStatement(store, view, body, name)
+    given = _NewStatement(store, view, body, name, absent)
     given.rest_on(request, key is None or not store.db.was_written(key))
     is_named, within = any(given.named_edges.values()), store.home()
     place = Place(
@@ -156,7 +168,7 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     )
     done = write_statement(store.db, given.statement(), place)
     document = store.receipt(done.receipt) | {"refs": [done.ref]}
-    notes = [*([] if done.is_restated else store.notes_on_target(view, name, given.home)), *done.notes]
+    notes = [*([] if done.is_restated else store.notes_on_target(view, name, given.home, absent)), *done.notes]
     answer = {"receipt": document, "near": store.to_wire(done.near), "restated": done.is_restated, "notes": notes}
     return Reply(answer, 201 if done.receipt.events and not done.is_restated else 200)
 
