@@ -75,7 +75,7 @@ from worlddb.memory_scopes import (
     with_conflicts,
     write_statement,
 )
-from worlddb.plain_text import around, one_line
+from worlddb.plain_text import Excerpts, one_line
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
@@ -1510,7 +1510,7 @@ class PromptText(str):
         return made
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True):
+class _Line(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A memory, or a version of it, for a prompt.
 
     One that ``is_due`` is shown in any case: cut, if it has to be. One that is not ``is_relevant`` is shown only if
@@ -1524,11 +1524,11 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
     is_due: bool
     is_relevant: bool
 
-    @property
+    @functools.cached_property
     def whole(self) -> str:
         return f"- {_line(self.found, self.ref)}{self.beside}"
 
-    @property
+    @functools.cached_property
     def bare(self) -> str:
         """The line without time and source."""
         return f"- {one_line(_named_text(self.found))}{self.beside}"
@@ -1653,18 +1653,22 @@ def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: i
     found = line.found
     left = max_tokens - tokens("\n".join(before))
     alone = tokens(f"- {_line(found, line.ref)}")
+    if alone <= max_tokens and not line.is_due:
+        return ""
+    longest = int(len(found.content) * left / alone)
+    excerpts = Excerpts(found.content, question, longest)
     for room in (left / 2, left) if alone > max_tokens else ():
         size = int(len(found.content) * room / alone)
         while size >= _SHORTEST_PIECE:
-            piece = msgspec.structs.replace(found, content=_piece(found.content, size, question))
+            piece = msgspec.structs.replace(found, content=_piece(found.content, size, excerpts))
             told = f"- {_line(piece, line.ref)}{line.beside}"
             if tokens(told) <= room and tokens("\n".join([*before, told])) <= max_tokens:
                 return told
             size = size * 7 // 8
     for beside in dict.fromkeys((line.beside, "")) if line.is_due else ():
-        size = min(len(found.content), int(len(found.content) * left / alone) * 2)
+        size = min(len(found.content), longest * 2)
         while size >= _SHORTEST_BARE:
-            piece = msgspec.structs.replace(found, content=around(found.content, question, size))
+            piece = msgspec.structs.replace(found, content=excerpts.at_most(size))
             told = f"- {one_line(_named_text(piece))}{beside}"
             if tokens("\n".join([*before, told])) <= max_tokens:
                 return told
@@ -1672,9 +1676,11 @@ def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: i
     return ""
 
 
-def _piece(text: str, size: int = _LONGEST_LINE, question: str = "") -> str:
-    """Return a text, or the piece of a longer one with most of the words of a question, which says that it is cut."""
-    return text if len(text) <= size else f"{around(text, question, size)} (cut, of {len(text):,} characters)"
+def _piece(text: str, size: int = _LONGEST_LINE, excerpts: Excerpts | None = None) -> str:
+    """Return a text, or an excerpt of a longer one, by default its beginning, which says that it is cut."""
+    if len(text) <= size:
+        return text
+    return f"{(excerpts or Excerpts(text, '', size)).at_most(size)} (cut, of {len(text):,} characters)"
 
 
 def _later_competitors(

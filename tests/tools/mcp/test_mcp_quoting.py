@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import worlddb
-from worlddb import InputError, UnknownReference
+from worlddb import InputError, UnknownReference, plain_text
 from worlddb.plain_text import around, escaped
 from worlddb.tools.mcp import mcp_wording, read_tools, resources, tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
@@ -173,6 +173,21 @@ def test_a_long_text_is_cut_where_it_answers() -> None:
     assert around("short", "a question", 10) == "short"
     assert around("one two " * 20, "nothing of it", 20) == "one two one two one…"
     assert around("end of it " * 30 + "Mara", "Mara?", 40).endswith("of it Mara")
+
+
+def test_the_excerpt_of_a_long_text_is_found_without_reading_all_of_it_word_by_word(monkeypatch):
+    read: list[int] = []
+    places = plain_text._places
+    monkeypatch.setattr(plain_text, "_places", lambda text, *how: read.append(len(text)) or places(text, *how))
+    lines = "worker-7 passed, worker-8 failed nothing\n" * 20_000
+    for told, question in (
+        ("worker-7 failed: connection reset\n", "why was the connection of worker-7 reset?"),
+        ("Straße gesperrt\n", "Which STRASSE?"),
+    ):
+        for at in (0, 8192 * 41 - 10, len(lines)):  # The second lies across the end of a stretch.
+            log = f"{lines[:at]}\n{told}{lines[at:]}"
+            assert told.strip() in " ".join(around(log, question, 300).split()), at
+    assert sum(read) < 6 * len(lines) / 10, "a tenth of each is read"
     # What every line has says less than what one line has.
     told = "Mara said this. " * 40 + "The deposit was Mara's. " + "Mara said that. " * 40
     assert "deposit" in around(told, "Mara deposit", 80)
