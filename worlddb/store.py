@@ -491,6 +491,7 @@ class StoreReader:
         if erased != self._erased:
             self._keeps_erased = self._keeps_erased or erased[0] != self._erased[0]
             self._erased = erased
+            self.interiors.forget_texts()
             forget_texts()
 
     def close(self) -> None:

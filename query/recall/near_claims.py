@@ -8,7 +8,7 @@ long ones that share a few words by chance. Only the embedding model runs, and n
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,6 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.blocks import TURN
 from worlddb.projections.tables.names.canonical import normalise_name, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, versions_as_of
-from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CUT, EDGE_TYPE_CODES
 from worlddb.query.claims import claim_doubts, claim_frame, claim_pairs, claim_relation, wording
 from worlddb.query.claims.claim_pairs import ClaimComparison, Relation
@@ -875,53 +874,78 @@ def relate_with_meaning(
 # -- what was said before, and retired
 
 MAX_RETIRED: Final = 20_000
-"""Of so many of the last worlds that ended it is known what they said."""
-_MAX_COMMITS: Final = 1_024
-"""After more commits it is looked for anew."""
+"""Of so many of the last worlds that were retired it is known what they said."""
+_MAX_COMMITS: Final = 20_000
+"""In so many of the last commits they are looked for, ..."""
+_MAX_EVENTS: Final = 200_000
+"""... and among so many events."""
 _TELLING_WORDS: Final = 3
 """A text with fewer words, and without a digit, is said again and again, as "yes, please"."""
 
 
 class RetiredTexts:
-    """What the last worlds that ended said, as hashes of this process; it follows the log. Thread-safe."""
+    """What the last worlds that were retired said, as hashes of this process; it follows the log. Thread-safe.
+
+    It begins anew after an erasure, so that it has no hash of an erased text.
+    """
+
+    holds_texts: Final = True
 
     def __init__(self, _place: object) -> None:
         self._guard = Lock()
+        self._erasures: object = None
         self._through = 0
-        self._nodes: dict[int, list[int]] = {}
+        self._hashes: dict[int, int] = {}
+        """By world the hash of its text, in the order in which they ended."""
+        self._nodes: dict[int, dict[int, int]] = {}
+        """By hash the worlds, each with the commit that ended it."""
 
     def write(self) -> None:
         """Write nothing to the disk."""
 
-    def nodes(self, snapshot: Snapshot, asked: Iterable[int]) -> list[int]:
-        """The worlds that may have said texts with some hashes."""
+    def nodes(self, snapshot: Snapshot, asked: Iterable[int], erasures: object) -> list[int]:
+        """The worlds that may have said texts with some hashes; ``erasures`` tells those of the store apart."""
         with self._guard:
-            self._follow(snapshot)
-            return [node for each in asked for node in self._nodes.get(each, ())]
+            if erasures != self._erasures:
+                self._hashes.clear()
+                self._nodes.clear()
+                self._erasures, self._through = erasures, 0
+            head = snapshot.log.head().seq
+            if head > self._through:
+                self._follow(snapshot, head)
+            return [node for each in asked for node, seq in self._nodes.get(each, {}).items() if seq <= head]
 
-    def _follow(self, snapshot: Snapshot) -> None:
-        log, tables = snapshot
-        head = log.head().seq
-        if self._through == 0 or head - self._through > _MAX_COMMITS:
-            self._nodes.clear()
-            rows = tables.timelines.scan(bytes([timeline_rows.OF_LINEAGE]), reverse=True)
-            changed = (int.from_bytes(key[1:9], "big") for key, _ in rows)
-            self._add(snapshot, [node for node, _ in islice(groupby(changed), MAX_RETIRED)])
-        else:
-            commits = range(self._through + 1, head + 1)
-            events = (event for seq in commits for event in log.some_events(seq, _ENDS) if isinstance(event, ev.Ended))
-            nodes = (tables.node_of(ids.Lineage(event.lineage)) for event in events)
-            self._add(snapshot, [node for node in nodes if node is not None])
+    def _follow(self, snapshot: Snapshot, head: int) -> None:
+        ended, left = dict[int, int](), _MAX_EVENTS
+        for seq in range(head, max(self._through, head - _MAX_COMMITS), -1):
+            left -= snapshot.log.header(seq).event_count
+            if left < 0 or len(ended) >= MAX_RETIRED:
+                break
+            for event in reversed(snapshot.log.some_events(seq, _ENDS)):
+                node = snapshot.tables.node_of(event.lineage) if isinstance(event, ev.Ended) and not event.by else None
+                if node is not None:
+                    ended.setdefault(node, seq)
         self._through = head
+        for node, seq in reversed([*islice(ended.items(), MAX_RETIRED)]):
+            self._add(snapshot, node, seq)
 
-    def _add(self, snapshot: Snapshot, nodes: Sequence[int]) -> None:
-        tables = snapshot.tables
-        for node in nodes:
-            row = tables.node(node)
-            body = snapshot.body(tables.version(node, row.versions)) if row.ended and row.versions else None
-            if body is not None and _is_telling(said := _statement_of(body)):
-                known = self._nodes.setdefault(_text_hash(said), [])
-                known += [] if node in known else [node]
+    def _add(self, snapshot: Snapshot, node: int, seq: int) -> None:
+        row = snapshot.tables.node(node)
+        body = snapshot.body(snapshot.tables.version(node, row.versions)) if row.ended and row.versions else None
+        if body is None or not _is_telling(said := _statement_of(body)):
+            return
+        self._drop(node)
+        self._hashes[node] = told = _text_hash(said)
+        self._nodes.setdefault(told, {})[node] = seq
+        if len(self._hashes) > MAX_RETIRED:
+            self._drop(next(iter(self._hashes)))
+
+    def _drop(self, node: int) -> None:
+        told = self._hashes.pop(node, None)
+        if told is not None:
+            del self._nodes[told][node]
+            if not self._nodes[told]:
+                del self._nodes[told]
 
 
 _ENDS: Final[frozenset[type[ev.Event]]] = frozenset({ev.Ended})
@@ -936,7 +960,8 @@ def retired_saying(window: Window, texts: Iterable[str]) -> dict[str, list[str]]
     found: dict[str, list[str]] = {}
     with window.snapshot() as snapshot:
         kept = snapshot.shared_cache(RetiredTexts) if asked else None
-        for node in () if kept is None else kept.nodes(snapshot.stored, asked):
+        erasures = window.reader.generation, snapshot.erasure_due()
+        for node in () if kept is None else kept.nodes(snapshot.stored, asked, erasures):
             row = snapshot.store_tables.node(node)
             body = snapshot.stored.body(snapshot.store_tables.version(node, row.versions))
             text = "" if body is None else asked.get(_text_hash(_statement_of(body)), "")

@@ -481,6 +481,12 @@ class InteriorCache:
         self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
         self._ended: dict[asof.Moment, Ended] = {}
 
+    def forget_texts(self) -> None:
+        """Drop the caches of :attr:`kept` that hold something of texts, as an erasure requires."""
+        for kind in list(self.kept):
+            if getattr(kind, "holds_texts", False):
+                self.kept.pop(kind, None)
+
     def ended(self, moment: asof.Moment) -> Ended:
         """What is known about ended worlds at a moment. Readers add what they find out, once it is certain."""
         found = self._ended.get(moment)

@@ -16,6 +16,7 @@ from tests.support import rest
 from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
+from worlddb.query.recall import near_claims
 from worlddb.statements import retries
 from worlddb.tools import agents
 from worlddb.tools.agents import recall, remember
@@ -800,3 +801,47 @@ def test_forgotten_messages_are_told_of_singly_and_under_another_session_too(tmp
         assert not worlddb.memory(db, user="ben", session="s").add(listed[:1]).notes[1:]
         db.erase(pin, reason="asked")
         assert not any("ended before" in note for note in mem.add("My PIN is 1234.").notes)
+
+
+def test_what_was_forgotten_last_is_known_however_much_was_made_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After reopening, the last worlds that were made counted, and afterwards any number of them."""
+    monkeypatch.setattr(near_claims, "MAX_RETIRED", 3)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem = worlddb.memory(db, user="ana")
+        old, *others = (mem.add(f"Parrot number {each} is green.").id for each in range(6))
+        for each in (*others, old):
+            mem.forget(each)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem = worlddb.memory(db, user="ana")
+        (note,) = [note for note in mem.add("Parrot number 0 is green.").notes if "ended before" in note]
+        assert old in note
+        assert not any("ended before" in note for note in mem.add("Parrot number 1 is green.").notes)
+        (kept,) = (each for each in db._reader.interiors.kept.values() if isinstance(each, near_claims.RetiredTexts))
+        for each in range(6, 12):
+            mem.forget(mem.add(f"Parrot number {each} is green."))
+            assert mem.add(f"Parrot number {each} is green.").notes
+        assert len(kept._hashes) == len(kept._nodes) == 3
+
+
+def test_no_hash_of_a_forgotten_text_outlives_its_erasure(tmp_path: Path) -> None:
+    text, kept = "Ana's door code is 4711.", list[near_claims.RetiredTexts]()
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem = worlddb.memory(db, user="ana")
+        first = mem.add(text)
+        mem.forget(first)
+        mem.forget(mem.add("Ana has a blue bike."))
+        again = mem.add(text)
+
+        def known() -> list[int]:
+            caches = db._reader.interiors.kept.values()
+            kept[:] = [each for each in caches if isinstance(each, near_claims.RetiredTexts)]
+            return [told for each in kept for told in each._nodes]
+
+        assert near_claims._text_hash(text) in known()
+        db.erase([first.id, again.id], reason="asked")
+        assert known() == []
+        assert not any("ended before" in note for note in mem.add(text).notes)
+        assert any("ended before" in note for note in mem.add("Ana has a blue bike.").notes)
+        assert near_claims._text_hash(text) not in known() and kept
