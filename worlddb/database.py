@@ -2392,7 +2392,8 @@ class Database(WriteCalls):
 
         def look() -> list[str]:
             view = self.view(valid=found.valid, world=found.inside or None)
-            return withdrawal_orders.changed(withdrawal_orders.again(view, found))
+            seen = view if found.users is None else view._for_users(found.users)
+            return withdrawal_orders.changed(withdrawal_orders.again(seen, found))
 
         told = f"What is to be withdrawn was changed since commit {found.seq}"
         others = outcome.Refusal("changed_meanwhile", told, "Make the plan again, and look at it")

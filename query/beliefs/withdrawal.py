@@ -116,8 +116,9 @@ class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
 
     ``changes`` is what :meth:`worlddb.Database.withdraw` would change, world by world in log order: what the source
     spoke of, with ``dependents`` also what rests on it. ``kept`` was said again by others. ``cut_off`` are the worlds
-    behind which more rests. ``inside`` is the world that the view is confined to, if it is. ``receipts`` are the hashes
-    of receipts that name any of them, of those that were given and of those that the log keeps.
+    behind which more rests. ``inside`` is the world that the view is confined to, if it is, and ``users`` are those for
+    whom alone it is, if it is for some. ``receipts`` are the hashes of receipts that name any of them, of those that
+    were given and of those that the log keeps.
     """
 
     source: dict[str, Any]
@@ -135,6 +136,7 @@ class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[str, ...]
     depth: int
     inside: str
+    users: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         more = ", and more below the depth limit" if self.cut_off else ""
@@ -258,6 +260,7 @@ def plan(
         types=options.types,
         depth=options.depth,
         inside=inside,
+        users=None if window.place.users is None else tuple(sorted(window.place.users)),
     )
 
 

@@ -731,7 +731,7 @@ def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
     session.require_whole_store("only an operator withdraws", "An operator uses `worlddb withdraw`")
-    plan = read_tools.make_withdrawal_plan(session, session.view_to_write(), given)
+    plan = read_tools.make_withdrawal_plan(session, session.view(), given)
     if len(plan.changes) != given.changes:
         raise InputError(
             f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",
@@ -761,15 +761,32 @@ _MAX_EXCERPT: Final = 200
 def fork(session: Session, given: tool_arguments.ForkWorld, call: Call) -> tool_results.Forked:
     """``memory_fork``."""
     session.require("forks")
-    view = session.view_to_write()
-    then = view if given.known is None else session.view_to_write(known=given.known)
+    view = session.view()
+    then = view if given.known is None else session.view(known=given.known)
     ref = session.get(then, given.id).ref
+    _refuse_to_fork_of_others(session, then, ref, given.known)
     seq = None if given.known is None else then.seq
     receipt = session.db.fork(ref, given.name, seq=seq, into=session.fork_container(view, ref), why=given.why)
     receipt.raise_if_refused()
-    inside, more = _fork_contents(session.view_to_write(), receipt.ref, MAX_INSIDE)
+    inside, more = _fork_contents(session.view(), receipt.ref, MAX_INSIDE)
     answer = _answer(session, receipt, receipt.ref)
     return tool_results.Forked(**msgspec.structs.asdict(answer), inside=inside, more=more)
+
+
+def _refuse_to_fork_of_others(session: Session, seen: View, ref: str, known: str | int | None) -> None:
+    """Check that a world holds nothing of others: their memories' copies in a fork would be everybody's.
+
+    Raises:
+        InputError: it does, on a server of a user.
+    """
+    if session.user is None:
+        return
+    every = {"world": ref, "include_superseded": True, "include_expired": True, "include_deprecated": True}
+    if len(session.view_to_write(known=known).find(**every)) > len(seen.find(**every)):
+        raise InputError(
+            f"{ref} holds what belongs to other users, whose copies would be everybody's, so nothing was done",
+            "Fork what is yours alone, or ask an operator, who uses `worlddb fork`",
+        )
 
 
 def _fork_contents(view: View, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:

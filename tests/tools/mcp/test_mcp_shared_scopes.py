@@ -240,6 +240,56 @@ def test_a_server_of_a_user_links_no_other_s_memory_and_quotes_none_where_it_ref
         assert SECRET not in str(call(desk, tool, **given)), (tool, given)
 
 
+REQUIRED: dict[str, Any] = {
+    **{"text": "no", "tag": "t", "beliefs": {}, "version": 1, "relation": "refers_to", "object": "tea", "name": "n"},
+    **{"reason": "r", "changes": 1, "literal": '"bank"', "location": "file:///n", "profile": "arbiter", "pinned": True},
+}
+"""What the tools need beside an id."""
+MORE_REQUIRED: dict[str, dict[str, Any]] = {
+    "memory_as_of": {"valid": "2062-01-01"},
+    **dict.fromkeys(("memory_prefer", "memory_preferences"), {"relation": "prefers"}),
+}
+
+
+def test_no_tool_of_a_server_of_a_user_answers_an_id_of_another_with_a_text(db: worlddb.Database) -> None:
+    """A fork of another user's scope listed the texts inside."""
+    everybody, desk = Session(db), Session(db, user="nora")
+    devs = devs_memories(everybody)
+    scope = db.view().find(name="user:dev")[0].ref
+    write(desk, "My bank is GLS.", **SHARED)
+    shared = db.view().find(name="agent:helper")[0].ref
+    # Those that only read, fork or withdraw come first: the others end the memories.
+    tools = sorted(TOOLS, key=lambda tool: tool not in ("memory_fork", "memory_withdraw"))
+    for tool in tools:
+        takes = TOOLS[tool].takes.__struct_fields__
+        by_id = [field for field in ("id", "to", "subject") if field in takes]
+        given = {field: value for field, value in REQUIRED.items() if field in takes}
+        given |= MORE_REQUIRED.get(tool, {})
+        for ref in (scope, devs[0], devs[3], devs[4]) if by_id else ():
+            answer = json.dumps(call(desk, tool, **given | dict.fromkeys(by_id, ref)))
+            assert SECRET not in answer, (tool, ref, answer)
+            if tool in ("memory_fork", "memory_withdraw"):
+                assert "unknown_reference" in answer, (tool, ref, answer)
+    # A fork of what is shared would hold copies that are nobody's.
+    assert "belongs to other users" in str(call(desk, "memory_fork", id=shared))
+    assert call(everybody, "memory_fork", id=shared)["outcome"] == "committed"
+
+
+def test_a_server_of_a_user_withdraws_what_its_plan_shows_and_nothing_of_others(db: worlddb.Database) -> None:
+    everybody, desk = Session(db), Session(db, user="nora")
+    theirs = write(everybody, f"My bank is {SECRET} ING.", **DEV)
+    mine = write(desk, "My bank is GLS.")
+    planned = call(desk, "memory_plan_withdrawal", author="assistant", how="flag")
+    assert mine in str(planned) and theirs not in str(planned)
+    given = {"author": "assistant", "how": "flag", "reason": "r"}
+    more = call(everybody, "memory_plan_withdrawal", author="assistant", how="flag")["changes"]
+    assert more > planned["changes"] and "nothing was done" in str(call(desk, "memory_withdraw", changes=more, **given))
+    done = call(desk, "memory_withdraw", changes=planned["changes"], **given)
+    assert done["done_at"] and theirs not in str(done)
+    tagged = [world.ref for world in db.view().tagged("withdrawn") if world.type == "Fact"]
+    assert tagged == [mine]
+
+
 LINKS = ("derived_from", "contradicts")
 NAMES = ("nora", "Nora", "Zenith", "klio", "k-run")
 """Names of hers, and of what she has."""
