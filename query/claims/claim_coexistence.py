@@ -51,8 +51,8 @@ def begin_apart(earlier: Frame, later: Frame) -> bool:
     if earlier.identifiers and later.identifiers and earlier.identifiers != later.identifiers:
         return not (later.change and any(each in later.key for each in earlier.identifiers))
     one, other = earlier.topic, later.topic
-    if UNTOLD in (one, other) or earlier.head or later.head or one == other:
-        return False
+    if UNTOLD in (one, other) or earlier.head or later.head or one == other or later.cancelled:
+        return False  # The trip that is called off may be told of by its traveller.
     if one and other and (one <= other or other <= one):
         return False
     for topic, frame in ((one, later), (other, earlier)):
