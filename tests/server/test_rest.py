@@ -18,6 +18,7 @@ import anyio
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import worlddb
 from tests.support.rest import BASE, RestClient, RestServer, check_type, serve_store
@@ -165,6 +166,13 @@ def test_every_lane_can_be_asked_for() -> None:
         msgspec.convert({"text": "", "lanes": [lane]}, request_types.LongQuestion)
 
 
+def test_a_weak_answer_says_so(ana: RestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana.send("POST", "/v1/worlds/harbour/memories", text="The ferry to Ystad leaves at nine.")
+    recall = View.recall
+    monkeypatch.setattr(View, "recall", lambda *asked, **how: replace(recall(*asked, **how), weak=True))
+    assert check_type(ana.get("/v1/worlds/harbour/recall", text="when does the ferry leave?"), wire.Recalled).weak
+
+
 def test_questions_are_answered(ana: RestClient) -> None:
     ana.send("POST", "/v1/worlds/harbour/memories", text="The ferry to Ystad leaves at nine.")
     for path in ("/v1/recall", "/v1/worlds/harbour/recall", "/v1/worlds/harbour/search"):
@@ -172,6 +180,14 @@ def test_questions_are_answered(ana: RestClient) -> None:
         assert found.hits[0].content == "The ferry to Ystad leaves at nine."
         long = check_type(ana.send("POST", path, text="when does the ferry leave?", k=1, lanes=["text"]), wire.Recalled)
         assert [hit.ref for hit in long.hits] == [found.hits[0].ref]
+    assert not found.weak and found.competing == ()
+    for place, year in (("Porto", 2024), ("Rome", 2025)):
+        desk = {"text": f"Mara's desk is in {place}.", "valid_from": f"{year}-01-01"}
+        ana.send("POST", "/v1/worlds/office/memories", **desk)
+    found = check_type(ana.get("/v1/worlds/office/recall", text="where is Mara's desk?"), wire.Recalled)
+    (pair,) = found.competing
+    assert [pair.ref, pair.earlier] == [hit.ref for hit in found.hits] and pair.relation == "replacement"
+    assert not found.weak and "place" in pair.reason and pair.doubt == ""
     words = check_type(ana.get("/v1/worlds/harbour/chunks", query="ferry"), wire.Recalled)
     assert words.lanes == ("text",)
     told = check_type(ana.get("/v1/worlds/harbour/context", text="ferry"), wire.Context)

@@ -110,6 +110,12 @@ _OF_INDEX: Final = (
 """The engine's note for who runs the store."""
 
 
+def are_weak(answers: Sequence[Recall]) -> bool:
+    """Whether one question's answers, each from a scope of its own, are weak together: of those with hits, all are."""
+    found = [answer.weak for answer in answers if answer.hits]
+    return all(found) if found else any(answer.weak for answer in answers)
+
+
 def recall_notes(
     answers: Sequence[Recall],
     *,
@@ -124,7 +130,7 @@ def recall_notes(
     has no use for how far the indexes are; in one world a single sentence says so whatever the reason.
     """
     notes: list[str] = []
-    is_weak = all(answer.weak for answer in answers if answer.hits)
+    is_weak = are_weak(answers)
     for answer in answers:
         is_told = not to_model or in_one_world or answer.unavailable
         notes += _vector_notes(answer, in_one_world) if is_told else []

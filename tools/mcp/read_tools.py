@@ -3,11 +3,12 @@
 Each takes the session, its checked arguments and the call, and returns one record.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from worlddb import (
@@ -441,7 +442,7 @@ class _ScopedRecall:
         if is_of_several_worlds:
             # As after the import of a bundle: compare their statements.
             merged = joined(self._answers, len(found) or 1, self._query, self._view.valid)
-            self._answers[0] = replace(self._answers[0], note=merged.note)
+            self._answers[0] = replace(self._answers[0], note=merged.note, competing=merged.competing)
             return with_conflicts(self._view, [self._view.confined(scope) for scope in scopes], merged.hits)
         # One answer is in its order, which rules may have changed after the scores were counted.
         return [*found.values()] if len(self._answers) == 1 else sorted(found.values(), key=lambda hit: -hit.score)
@@ -477,6 +478,22 @@ class _ScopedRecall:
         return max(known, default=None)
 
     @property
+    def weak(self) -> bool:
+        """Whether perhaps none of the memories answers; a weak answer in one scope does not matter beside another's."""
+        return answer_notes.are_weak(self._answers)
+
+    def competing(self, shown: Iterable[str]) -> list[tool_results.Rivals] | UnsetType:
+        """Return the pairs that compete of those memories that are shown."""
+        known = {*shown}
+        pairs = {(each.ref, each.earlier): each.relation for answer in self._answers for each in answer.competing}
+        told = [
+            tool_results.Rivals(id=ref, earlier=earlier, relation=relation)
+            for (ref, earlier), relation in pairs.items()
+            if {ref, earlier} <= known
+        ]
+        return told or UNSET
+
+    @property
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
         absent = [self._session.explain_unknown_scope(self._view, label) for label in self._missing]
@@ -499,6 +516,8 @@ def _answer_recall(
         notes=scoped_recall.notes,
         space=scoped_recall.space,
         confidence=scoped_recall.confidence,
+        weak=scoped_recall.weak,
+        competing=scoped_recall.competing(hit.ref for hit in page),
         next_cursor=cursor,
         **session.moment(paged.view),
     )
@@ -520,6 +539,8 @@ def _answer_by_session(
         notes=scoped_recall.notes,
         space=scoped_recall.space,
         confidence=scoped_recall.confidence,
+        weak=scoped_recall.weak,
+        competing=scoped_recall.competing(memories),
         next_cursor=cursor,
         **session.moment(paged.view),
     )

@@ -134,12 +134,24 @@ class Session(msgspec.Struct, kw_only=True):
     memories: list[str]
 
 
+class Rivals(msgspec.Struct, kw_only=True):
+    """Two memories that both hold and may not both be true: ``id`` began later than ``earlier``.
+
+    ``relation`` is ``replacement``, ``contradiction`` or, of a message that may change the earlier one, ``perhaps``.
+    """
+
+    id: str
+    earlier: str
+    relation: str
+
+
 class Recalled(msgspec.Struct, kw_only=True):
     """A page of memories that answer a question, best first.
 
     They are true at ``valid`` and known at commit ``seq``. If it was asked for by session, ``groups`` come best first,
     and the memories are theirs. ``notes`` say what may have been missed and why; ``space`` is the embedding space that
-    was compared, null if none was, and where one world is served. ``confidence`` is how likely one of them answers.
+    was compared, null if none was, and where one world is served. ``confidence`` is how likely one of them answers;
+    if it is ``weak``, perhaps none does. ``competing`` are those of the page that compete, absent if none do.
     """
 
     memories: list[Found]
@@ -148,6 +160,8 @@ class Recalled(msgspec.Struct, kw_only=True):
     notes: list[str]
     space: str | None
     confidence: float | None
+    weak: bool = False
+    competing: list[Rivals] | msgspec.UnsetType = msgspec.UNSET
     next_cursor: str | None
     seq: int | None
     valid: str | None
@@ -1147,9 +1161,18 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
     if not answer.memories:
         output.append("No memories.")
     output += (f"~ {one_line(each.text)}" for each in (answer.paths if isinstance(answer, Recalled) else ()))
+    output += _judged_lines(answer) if isinstance(answer, Recalled) else ()
     output += (f"note: {_ID.sub(lambda each: each[0][:SHORT], note)}" for note in answer.notes)
     output += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
     return "\n".join(output)
+
+
+def _judged_lines(answer: Recalled) -> Iterator[str]:
+    """Return what is so of an answer only at times: that it is weak, and pairs that compete, the later one first."""
+    if answer.weak:
+        yield "weak: true"
+    for pair in answer.competing or ():
+        yield f"competing: {pair.id[:SHORT]} {pair.earlier[:SHORT]} {pair.relation}"
 
 
 def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:

@@ -249,6 +249,8 @@ def _answer_recall(
         "search_mode": found.search_mode,
         "notes": notes,
         "confidence": found.confidence,
+        "weak": found.weak,
+        "competing": store.to_wire(found.competing),
         "paths": store.to_wire(found.paths),
         "groups": store.to_wire(found.groups),
         "receipt": None if found.receipt is None else recall_receipt_text(found.receipt),

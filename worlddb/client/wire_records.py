@@ -211,8 +211,25 @@ class Group(_Record, frozen=True, kw_only=True):
     hits: tuple[Hit, ...]
 
 
+class Competing(_Record, frozen=True, kw_only=True):
+    """Two statements that both hold and may not both be true; ``ref`` began later than ``earlier``.
+
+    ``relation`` is ``replacement``, ``contradiction`` or, of a message that may change the earlier one, ``perhaps``.
+    ``doubt`` is why both may be so after all.
+    """
+
+    ref: str
+    earlier: str
+    relation: str
+    reason: str
+    doubt: str
+
+
 class Recalled(_Record, frozen=True, kw_only=True):
-    """The hits of a recall, best first; with ``group`` also what holds them."""
+    """The hits of a recall, best first; with ``group`` also what holds them.
+
+    A ``weak`` answer has perhaps nothing of what is asked. ``competing`` are pairs of statements among the first hits.
+    """
 
     hits: tuple[Hit, ...]
     exact: bool
@@ -221,6 +238,8 @@ class Recalled(_Record, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     confidence: float | None
     moment: Moment
+    weak: bool = False
+    competing: tuple[Competing, ...] = ()
     paths: tuple[EntityPath, ...] = ()
     groups: tuple[Group, ...] = ()
     receipt: str | None = None

@@ -93,6 +93,13 @@ def test_an_answer_that_rests_on_nothing_says_so(db: Database, exact: bool) -> N
         assert (found.weak, found.note) == (False, "")
 
 
+def test_a_weak_answer_says_so_to_a_model(db: Database) -> None:
+    desk = Session(db)
+    for questions, is_weak in ((UNRELATED, True), (ANSWERED, False)):
+        for question in questions:
+            assert call(desk, "memory_recall", query=question)["weak"] == is_weak
+
+
 def test_a_name_or_a_time_in_the_question_is_something_to_rest_on(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         db.ingest([Turn(speaker="Ada", text=text) for text in SAID], at="2024-04-01")

@@ -656,6 +656,40 @@ def test_ways_over_edges_are_lines_of_their_own(db: worlddb.Database) -> None:
     anyio.run(work)
 
 
+def test_an_answer_has_a_field_for_what_competes(db: worlddb.Database) -> None:
+    desk = Session(db)
+    for user in ("ana", "ben"):
+        for place, year in (("Porto", 2024), ("Rome", 2025)):
+            call(desk, "memory_write", text=f"Mara's desk is in {place}.", valid_from=f"{year}-01-01", user_id=user)
+    asked = {"query": "where is Mara's desk?", "user_id": "ana", "detail": "full"}
+    found = call(desk, "memory_recall", **asked)
+    later, earlier = (memory["id"] for memory in found["memories"])
+    assert found["competing"] == [{"id": later, "earlier": earlier, "relation": "replacement"}] and not found["weak"]
+    # A page that shows one of the two, and an answer of one memory, name no pair.
+    assert "competing" not in call(desk, "memory_recall", **asked | {"limit": 1})
+    assert "competing" not in call(desk, "memory_as_of", **asked | {"valid": "2024-06-01"})
+
+    async def work() -> None:
+        server = MemoryServer(desk)
+        brief = (await said(server, "memory_recall", query="where is Mara's desk?", user_id="ana")).splitlines()
+        assert f"competing: {later[:8]} {earlier[:8]} replacement" in brief and "weak: true" not in brief
+
+    anyio.run(work)
+    answer = tool_results.Recalled(
+        memories=[],
+        groups=[],
+        paths=[],
+        notes=[],
+        space=None,
+        confidence=0.1,
+        weak=True,
+        next_cursor=None,
+        seq=None,
+        valid=None,
+    )
+    assert "weak: true" in tool_results.brief(answer, "").splitlines()
+
+
 def test_a_list_is_answered_in_lines_that_no_memory_can_forge(db: worlddb.Database) -> None:
     server = MemoryServer(Session(db, user="ana"))
     today = worlddb.format_time(db.view().valid)[:10]
