@@ -393,10 +393,13 @@ class Database(WriteCalls):
         erasures = [each for each in commands if isinstance(each, cmd.Erase)]
         worded = [each for each in erasures if not each.everywhere]
         same_words, telling = dict[int, list[int]](), dict[str, list[str]]()
-        with suppress(errors.InputError):
-            with self._reader.snapshot() as snapshot:
-                same_words = same_words_before(snapshot.log, snapshot.tables, worded)
-            telling = self.view()._telling_elsewhere(each.ref for each in erasures)
+        # What cannot be read for a note does not keep what is there from being erased.
+        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:
+            same_words = same_words_before(snapshot.log, snapshot.tables, worded)
+        with suppress(errors.WorldDBError):
+            for ref, others in self.view()._telling_elsewhere(each.ref for each in erasures):
+                known = telling.setdefault(ref, [])
+                known += [other for other in others if other not in known]
         return same_words, telling
 
     def _note_elsewhere(
@@ -2425,7 +2428,7 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             found = preview(snapshot.log, snapshot.tables, commands)
         telling = self.view()._telling_elsewhere(each.ref for each in commands)
-        told = chain.from_iterable(others for ref, others in telling.items() if ref in found.worlds)
+        told = chain.from_iterable(others for ref, others in telling if ref in found.worlds)
         reached = {*found.worlds, *found.same_words}
         return replace(found, telling=tuple(ref for ref in dict.fromkeys(told) if ref not in reached))
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import errors, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
 from worlddb.projections.indexes import analysis
@@ -46,6 +46,8 @@ MOST_TOLD_OF: Final = 64
 """For how many worlds that are erased at once it is looked up what else tells their texts."""
 MOST_TEXTS: Final = 4
 """The number of a world's texts that are looked for elsewhere, the latest ones."""
+MOST_TEXTS_OF_ALL: Final = 96
+"""The number of the texts of all of them."""
 MAX_ABOUT: Final = 64
 """How many subjects a statement may be about."""
 ALIKE_FROM: Final = 0.35
@@ -443,7 +445,7 @@ _TITLED: Final = times.lazy(rf"\b(?i:{'|'.join(sorted(_TITLES))})\b\.? ([A-Z][\w
 """A name behind a title: Dr. Kessler."""
 _TOLD_WITHIN: Final = 4_000
 """How many characters of a text are looked at for what it tells."""
-_NUMBER: Final = times.lazy(r"[^\W_]*\d[\w.,:]*")
+_NUMBER: Final = times.lazy(r"(?<![^\W_])[^\W_]*\d[\w.,:]*")
 _COUNTED: Final = times.lazy(r"(\d[\d.:]*)[^\W\d_]{1,4}")
 """A number with its unit or its ending: 8am, 16th."""
 _RARE: Final = times.lazy(r"(?!(?:19|20)\d\d$)(?:\d[\d.]{3,}|[^\W\d_]+\d{2,}\w*)")
@@ -469,8 +471,13 @@ def _is_rare(number: str) -> bool:
 _MAX_CODES: Final = 16
 """How many codes of a text are looked for."""
 _LONGEST_CODE: Final = 128
-_ADDRESS: Final = times.lazy(r"(?i)(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"]+|[\w.%+'-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS: Final = times.lazy(
+    rf"(?i)(?:[a-z][a-z0-9+.-]{{0,{_LONGEST_CODE}}}://|www\.)[^\s<>\"]+"
+    rf"|(?<![\w.%+'-])[\w.%+'-]{{1,{_LONGEST_CODE}}}@[\w-]+(?:\.[\w-]+)+"
+)
 """A URL or an e-mail address."""
+_OF_ADDRESS: Final = ("@", "://", "www.")
+"""Any address has one of them."""
 _SECRET: Final = times.lazy(
     r"(?i)\b\w*(?:password|passwort|passphrase|passcode|passwd|kennwort|contraseña|mot de passe|senha|parola|пароль)\b"
     r"(?:\W+\w+){0,3}?\s*(?:\b(?:is|was|now|to|ist|lautet|war|es|est|é|è)\b|[:=—-])\s*[\"'“„«]?([^\s\"'”“»]{4,})"
@@ -479,7 +486,9 @@ _SECRET: Final = times.lazy(
 _TOKEN: Final = times.lazy(r"[^\s,;()\[\]{}\"“”„«»]+")
 _SIGNED: Final = times.lazy(r"[^\W_][#$%&*+=^~|@_\\]+[^\W_]")
 """A sign within a token that words do not have."""
-_GROUPS: Final = times.lazy(r"(?<![\w.,])\+?\(?(?:[^\W_]*\d[^\W_]*)(?:[ /.()-]{1,3}[^\W_]*\d[^\W_]*)+(?![^\W_])")
+_GROUPS: Final = times.lazy(
+    r"(?<![\w.,])\+?\(?(?=[^\W\d_]*\d)[^\W_]+(?:[ /.()-]{1,3}(?=[^\W\d_]*\d)[^\W_]+)+(?![^\W_])"
+)
 """A long number in groups."""
 _NO_CODE: Final = times.lazy(
     r"(?i)(?<![\w.])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
@@ -505,10 +514,11 @@ def codes_of(text: str) -> frozenset[str]:
     A code is an address, what is said to be a password, letters with digits or signs among them, or a long number;
     no date, no time of day and nothing counted.
     """
-    found = {_plain_code(match[0]): None for match in _ADDRESS.finditer(text)}
+    has_address = any(map(text.casefold().__contains__, _OF_ADDRESS))
+    found = {_plain_code(match[0]): None for match in _ADDRESS.finditer(text)} if has_address else {}
     secrets = (match[1].strip(".,;:!?)'") for match in _SECRET.finditer(text))
     found |= {_plain_code(secret): None for secret in secrets if secret.casefold() not in analysis.STOP_WORDS}
-    rest = _NO_CODE.sub(" ", _ADDRESS.sub(" ", text))
+    rest = _NO_CODE.sub(" ", _ADDRESS.sub(" ", text) if has_address else text)
     for match in _GROUPS.finditer(rest):
         plain = _plain_code(match[0])
         if sum(map(str.isdigit, plain)) >= _LEAST_DIGITS:
@@ -525,7 +535,7 @@ def _is_code(token: str) -> bool:
     plain = _plain_code(token)
     if plain.isdigit():
         return len(plain) >= _LEAST_DIGITS
-    if len(plain) < _LEAST_SIGNS or _NO_CODE_COUNTED.fullmatch(token.casefold()) is not None:
+    if not _LEAST_SIGNS <= len(plain) <= _LONGEST_CODE or _NO_CODE_COUNTED.fullmatch(token.casefold()) is not None:
         return False
     digits = sum(map(str.isdigit, plain))
     return digits >= 2 or (bool(digits) and not plain[-1].isdigit()) or _SIGNED.search(token) is not None

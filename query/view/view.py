@@ -1400,28 +1400,31 @@ class View:
         """See :func:`near_claims.saying_the_same`."""
         return near_claims.saying_the_same(self._window, text, **how)
 
-    def _telling_elsewhere(self, refs: Iterable[Any]) -> dict[str, list[str]]:
-        """By the reference of each of some worlds, the others that may tell what it says or ever said.
+    def _telling_elsewhere(self, refs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+        """Pairs of the reference of one of some worlds, and the others that may tell what it says or ever said.
 
-        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts; of a
-        session it is what its messages say.
+        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts, the
+        last one of each first, and by ``MOST_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
         """
-        window, told = self._window.revealing(deprecated=True), dict[str, list[str]]()
+        window = self._window.revealing(deprecated=True)
         shows: Any = {"include_superseded": True, "include_expired": True, "include_deprecated": True}
         named = filter(None, (self.get(ref, **shows) for ref in refs))
         spoken_in = (self.children(each.ref, **shows) if each.type == SESSION else (each,) for each in named)
-        for found in islice(chain.from_iterable(spoken_in), near_claims.MOST_TOLD_OF):
-            if not found.content:
-                continue
-            spoken = without_speaker if found.type == TURN else str
-            texts = dict.fromkeys(spoken(version.content) for version in reversed(self.history(found.ref)))
-            saying = [
-                near_claims.saying_the_same(window, text, nobodys=False, of=found.ref, ended=True)
-                for text in islice((text for text in texts if not limits.is_blank(text)), near_claims.MOST_TEXTS)
-            ]
-            others = dict.fromkeys(other for each in saying for other, _ in each.telling)
-            told[found.ref] = [other for other in others if other != found.ref]
-        return told
+
+        def sought() -> Iterator[tuple[str, str]]:
+            earlier = list[tuple[str, str]]()
+            for found in islice(chain.from_iterable(spoken_in), near_claims.MOST_TOLD_OF):
+                spoken = without_speaker if found.type == TURN else str
+                versions = reversed(self.history(found.ref)) if found.content else ()
+                texts = dict.fromkeys(spoken(version.content) for version in versions)
+                told = [(found.ref, text) for text in texts if not limits.is_blank(text)]
+                yield from told[:1]
+                earlier += told[1 : near_claims.MOST_TEXTS]
+            yield from earlier
+
+        for ref, text in islice(sought(), near_claims.MOST_TEXTS_OF_ALL):
+            telling = near_claims.saying_the_same(window, text, nobodys=False, of=ref, ended=True).telling
+            yield ref, [other for other, _ in telling if other != ref]
 
     def _retired_saying(self, texts: Iterable[str]) -> dict[str, list[str]]:
         """See :func:`near_claims.retired_saying`."""

@@ -1147,6 +1147,19 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
     assert found.telling == ([(other, said)] if is_told else []) and not found.same
 
 
+@pytest.mark.parametrize("text", ["0123456789abcdef", "a.b-", "1", "1a-", "x", "1-a"])
+def test_the_codes_of_a_long_run_of_signs_are_found_in_one_walk(text: str) -> None:
+    """4,000 signs took up to half a second and these a minute, for each end of the run was tried from each sign."""
+    long = text * (60_000 // len(text))
+    assert near_claims.codes_of(long) == frozenset()
+    assert near_claims.codes_of(f"{long} ana@example.org https://example.org/a 0171 2345678") == {
+        "anaexampleorg",
+        "httpsexampleorga",
+        "01712345678",
+    }
+    assert near_claims._NUMBER.findall(f"{'x' * 60_000} a1") == ["a1"]
+
+
 def test_a_code_is_found_among_many_texts_that_have_the_other_words(db: Database) -> None:
     """More than are compared said more of the words, and none of them the password."""
     with db.batch() as tx:

@@ -15,6 +15,7 @@ from worlddb import Database, InputError, Refused, RefusedError
 from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.query.recall import near_claims
 
 SAID = [
     {"speaker": speaker, "text": text, "session": "monday", "source": {"place": f"Mark{number:02}"}}
@@ -356,6 +357,48 @@ def test_the_erasure_of_a_session_names_what_may_still_tell_its_messages(tmp_pat
         assert not db.erasure_plan(session, members=False).telling
         receipt = db.erase(session, reason="r", members=True)
         assert [each.refs[1:] for each in receipt.notes if each.code == "still_told"] == [(stated,)]
+
+
+def test_a_note_that_cannot_be_found_keeps_nothing_from_being_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for, look = list[str](), near_claims.saying_the_same
+
+    def fail_later(window: Any, text: str, **how: Any) -> near_claims.SaidElsewhere:
+        looked_for.append(text)
+        if len(looked_for) > 1:
+            raise worlddb.DamagedStore("A text is damaged", "Restore it")
+        return look(window, text, **how)
+
+    with worlddb.open(tmp_path / "store", author="desk") as db:
+        told = db.create("Note", "", content="neues passwort Fledermaus#77").ref
+        refs = [
+            db.create("Note", "", content=f"The {name} password is Fledermaus#77.").ref for name in ("WLAN", "bank")
+        ]
+        monkeypatch.setattr(near_claims, "saying_the_same", fail_later)
+        receipt = db.erase(refs, reason="r")
+        assert len(looked_for) == 2
+        (note,) = [each for each in receipt.notes if each.code == "still_told"]
+        assert note.refs == (refs[0], told)
+        assert not any(world.content for world in map(db.view().get, refs) if world is not None)
+
+
+def test_an_erasure_looks_for_a_bounded_number_of_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 worlds with four texts each were 256 searches, or three times as many."""
+    looked_for = list[str]()
+
+    def note_text(window: Any, text: str, **how: Any) -> near_claims.SaidElsewhere:
+        looked_for.append(text)
+        return near_claims.SaidElsewhere([], [], [])
+
+    monkeypatch.setattr(near_claims, "saying_the_same", note_text)
+    monkeypatch.setattr(near_claims, "MOST_TEXTS_OF_ALL", 4)
+    with worlddb.open(tmp_path / "store", author="desk") as db:
+        refs = [db.create("Note", "", content=f"note {each}, old").ref for each in range(3)]
+        for each, ref in enumerate(refs):
+            db.revise(ref, content=f"note {each}, new")
+        db.erase(refs, reason="r")
+        assert looked_for == ["note 0, new", "note 1, new", "note 2, new", "note 0, old"]
 
 
 def test_the_plan_for_a_user_names_others_texts_with_the_name_of_the_user(tmp_path: Path) -> None:
