@@ -346,6 +346,7 @@ class StoreReader:
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
         self.on_hits: Callable[[Any], object] = _no_one
+        self.interiors = InteriorCache(partial(self._cache_folder, witness.SUMMARIES))
         self._generation = env.generation
         self._erased: tuple[int | None, int] = None, env.generation
         self._keeps_erased = False
@@ -366,7 +367,6 @@ class StoreReader:
             told = "a verification found %s damaged: what is read may be wrong, and writes are refused. %s"
             _LOG.warning(told, env.folder, high_water.DAMAGE_REMEDY)
         self.root = first.root
-        self.interiors = InteriorCache(partial(self._cache_folder, witness.SUMMARIES))
         self._ended = False
         self.worlds = kept_worlds.acquire_worlds(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
