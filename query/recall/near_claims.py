@@ -480,9 +480,14 @@ _OF_ADDRESS: Final = ("@", "://", "www.")
 """Any address has one of them."""
 _SECRET: Final = times.lazy(
     r"(?i)\b\w*(?:password|passwort|passphrase|passcode|passwd|kennwort|contraseña|mot de passe|senha|parola|пароль)\b"
-    r"(?:\W+\w+){0,3}?\s*(?:\b(?:is|was|now|to|ist|lautet|war|es|est|é|è)\b|[:=—-])\s*[\"'“„«]?([^\s\"'”“»]{4,})"
+    r"(?:\W+\w+){0,3}?\s*(?:(?:[:=]\s*[\"'“„«]?|(?:\b(?:is|was|now|to|ist|lautet|war|es|est|é|è)\b|[—-])\s*"
+    r"(?:[\"'“„«]|(?=[^\s\"'”“»]*?(?:[\d#$%&+=^~|@]|(?-i:[A-ZÀ-ÖØ-ÞА-ЯЁ])|\w(?:[^\w\s\"'’.,-]|_)+\w|\w-\w+-\w))))"
+    r"([^\s\"'”“»]{4,}))"
 )
-"""What is said to be a password."""
+"""What is said to be a password.
+
+An ordinary word is one behind a colon or in quotes: "my password was changed" tells none.
+"""
 _TOKEN: Final = times.lazy(r"[^\s,;()\[\]{}\"“”„«»]+")
 _SIGNED: Final = times.lazy(r"[^\W_][#$%&*+=^~|@_\\]+[^\W_]")
 """A sign within a token that words do not have."""

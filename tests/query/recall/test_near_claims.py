@@ -1147,6 +1147,26 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
     assert found.telling == ([(other, said)] if is_told else []) and not found.same
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("My password was changed yesterday.", ""),
+        ("The password is well-known, and **changed** now!", ""),
+        ("Das Passwort ist geheim.", ""),
+        ("My password was changed and is Hunterx", "hunterx"),
+        ("The password is hunter$", "hunter"),
+        ("The password is correct-horse-battery.", "correcthorsebattery"),
+        ("The passcode is pass!word.", "password"),
+        ("password: tulip", "tulip"),
+        ("The password is: tulip", "tulip"),
+        ("Das Passwort lautet „geheim“.", "geheim"),
+        ("La contraseña es Ñandux", "ñandux"),
+    ],
+)
+def test_an_ordinary_word_is_a_password_only_behind_a_colon_or_in_quotes(text: str, code: str) -> None:
+    assert near_claims.codes_of(text) == ({code} if code else set())
+
+
 @pytest.mark.parametrize("text", ["0123456789abcdef", "a.b-", "1", "1a-", "x", "1-a"])
 def test_the_codes_of_a_long_run_of_signs_are_found_in_one_walk(text: str) -> None:
     """4,000 signs took up to half a second and these a minute, for each end of the run was tried from each sign."""
