@@ -22,7 +22,18 @@ from functools import cache, cached_property, lru_cache
 from math import exp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAY_MICROSECONDS, DAYS, FOREVER, MONTHS, lazy, month_number
+from worlddb.log.model.times import (
+    ALWAYS,
+    DAY_FORMS,
+    DAY_MICROSECONDS,
+    DAYS,
+    FOREVER,
+    MAX_TIME,
+    MIN_TIME,
+    MONTHS,
+    lazy,
+    month_number,
+)
 from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, is_asking, language_of, words_in
 from worlddb.query.question import english_times as english
 
@@ -1065,8 +1076,11 @@ def _is_this_one(dated: dict[str, str | None]) -> bool:
 def begin_named(text: str, said: int) -> int | None:
     """When begins what a statement says, by its words, if that was to come when it was said: "from March on".
 
-    ``None`` if it names no such time, as nearly all do. Both in microseconds since the epoch.
+    ``None`` if it names no such time, as nearly all do, or if it was said outside the years 1 to 9999. Both in
+    microseconds since the epoch.
     """
+    if not MIN_TIME <= said <= MAX_TIME:
+        return None
     if language := language_of(text):
         from worlddb.query.question import foreign_times
 
@@ -1111,9 +1125,11 @@ def tense_of(text: str) -> english.Tense:
 def parse_times(question: str, asked: int) -> Times:
     """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
 
-    What no calendar has is unresolved. In another language than English they are found by :mod:`foreign_times`, and
-    read by their English.
+    What no calendar has is unresolved; outside the years 1 to 9999 a question names none. In another language than
+    English they are found by :mod:`foreign_times`, and read by their English.
     """
+    if not MIN_TIME <= asked <= MAX_TIME:
+        return Times((), (), question)
     if not (language := language_of(question)):
         return _parse_english(question, asked)
     from worlddb.query.question import foreign_times
@@ -1201,8 +1217,11 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
     """The days and stretches of less than a month that a text tells of, by its words as of when it was said.
 
     "The circus is on 5 December" tells of one, "next Friday" as well. A day without a year is the nearest one that the
-    tense of its sentence allows. What is said beyond the first 2,000 characters is not read.
+    tense of its sentence allows. What is said beyond the first 2,000 characters is not read, nor what was said outside
+    the years 1 to 9999, as by a statement that holds always.
     """
+    if not MIN_TIME <= said <= MAX_TIME:
+        return ()
     text = text[:_TOLD_CHARACTERS]
     sentences = _find_sentences_of_days(text)
     language, found = language_of(text) if sentences else "", dict[Span, None]()

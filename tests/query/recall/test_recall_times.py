@@ -16,6 +16,7 @@ import worlddb
 from tests.support.model.stores import new_store
 from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
+from worlddb.log.model.times import ALWAYS, FOREVER, MAX_TIME, MIN_TIME
 from worlddb.projections.tables.reads import asof
 from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times, told_days
 
@@ -372,6 +373,14 @@ def test_a_profile_counts_what_is_still_to_begin(diary: worlddb.Memory) -> None:
 def test_the_days_of_a_text_are_those_that_it_tells_as_of_when_it_was_said(text: str, days: list[str]) -> None:
     told = told_days(text, worlddb.parse_time("2026-11-30T12:00:00Z"))
     assert [worlddb.format_time(day.start)[:10] for day in told] == days
+
+
+@pytest.mark.parametrize("said", [ALWAYS, MIN_TIME - 1, MAX_TIME + 1, FOREVER])
+def test_no_day_is_told_outside_of_the_calendar(said: int) -> None:
+    """It raised an ``OverflowError``."""
+    for text in ("From next week on the party is on 5 December.", "Der Elternabend ist am 8. Dezember."):
+        assert told_days(text, said) == parse_times(text, said).spans == ()
+        assert begin_named(text, said) is None
 
 
 def test_what_tells_of_another_day_is_not_of_the_day_on_which_it_was_said() -> None:
