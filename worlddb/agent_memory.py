@@ -79,6 +79,7 @@ from worlddb.plain_text import Excerpts, one_line
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
+from worlddb.query.question.question import LANES
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.recall.retrieve import OVER, THEN
@@ -744,8 +745,9 @@ class Memory:
         among these filters. Mere names of people, things, sessions and scopes are left out. Of messages in the same
         words and of one speaker the best is a hit, and the note counts the others.
         """
-        self.db._await_vectors()
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
+        if views and self.db._await_vectors(views[0], asked.get("lanes", LANES)):
+            views = self._views()
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._empty_note())

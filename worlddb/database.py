@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from datetime import timedelta
@@ -376,7 +376,8 @@ class Database(WriteCalls):
         is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
         gone = self._texts_to_erase(commands) if is_erasure else None
         elsewhere = self._said_elsewhere(commands) if is_erasure else None
-        receipt = self._wake_background(execute(self._writer, commands, idempotency_key, progress, look))
+        done = execute(self._writer, commands, idempotency_key, progress, look)
+        receipt = self._wake_background(done, brings_texts=not _WITHOUT_TEXTS.issuperset(map(type, commands)))
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
@@ -472,9 +473,11 @@ class Database(WriteCalls):
             refuse_credentials({"message": text, **named})
         return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
 
-    def _wake_background(self, receipt: outcome.Receipt) -> outcome.Receipt:
+    def _wake_background(self, receipt: outcome.Receipt, *, brings_texts: bool = True) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""
         if self._background is not None and receipt.events:
+            if brings_texts:
+                self._shared.awaited = receipt.seq, receipt.ingest_time
             self._background.nudge()
         return self._index_after_writes(receipt)
 
@@ -1521,26 +1524,53 @@ class Database(WriteCalls):
 
         assert self._background is not None, "nobody else asks for it"
         through = self._reader.head()
-        done = embedding_backfill.embed_in_background(self._writer, self._models, self._background.stopped)
-        if done is not None:
-            # As in `embed`, also where nothing was pending.
-            self._reader.index_vectors()
-            if not done.pending:
-                self._shared.embedded_through = through
-                self._background.announce()
+        self._shared.is_embedding = True
+        self._background.announce()
+        try:
+            done = embedding_backfill.embed_in_background(self._writer, self._models, self._background.stopped)
+            if done is not None:
+                # As in `embed`, also where nothing was pending.
+                self._reader.index_vectors()
+                if not done.pending:
+                    self._shared.embedded_through = through
+        finally:
+            self._shared.is_embedding = False
+            self._background.announce()
         return done is not None
 
-    def _await_vectors(self) -> None:
-        """Wait a moment until the thread has embedded what this handle wrote last, so that a recall finds it.
+    def _await_vectors(self, view: View, lanes: Any) -> bool:
+        """Wait a moment until the thread has embedded the texts that this handle wrote last, for a recall in a view.
 
-        After one wait in vain there is none until the thread has caught up with that: it embeds a long backlog.
+        True if they were embedded meanwhile: a view that is made again has them all.
+
+        It waits only if the recall asks for meaning, if the view is not of before that commit, on either axis, and
+        while the thread embeds. After one wait in vain there is none until the thread has caught up with that: it
+        embeds a long backlog.
         """
-        shared, thread = self._shared, self._background
-        newest, is_behind = shared.newest, shared.embedded_through < shared.awaited_in_vain
+        shared, thread, (newest, written) = self._shared, self._background, self._shared.awaited
+        is_behind = shared.embedded_through < shared.awaited_in_vain
         if thread is None or not self._models.any or is_behind or shared.embedded_through >= newest:
-            return
-        if not thread.wait_until(lambda: shared.embedded_through >= newest, VECTORS_SECONDS):
+            return False
+        if not isinstance(lanes, Collection) or "vector" not in lanes or view.seq < newest or view.valid < written:
+            return False
+
+        def is_embedded() -> bool:
+            return shared.embedded_through >= newest
+
+        def is_at_it() -> bool:
+            return shared.is_embedding or not thread.is_busy
+
+        until = monotonic() + VECTORS_SECONDS
+        for _ in range(2):  # Again, if an earlier step of its ends meanwhile.
+            # Most other steps are short, and those of a large store are not.
+            thread.wait_until(lambda: is_embedded() or is_at_it(), OTHER_STEPS_SECONDS)
+            if is_at_it():
+                thread.wait_until(lambda: is_embedded() or not is_at_it(), max(0.0, until - monotonic()))
+            if is_embedded() or is_at_it():
+                break
+        if not is_embedded():
             shared.awaited_in_vain = newest
+        return is_embedded()
 
     def _recluster(
         self,
@@ -2659,6 +2689,10 @@ class _Shared:
         self.reclustered_through = 0
         self.embedded_through = self.awaited_in_vain = 0
         """Up to which commit the thread has embedded all, and up to which a recall waited for that in vain."""
+        self.awaited = 0, 0
+        """The last commit that brought texts, and when it was written."""
+        self.is_embedding = False
+        """True while the thread embeds, and not while it does anything else."""
         self.slept: float | None = None
 
 
@@ -2706,6 +2740,15 @@ MOST_WAITING: Final = 10_000
 """How many things that cannot be written wait; the earliest beyond it are lost."""
 VECTORS_SECONDS: Final = 1.0
 """How long a recall waits at most until what this handle wrote last is embedded."""
+OTHER_STEPS_SECONDS: Final = 0.05
+"""How long it waits until the thread, which does something else, begins to embed."""
+_WITHOUT_TEXTS: Final = frozenset(
+    [
+        *(cmd.Retire, cmd.Reassert, cmd.Link, cmd.LinkVersions, cmd.Unlink, cmd.Move, cmd.Expire, cmd.Refresh),
+        *(cmd.Label, cmd.Unlabel, cmd.Pin, cmd.Tag, cmd.Untag, cmd.Deprecate, cmd.Access, cmd.KeepReceipt),
+    ]
+)
+"""Commands that bring no text to embed."""
 CONSOLIDATED_SECONDS: Final = 600.0
 """The least time of the background thread from one consolidation to the next."""
 MOST_LOOKS: Final = 16

@@ -133,6 +133,11 @@ class BackgroundWorker:
             if not self._resting:
                 self._due.notify_all()
 
+    @property
+    def is_busy(self) -> bool:
+        """True while it works, also where it rests between steps."""
+        return self._busy
+
     def stopped(self) -> bool:
         """True once the worker is closing, so that long work ends early. Work calls this between steps, and rests."""
         if threading.current_thread() is self._thread:
@@ -232,6 +237,7 @@ class BackgroundWorker:
                 if self._closing:
                     return
                 self._nudged, self._busy, self._begun = False, True, monotonic()
+                self._due.notify_all()
             try:
                 self._undone = not self._work()
                 self.error = None

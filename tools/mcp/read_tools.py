@@ -360,10 +360,15 @@ SESSION_KIND: Final = "run"
 """Kind of scope that is a session; memories of one user or app need not belong together."""
 
 
+def _resume_recall(session: Session, resume: Callable[[], PagedView]) -> PagedView:
+    """Return the view and offset of a page of a recall, in which what was written last has vectors, if that is soon."""
+    paged = resume()
+    return resume() if session.db._await_vectors(paged.view, session.lanes()) else paged
+
+
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
-    session.db._await_vectors()
-    paged = session.resume(given.cursor, ListRequest("memory_recall", given))
+    paged = _resume_recall(session, lambda: session.resume(given.cursor, ListRequest("memory_recall", given)))
     if given.group is None:
         return _answer_recall(session, paged, given, given.query, given.neighbours)
     return _answer_by_session(session, paged, given, given.group)
@@ -377,11 +382,12 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
         raise InputError(
             "Give a query to recall, or an id to read one memory", "Both a query and an id were given, or neither"
         )
-    session.db._await_vectors()
-    paged = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
+    asked = ListRequest("memory_as_of", given)
+    resume = partial(session.resume, given.cursor, asked, valid=given.valid, known=given.known)
     if given.query is not None:
-        return _answer_recall(session, paged, given, given.query)
+        return _answer_recall(session, _resume_recall(session, resume), given, given.query)
     assert given.id is not None
+    paged = resume()
     memory = session.memory(paged.view, given.id, given)
     found = None if memory.valid.start > paged.view.valid else paged.view.get(memory.ref)
     hits = (

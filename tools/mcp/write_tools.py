@@ -781,7 +781,9 @@ def _refuse_to_fork_of_others(session: Session, seen: View, ref: str, known: str
     """
     if session.user is None:
         return
-    every = {"world": ref, "include_superseded": True, "include_expired": True, "include_deprecated": True}
+    every: dict[str, Any] = {"world": ref} | {
+        f"include_{each}": True for each in ("superseded", "expired", "deprecated")
+    }
     if len(session.view_to_write(known=known).find(**every)) > len(seen.find(**every)):
         raise InputError(
             f"{ref} holds what belongs to other users, whose copies would be everybody's, so nothing was done",

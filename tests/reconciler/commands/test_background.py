@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from worlddb import Database, database
 from worlddb.projections.indexes import vector_index
 from worlddb.reconciler.background import embedding_backfill, worker
 from worlddb.reconciler.background.worker import BackgroundWorker, background_lease
+from worlddb.tools.mcp import read_tools
+from worlddb.tools.mcp.session import Call, Session
+from worlddb.tools.mcp.tool_arguments import AsOf, Recall
 
 PATIENCE = 180.0
 
@@ -128,6 +131,61 @@ def test_a_memory_asked_at_once_has_what_it_wrote_by_its_meaning_unless_that_tak
         model.error = RuntimeError("no answer")
         mem.add("ddd")
         assert mem.recall("ddd").hits, "a model that fails is not waited for"
+
+
+def test_a_recall_waits_for_no_vector_that_it_cannot_have(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What asked of the past, by words alone, or after a change without a text waited up to a second."""
+    with open_with_background(tmp_path, model) as db:
+        mem = worlddb.memory(db, user="mia")
+        old = mem.add("a", since="2020-01-01")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        before, waits, wait_until = db.last_written, list[float](), BackgroundWorker.wait_until
+
+        def waiting(self: BackgroundWorker, reached: Callable[[], bool], seconds: float) -> bool:
+            waits.append(seconds)
+            return wait_until(self, reached, seconds)
+
+        monkeypatch.setattr(BackgroundWorker, "wait_until", waiting)
+        db.label(old.id, "kept")
+        mem.recall("a")
+        mem.forget(old)
+        mem.recall("a")
+        model.may_go_on.clear()
+        mem.add("bbb")
+        for told in (mem.as_of("2021-01-01"), mem.as_of(known=before)):
+            assert told.recall("a").hits
+        assert mem.recall("bbb", lanes=["text"]).hits and not waits
+        call = Call("a client", "memory_as_of")
+        assert read_tools.as_of(Session(db), AsOf(id=old.id, valid="2021-01-01"), call).memories
+        assert read_tools.as_of(Session(db), AsOf(query="a", valid="2021-01-01"), call).memories and not waits
+        threading.Timer(0.1, model.may_go_on.set).start()
+        found = read_tools.recall(Session(db), Recall(query="bb"), Call("a client", "memory_recall"))
+        assert waits and found.space is not None
+
+
+def test_a_recall_hardly_waits_while_the_thread_does_something_else(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a long job ran on the thread, every pair of a write and a recall took a second."""
+    go_on, begun = threading.Event(), threading.Event()
+    with open_with_background(tmp_path, model) as db:
+        mem = worlddb.memory(db, user="mia")
+
+        def dream(self: Database) -> bool:
+            begun.set()
+            return go_on.wait(PATIENCE)
+
+        monkeypatch.setattr(database, "VECTORS_SECONDS", 10 * PATIENCE)
+        monkeypatch.setattr(Database, "_dream_in_background", dream)
+        mem.add("a")
+        assert begun.wait(PATIENCE)
+        mem.add("bbb")
+        assert mem.recall("bb").pending == 1
+        go_on.set()
+        assert db.keep_up(wait_seconds=PATIENCE)
+        assert mem.recall("bb").pending == 0
 
 
 def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for_a_vector(

@@ -247,7 +247,8 @@ REQUIRED: dict[str, Any] = {
 """What the tools need beside an id."""
 MORE_REQUIRED: dict[str, dict[str, Any]] = {
     "memory_as_of": {"valid": "2062-01-01"},
-    **dict.fromkeys(("memory_prefer", "memory_preferences"), {"relation": "prefers"}),
+    "memory_prefer": {"relation": "prefers"},
+    "memory_preferences": {"relation": "prefers"},
 }
 
 
