@@ -819,9 +819,9 @@ def test_what_was_forgotten_last_is_known_however_much_was_made_after_it(
         assert old in note
         assert not any("ended before" in note for note in mem.add("Parrot number 1 is green.").notes)
         (kept,) = (each for each in db._reader.interiors.kept.values() if isinstance(each, near_claims.RetiredTexts))
-        for each in range(6, 12):
-            mem.forget(mem.add(f"Parrot number {each} is green."))
-            assert mem.add(f"Parrot number {each} is green.").notes
+        for number in range(6, 12):
+            mem.forget(mem.add(f"Parrot number {number} is green."))
+            assert mem.add(f"Parrot number {number} is green.").notes
         assert len(kept._hashes) == len(kept._nodes) == 3
 
 
