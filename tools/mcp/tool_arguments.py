@@ -44,7 +44,7 @@ MinTrust = Annotated[
 
 _TIMES: Final = frozenset(("valid_from", "valid_to", "valid", "since", "until", "at", "expires_at", "ended"))
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
-_NUMBER: Final = re.compile(r"[0-9]{0,9}\.[0-9]{1,9}\Z|[0-9]{1,9}\Z")
+_NUMBER: Final = re.compile(r"-?(?:[0-9]{0,9}\.[0-9]{1,9}|[0-9]{1,9})\Z")
 _FLAGS: Final = {"true": True, "false": False}
 
 
