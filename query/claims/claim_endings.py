@@ -314,9 +314,9 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return None
     is_thing = bool(earlier.topic or earlier.head or earlier.identifiers or earlier.thing.noun)
     told = [_STATED.search(one.key) for one in (earlier, later)]
-    states = [each and each[1] for each in told]
+    states = {each[1] for each in told if each is not None}
     is_shared = is_thing or not (earlier.content & later.content).isdisjoint(earlier.content - {earlier.verb})
-    if all(states) and states[0] != states[1] and is_shared and not earlier.recurs:
+    if len(states) > 1 and any(map(states.issubset, _SCALES)) and is_shared and not earlier.recurs:
         return pairs.doubted(0.6, later, "another state", "it may be of something else")
     if is_thing and _WITHDRAWN.search(later.key) is not None and _WITHDRAWN.search(earlier.key) is None:
         return pairs.doubted(0.6, later, "it is withdrawn", "it may be in use still")
@@ -343,12 +343,21 @@ def _is_in_code(value: str) -> bool:
     return not {"/", "_"}.isdisjoint(value) or re.search(r"[a-z]\.[a-z]", value) is not None
 
 
+_SCALES: Final = (
+    frozenset(("on", "off")),
+    frozenset(("locked", "unlocked")),
+    frozenset(("paused", "resumed", "suspended", "reinstated", "on hold")),
+    frozenset(("promised", "granted", "refused", "denied", "pending", "approved", "rejected")),
+    frozenset(("open", "closed", "in review", "on hold", "escalated", "merged", "pending", "approved", "rejected"))
+    | {"resolved", "blocked", "unblocked", "done", "paused", "resumed"},
+)
+"""States and stages of one kind, of which something has one at a time: a light is on and paused."""
+_AT_END: Final = {"on": "on(?=$)", "off": "off(?=$)"}
 _STATED: Final = re.compile(
     r"\b(?:is|are|was|were|got|has been) (?:now |still |again )?"
-    r"(in review|on hold|open|closed|escalated|merged|pending|approved|rejected|resolved|blocked|unblocked|locked"
-    r"|unlocked|suspended|reinstated|promised|granted|refused|denied|on(?=$)|off(?=$)|done|paused|resumed)\b"
+    rf"({'|'.join(_AT_END.get(each, each) for each in sorted(frozenset().union(*_SCALES)))})\b"
 )
-"""What stage or state something has reached; it has one at a time."""
+"""What stage or state something has reached."""
 _WITHDRAWN: Final = re.compile(
     r"\b(?:is|was|has been|got) (?:now )?(?:deprecated|obsolete|removed|retired|discontinued)\b"
 )

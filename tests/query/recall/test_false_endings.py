@@ -834,6 +834,8 @@ def test_a_question_for_one_identifier_raises_no_other() -> None:
         ("Atlas", "parse_header returns a dict.", "parse_header returns a dataclass."),
         ("Atlas", "NEW_CHART is off.", "NEW_CHART is on."),
         ("Atlas", "PR 118 is in review.", "PR 118 is merged."),
+        ("Atlas", "The import job is paused.", "The import job is resumed."),
+        ("Atlas", "The order is pending.", "The order is refused."),
     ],
 )
 def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str, earlier: str, later: str) -> None:
@@ -845,6 +847,9 @@ def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str
     ("about", "earlier", "later"),
     [
         ("Ben", "Ben is on the Team plan.", "Ben switched to decaf."),
+        ("Atlas", "The import job is on.", "The import job is paused."),
+        ("Ben", "Ben's account is locked.", "Ben's account is approved."),
+        ("Ben", "The shop is open.", "The shop is locked."),
         ("Atlas", "Mara owns billing.", "Tomas owns search."),
         ("Atlas", "DEBUG is true in development.", "DEBUG is false in production."),
         ("Mara", "Mara is in Berlin this week.", "Mara is in the search team."),
