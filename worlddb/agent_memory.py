@@ -491,6 +491,7 @@ class Memory:
 
         If no time is given and the text names its beginning ("from March on"), it begins then, and a note says so.
         Without ``until`` it ends where the memory ends or a later statement begins, unless ``replace_later`` is set.
+        Of what was said without a time only the first text yields to a correction that begins before it.
         If the memory was never true, give the time at which it begins. With an earlier time it is found from
         ``since`` on, in the worlds in which it has lain since its beginning. The id stays, and so does a deadline,
         with a note if it has passed. An unchanged text is not written again, and a note says so.
@@ -512,9 +513,9 @@ class Memory:
             )
             named = named or plan_notes(found, text, now)
         since = since if since is not None else self._future_start(found, now)
-        begins, ends = now if since is None else times.parse_time(since, "since"), until
+        begins = now if since is None else times.parse_time(since, "since")
+        said = [each for each in self._versions(found.ref) if each.spans or each.valid.start < each.valid.end]
         if found.valid.end < times.FOREVER:
-            said = [each for each in self._versions(found.ref) if each.spans or each.valid.start < each.valid.end]
             last = max(said, key=lambda each: each.valid.end, default=found)
             if since is None and last.valid.end <= now:
                 first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
@@ -527,9 +528,8 @@ class Memory:
                     f"{found.ref} held until {end}, and not any more{told}",
                     f"Give since and until for what it said then, such as since={first!r}, or {instead}",
                 )
-            if until is None and not replace_later and begins < last.valid.end < times.FOREVER:
-                later = [each.valid.start for each in said if each.start == "stated" and each.valid.start > begins]
-                ends = min(later, default=last.valid.end)
+        is_open = until is None and not replace_later
+        ends = _end_of_correction(said, begins, found, is_now=since is None) if is_open else until
         changes = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
         receipt = retry_while_changed(
             lambda: self._revise_with_containers(found.ref, since, {**changes, "source": self._source({})})
@@ -1311,6 +1311,30 @@ class Memory:
                 f"Give the id of a memory; about it: {known}" if known else "Give the id of a memory",
             )
         return found
+
+
+def _end_of_correction(
+    said: Sequence[records.Version], begins: int, found: records.World, *, is_now: bool
+) -> int | None:
+    """Return the end of a correction that states none, so that later ones stay; ``None`` if the engine ends it there.
+
+    That is the end of a memory that has one, or where a later text begins whose start nobody stated, or a gap before
+    that. Before all that was said the first such text is what is corrected. A correction from ``is_now`` on is later
+    than all of them, though others may write such texts while it is written.
+    """
+    later = sorted((each.valid.start, each.start) for each in said if each.valid.start > begins)
+    last = max((each.valid.end for each in said), default=found.valid.end)
+    ends = [last] if begins < last < times.FOREVER else []
+    ends += [start for start, how in later if ends and how == "stated"]
+    holds_from = begins
+    if later and len(later) == len(said) and later[0][1] == "defaulted":
+        holds_from, later = later[0][0], later[1:]
+    if later and later[0][1] == "defaulted" and not is_now:
+        reach = holds_from
+        for span in sorted((span for each in said for span in each.spans or (each.valid,)), key=lambda one: one.start):
+            reach = span.end if span.start <= reach < span.end else reach
+        ends += [later[0][0], *([reach] if reach > holds_from else [])]
+    return min(ends, default=None)
 
 
 _MEANT_CALLS: Final = {

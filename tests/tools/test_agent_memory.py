@@ -628,13 +628,40 @@ def test_a_tight_context_keeps_the_mark_of_a_later_competing_memory(mem: worlddb
         assert "Lisbon. (a later one says: Ana moved to Porto.)" in text and "- Ana moved to Porto." in text
 
 
-def test_a_correction_from_before_another_one_says_what_holds_at_no_time_any_more(mem: worlddb.Memory) -> None:
+def test_a_correction_from_before_another_one_leaves_that_unless_all_later_is_to_go(mem: worlddb.Memory) -> None:
+    """It took away what was said to hold now, if no time had been given for that."""
     pin = mem.add("The locker PIN is 1111.", since="2020-01-01").id
     assert mem.correct(pin, "The locker PIN is 3333.").notes == ()
     [note] = mem.correct(pin, "The locker PIN is 2222.", since="2021-01-01").notes
+    assert "still says 'The locker PIN is 3333.'" in note and "give replace_later=True" in note
+
+    def said(id: str) -> list[str]:
+        return [period.content.split()[-1] for period in mem.db.view().coalesced(id)]
+
+    assert said(pin) == ["1111.", "2222.", "3333."]
+    [note] = mem.correct(pin, "The locker PIN is 4444.", since="2021-06-01", replace_later=True).notes
     assert "'The locker PIN is 3333.', written at " in note and "holds at no time any more" in note
+    assert said(pin) == ["1111.", "2222.", "4444."]
+
+
+def test_a_correction_from_before_all_that_was_said_takes_the_place_of_the_first_text(mem: worlddb.Memory) -> None:
     tea = mem.add("Ana likes tea.").id
     assert mem.correct(tea, "Ana likes green tea.", since="2021-01-01").notes == ()
+    assert [period.content for period in mem.db.view().coalesced(tea)] == ["Ana likes green tea."]
+    port = mem.add("Atlas listens on 8080.").id
+    mem.correct(port, "Atlas listens on 9090.")
+    mem.correct(port, "Atlas listened on 80.", since="2020-01-01")
+    mem.correct(port, "Atlas listened on 81.", since="2021-01-01")
+    mem.forget(port, since="2022-01-01", until="2022-02-01")
+    mem.correct(port, "Atlas listened on 82.", since="2021-06-01")
+    periods = [
+        (period.content[-3:-1], worlddb.format_time(period.valid.start)[:7]) for period in mem.db.view().coalesced(port)
+    ]
+    assert periods[:3] == [("80", "2020-01"), ("81", "2021-01"), ("82", "2021-06")] and periods[-1][0] == "90"
+    assert mem.db.view(valid="2022-01-15").get(port) is None, "what it did not say for a while it does not say now"
+    mem.forget(port)
+    mem.correct(port, "Atlas listened on 79.", since="2019-01-01")
+    assert [period.content[-3:-1] for period in mem.db.view().coalesced(port)][:2] == ["79", "80"]
 
 
 def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
