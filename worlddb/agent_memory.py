@@ -442,14 +442,9 @@ class Memory:
         messages = _messages(given)
         told = messages, since, source, why, marks, idempotency_key
         added = retry_while_changed(lambda: self._add_messages(*told))
-        added = self._with_forgotten_notes(added, [each.text for each in messages])
+        texts = [each.text for each in messages]
+        added = added.with_notes(forgotten_notes(self.db, self._views, texts, added.ids, added.seq))
         return self._with_hidden_notes(added, expires_at, pinned)
-
-    def _with_forgotten_notes(self, added: Added, texts: Sequence[str]) -> Added:
-        """Add a note to the result if the user had forgotten what was written."""
-        now = self.db.view()
-        found = now._retired_saying(texts)
-        return added.with_notes(forgotten_notes(now, self._views(), found, added.ids, added.seq)) if found else added
 
     def _with_slip_notes(
         self, added: Added, about: Iterable[str], derived_from: Any, replaces: Any, until: times.TimeLike | None

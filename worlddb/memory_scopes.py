@@ -18,7 +18,7 @@ import msgspec
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedError, UnavailableError, UnknownReference
-from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.log.model.times import DAY_MICROSECONDS, FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
@@ -790,20 +790,24 @@ def _restatement_notes(
 
 
 def forgotten_notes(
-    now: View, views: Iterable[View], found: Mapping[str, Iterable[str]], refs: Sequence[str], seq: int
+    db: Database, views: Callable[[], Iterable[View]], texts: Iterable[str], refs: Sequence[str], seq: int
 ) -> list[str]:
-    """Return a note if a text, which a commit wrote as one of some worlds, was forgotten in some views.
+    """Return a note if one of some texts, which a commit wrote as some worlds, was forgotten in some views.
 
-    ``found`` are by each such text the worlds that said so, and were retired: something else took the place of none.
+    That is what was retired, and not what something else took the place of.
     """
-    views = list(views)
+    now = db.view()
+    found = now._retired_saying(texts)
+    if not found:
+        return []
+    seen = list(views())
     made = (now.get(ref, include_superseded=True, include_expired=True, include_deprecated=True) for ref in refs)
     written = [each for each in made if each is not None and each.number == 1 and each.seq == seq]
     named = dict[str, str]()
     for text, old in ((text, old) for text, retired in found.items() for old in retired if old not in refs):
         new = next((each.ref for each in written if is_same_text(text, _said_in(each))), None)
         users, owners = (now._users_of(each) for each in (old, new or old))
-        for view in views if new is not None and (users & owners or users == owners) else ():
+        for view in seen if new is not None and (users & owners or users == owners) else ():
             with suppress(UnknownReference):
                 world = view.get(old, include_superseded=True, include_expired=True, include_deprecated=True)
                 if world is not None and world.closed:
@@ -816,7 +820,7 @@ def forgotten_notes(
 
 
 def _said_in(world: World) -> str:
-    return world.content.partition(": ")[2] if world.type == blocks.TURN else world.content
+    return analysis.without_speaker(world.content) if world.type == blocks.TURN else world.content
 
 
 def is_same_text(one: str, other: str) -> bool:
@@ -1036,9 +1040,7 @@ def write_statement(db: Database, said: Statement, place: Place) -> StatementWri
     ref = receipt.refs[made.position]
     notes = _replacement_notes(others, said.on_near, taker, said.subjects, place.ending.replace("{new}", ref))
     notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
-    now = db.view()
-    if retired := now._retired_saying([said.text]):
-        notes += forgotten_notes(now, [view for view, _ in place.nearby], retired, [ref], receipt.seq)
+    notes += forgotten_notes(db, lambda: [view for view, _ in place.nearby], [said.text], [ref], receipt.seq)
     return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
 
 
@@ -1129,7 +1131,7 @@ def said_elsewhere(
     The last are those of both that surely say nothing else. The arguments are those of :func:`same_words_notes`;
     ``user`` is the speaker of the user's messages.
     """
-    text = analysis.without_speaker(found.content) if found.type == blocks.TURN else found.content
+    text = _said_in(found)
     if limits.is_blank(text):
         return {}, {}, {}
     how: dict[str, Any] = {"nobodys": nobodys, "of": found.ref, "instead": instead, "user": user}
@@ -1294,14 +1296,10 @@ def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tu
     )
 
 
-_DAY: Final = 86_400_000_000
-"""In microseconds."""
-
-
 def told_day_notes(text: str, now: int) -> tuple[str, ...]:
     """Return a note if a text tells of a day to come, and how to state it."""
     # "In two weeks" names no day that a start could be.
-    coming = [day for day in told_days(text, now) if day.start > now and day.start % _DAY == 0]
+    coming = [day for day in told_days(text, now) if day.start > now and day.start % DAY_MICROSECONDS == 0]
     if not coming:
         return ()
     day = min(coming)

@@ -760,7 +760,8 @@ def _competes_later(
 
 def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:
     """True if what was done on one day was done again on another: who took her pill on Monday and on Tuesday."""
-    return start // _DAY != since // _DAY and told is not None and claim_pairs.tells_of_repeatable_act(told)
+    days = {at // times.DAY_MICROSECONDS for at in (start, since)}
+    return len(days) > 1 and told is not None and claim_pairs.tells_of_repeatable_act(told)
 
 
 def _may_be_of_leading(
@@ -788,13 +789,13 @@ def _begins_later(text: str, since: int | None, now: int) -> bool:
     named = begin_named(text, now)
     if since is None:
         return named is not None
-    day = since - since % _DAY
-    if named is not None and named < day + _DAY:
+    day = since - since % times.DAY_MICROSECONDS
+    if named is not None and named < day + times.DAY_MICROSECONDS:
         return False
     if now > since and _AS_OF_NOW.search(text) is not None:
         return named is not None
     named = begin_named(text, day - 1)
-    if named is None or named < day + _DAY:
+    if named is None or named < day + times.DAY_MICROSECONDS:
         return False
     if _MONTH_ALONE.search(text) is None:
         return True
@@ -803,8 +804,6 @@ def _begins_later(text: str, since: int | None, now: int) -> bool:
     return named is not None and named > month
 
 
-_DAY: Final = 86_400_000_000
-"""The microseconds of a day."""
 _AS_OF_NOW: Final = times.lazy(r"(?i)\b(?:today|tomorrow|tonight|this|next)\b")
 """Words for a time that lies before or after the moment in which they are said."""
 _MONTH_ALONE: Final = times.lazy(rf"(?i)\b(?:{'|'.join(times.MONTHS)})\b(?! \d{{1,2}}(?:st|nd|rd|th)?\b)")

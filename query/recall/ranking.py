@@ -15,7 +15,7 @@ from operator import itemgetter, sub
 from typing import Final, NamedTuple
 
 from worlddb.log.model.events import START_STATED
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model.times import DAY_MICROSECONDS, FOREVER
 from worlddb.projections.indexes.analysis import (
     governed_stems,
     instruction_stems,
@@ -563,7 +563,7 @@ def _collect_evidence(
     gate: candidates.Gate,
 ) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
-    until = request.question.asked + _A_DAY
+    until = request.question.asked + DAY_MICROSECONDS  # Who gives a day alone means all of it.
     cosines = _vector_scores(lanes.vector, proposed.get(VECTOR, []), pool)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fsum(cosines.values()) / len(cosines) if cosines else 0.0
@@ -690,8 +690,6 @@ def _own_evidence(
 
 UNSAID: Final = -1.0
 """Beside 1 for what began at a time that the question names: of a turn that was said after the question is asked."""
-_A_DAY: Final = 86_400_000_000
-"""In microseconds: who gives a day alone means all of it."""
 
 
 def _time_evidence(times: tuple[Span, ...], until: int, seen: SeenVersion) -> float:
@@ -781,7 +779,7 @@ def _is_within(times: Iterable[Span], at: int) -> bool:
     return False
 
 
-_HALF_DAY: Final = _A_DAY // 2
+_HALF_DAY: Final = DAY_MICROSECONDS // 2
 _TURN: Final = type_digest("Turn")
 _MERE_NAMES: Final = frozenset((type_digest("Entity"), type_digest("Session"), ENRICHMENT_TYPE))
 """Types of what states nothing by itself."""
