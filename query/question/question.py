@@ -184,13 +184,24 @@ _SAID: Final = lazy(
     re.I,
 )
 """What says it in so many words."""
+_NOCH: Final = r"(?:immer\s+)?noch\b"
+_NAMED_IN_GERMAN: Final = r"(?:(?:(?:mein|dein|sein|ihr|unser|eure?)e?|der|die|das)\s+\w+|(?-i:[A-ZÄÖÜ])\w+)"
+"""Somebody or something by name; a pronoun is none."""
 _SAID_IN_GERMAN: Final = lazy(
-    r"\b(?:früher(?!\s+(?:oder|als|auf|dran|los|kommen|gehen))|ehemals|ehemalige[rsnm]?|ursprünglich(?:e[rsnm]?)?"
+    # "Kommt Tom früher?" is of what comes.
+    r"(?P<comes>\A\W*(?:kommt?|kommst|kommen|geht?|gehst|gehen|fährt|fährst|fahren|fängt|fangen|beginnt|beginnen|öffnet"
+    r"|schließt|soll\w*|kann\w*|können|darf\w*|dürfen|muss\w*|müssen|will|willst|wollen|wird|werden|würde\w*)\b"
+    r"[^.?!]{0,60}?\bfrüher\b)"
+    r"|\b(?:früher(?!\s+(?:oder|als|auf|dran|los|kommen|gehen))|ehemals|ehemalige[rsnm]?|ursprünglich(?:e[rsnm]?)?"
     r"|anfangs|vorherige[rsnm]?|vorig(?:e[rsnm]?)\s+(?!woche|monat|jahr|nacht|tag|quartal)|nicht\s+mehr"
     r"|geändert|gewechselt|zuvor|vorher(?=\s*(?:[?.!]|\Z)))\b"
-    r"|\A\W*(?:ist|sind|bin|bist|hat|haben|habe|hast|gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt"
-    r"|wohn\w+|arbeite\w*|leb\w+|fähr\w+|fahr\w+)\b[^.?!]{0,40}?\s(?:immer\s+)?noch\b"
-    r"(?!\s*(?:[?.!]|\Z|zu\b|ein|etwas|was\b|mal\b|nicht\b|frei\b|offen\b))",
+    # "Wohnt Ana noch in Turin?" is answered by what took its place; "hast du noch Fragen?" asks of no state.
+    r"|\A\W*(?:(?:gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt|wohn\w+|arbeite\w*|leb\w+|fähr\w+|fahr\w+)"
+    rf"\s+(?!{_NOCH})\w[^.?!]{{0,40}}?|(?:ist|sind)\s+(?!{_NOCH}){_NAMED_IN_GERMAN}[^.?!]{{0,40}}?"
+    rf"|(?:hat|haben)\s+(?!{_NOCH}){_NAMED_IN_GERMAN}[^.?!]{{0,40}}?"
+    r"(?=\s(?:immer\s+)?noch\s+(?:d(?:en|ie|as)|(?:sein|ihr|mein|dein|unser)\w*)\s))"
+    r"\s(?:immer\s+)?noch\b(?!\s*(?:[?.!]|\Z|zu\b|ein|etwas|was\b|mal\b|nicht\b|frei\b|offen\b|da\b))"
+    r"(?![^.?!]*\b(?:diese[nrs]?\s+(?:woche|monat|jahr)|(?:nächste|kommende)[nrs]?|heute|morgen|übermorgen)\b)",
     re.I,
 )
 """The same in German: "wo wohnte Ana früher?", "wohnt Ana noch in Turin?"."""
@@ -325,8 +336,10 @@ def wish(text: str) -> str:
     answer. What only puts two things in order ("what did I eat before the concert?") asks for no change.
     """
     small = text.lower()
-    if any(word in small for word in _SAID_IN_GERMAN_BY) and (found := _SAID_IN_GERMAN.search(text)) is not None:
-        return _shorten(found[0])
+    if any(word in small for word in _SAID_IN_GERMAN_BY):
+        for found in _SAID_IN_GERMAN.finditer(text):
+            if not found["comes"]:
+                return _shorten(found[0])
     if _SAID_BY.isdisjoint(_WORD_ALONE.findall(small)):
         return ""
     for found in _SAID.finditer(text):
@@ -449,7 +462,8 @@ _OPENING: Final = lazy(
     r"\s*(?:(?:hi|hey|hello|ok|okay|so|well|sorry|please|(?:a )?quick question|(?:just )?one (?:more )?question)\b"
     r"[\s,.!:–—-]*)*"
     r"(?:(?:(?:can|could|would|will) you )?(?:please |kindly |quickly )?(?:tell|remind) me(?: again)?"
-    r"|do you (?:still |happen to )?(?:remember|know|recall)"
+    r"|(?:(?:can|could|would|will) you )?(?:please |kindly |quickly )?(?:say|note)|I (?:just )?ask(?: you)?"
+    r"|(?:let me|may I|can I|could I) ask(?: you)?|do you (?:still |happen to )?(?:remember|know|recall)"
     r"|I(?: just|['’]ve| have)? (?:forgot|forget|forgotten)|I (?:can['’]t|cannot|don['’]t|do not) (?:remember|recall)"
     r"|I (?:was wondering|wonder|want to know|need to know)|I(?:['’]d| would) (?:like|love) to know)?"
     r"[\s,:–—-]*(?=(?:(?:in|at|on|for|to|from|with|by|of|about) )?"
@@ -466,7 +480,9 @@ def without_opening(question: str) -> str:
 
 
 _SAYS: Final = lazy(
-    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|ask(?:ed)?|write|wrote|note[ds]?|chat\w*"
+    r"\b(?:sa(?:y|id|ys)|tell|told|mention\w*|talk\w*|discuss\w*|write|wrote|chat\w*"
+    # "Please note" and "I ask you" are of no saying; who noted or asked something did so.
+    r"|did(?:n['’]t)?\s+(?:\w+\s+){1,3}(?:ask|note)|(?!as\b|please\b)\w+\s+(?:asked|noted)|(?:my|our|your|the)\s+notes"
     r"|gesagt|erzählt"
     r"|gesprochen|erwähnt|geschrieben|dij[eo]|dijimos|dit|parlé|detto|parlato|disse|falamos|сказал\w*|говорил\w*)\b"
     r"|说|說|言|話|말",
@@ -610,19 +626,18 @@ class Question:
         """True if it asks for whatever is at a time that it names: "what is on 4 December?", "was ist morgen?"."""
         if not self.times:
             return False
-        rest = " ".join(self.text.split())
+        asked = rest = " ".join(self.subject_text.split())
         for time in self.times_read:
             rest = rest.replace(time.words, " ")
         every, left = (
-            _WORD_ALONE.findall(_without_accents(_OF_DIARY_UNSPACED.sub(" ", text.lower())))
-            for text in (self.text, rest)
+            _WORD_ALONE.findall(_without_accents(_OF_DIARY_UNSPACED.sub(" ", text.lower()))) for text in (asked, rest)
         )
-        return _of_diary().union(function_words(every, self.text)).issuperset(left)
+        return _of_diary().union(function_words(every, asked)).issuperset(left)
 
     @cached_property
     def is_of_saying(self) -> bool:
         """True if it asks what was said or written: its time is when that was."""
-        return _SAYS.search(self.text) is not None
+        return _SAYS.search(self.subject_text) is not None
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -919,6 +919,12 @@ def test_of_this_week_what_has_been_is_told_of_where_the_question_is_of_that() -
         ("Wo arbeite ich zur Zeit?", "now"),
         ("¿dónde vive Ana ahora?", "now"),
         ("Где сейчас живёт Ана?", "now"),
+        ("Arbeite ich noch bei Zenith?", "before"),
+        ("Hat Ana noch den Hund?", "before"),
+        ("Hast du noch Fragen?", ""),
+        ("Ist noch Kaffee da?", ""),
+        ("Haben wir noch Termine diese Woche?", ""),
+        ("Kommt Tom früher?", ""),
         ("Was muss ich noch kaufen?", ""),
         ("Ist noch ein Platz frei?", ""),
         ("Kommt sie früher oder später?", ""),
@@ -928,3 +934,22 @@ def test_of_this_week_what_has_been_is_told_of_where_the_question_is_of_that() -
 def test_german_words_ask_what_was_before_and_those_of_others_what_is_now(text: str, asks: str) -> None:
     question = Question(text, ASKED_AT)
     assert (question.asks_for_change, bool(question.asks_for_present)) == (asks == "before", asks == "now")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_of_saying"),
+    [
+        ("Tell me what is on 5 December", False),
+        ("Can you say what is on 5 December?", False),
+        ("Please note: what is on 5 December?", False),
+        ("I ask you: what is planned on 5 December?", False),
+        ("What did Ana ask me on 5 December?", True),
+        ("What was noted on 5 December?", True),
+        ("Can you tell me what I told you on 5 December?", True),
+    ],
+)
+def test_who_asks_to_be_told_of_a_day_asks_for_what_was_said_then_only_in_so_many_words(
+    text: str, is_of_saying: bool
+) -> None:
+    question = Question(text, ASKED_AT)
+    assert (question.is_of_saying, question.asks_only_for_time) == (is_of_saying, not is_of_saying)
