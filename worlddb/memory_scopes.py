@@ -22,7 +22,7 @@ from worlddb.log.model.times import DAY_MICROSECONDS, FOREVER, TimeLike, format_
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks, canonical
-from worlddb.query.question.question_dates import begin_named, parse_times, tense_of, told_days
+from worlddb.query.question.question_dates import begin_named, days_alone, parse_times, tense_of
 from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
 from worlddb.query.recall.ranking import STEADY
 from worlddb.query.records.records import Edge, Hit, Recall, World
@@ -1299,7 +1299,7 @@ def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tu
 def told_day_notes(text: str, now: int) -> tuple[str, ...]:
     """Return a note if a text tells of a day to come, and how to state it."""
     # "In two weeks" names no day that a start could be.
-    coming = [day for day in told_days(text, now) if day.start > now and day.start % DAY_MICROSECONDS == 0]
+    coming = [day for day in days_alone(text, now) if day.start > now and day.start % DAY_MICROSECONDS == 0]
     if not coming:
         return ()
     day = min(coming)

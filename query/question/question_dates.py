@@ -1239,6 +1239,19 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
     return tuple(found)
 
 
+def days_alone(text: str, said: int) -> tuple[Span, ...]:
+    """The days that a text tells of as :func:`told_days` does, if it is of these alone: what is yearly is of none."""
+    return () if _YEARLY.search(text[:_TOLD_CHARACTERS]) is not None else told_days(text, said)
+
+
+_YEARLY: Final = lazy(
+    r"\b(?:birthday|anniversary|every|each|yearly|geburtstag|jahrestag|jede[nrsm]?|cumpleaños|aniversario|cada|todos"
+    r"|anniversaire|chaque|compleanno|ogni|aniversário|день рождения|кажд\w+)\b|生日|每|誕生日|毎|생일|매",
+    re.I,
+)
+"""What is so again and again is not of the one day that its text tells."""
+
+
 def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()

@@ -6,7 +6,6 @@ words nor meaning with what it brings to mind ("I get sick in the back of a car.
 the mean of the texts nearest to it, and where nothing stands out by meaning, first-person statements count more.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, repeat
@@ -29,7 +28,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, FIRST_PERSON, RRF, TEXT, VECTOR, Question, Request
-from worlddb.query.question.question_dates import Span, nearness, told_days
+from worlddb.query.question.question_dates import Span, days_alone, nearness, told_days
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import count_earlier_turns
 from worlddb.query.recall.scoring import similarity_score
@@ -708,12 +707,6 @@ ANOTHER_DAY: Final = -0.5
 """Beside 1 for what is of a time that the question names: of what tells of other days alone."""
 FOR_WHATEVER: Final = 3.0
 """The same where the question asks for whatever is on then: nothing else in it tells one text from another."""
-_YEARLY: Final = re.compile(
-    r"\b(?:birthday|anniversary|every|each|yearly|geburtstag|jahrestag|jede[nrsm]?|cumpleaños|aniversario|cada|todos"
-    r"|anniversaire|chaque|compleanno|ogni|aniversário|день рождения|кажд\w+)\b|生日|每|誕生日|毎|생일|매",
-    re.I,
-)
-"""What is so again and again is not of the one day that its text tells."""
 
 
 def _told_evidence(
@@ -745,7 +738,7 @@ def _told_evidence(
         shared = max((_shared(each, span) for each in told for span in times), default=0.0)
         if is_dated or shared >= _HALF:
             found[node] = factor
-        elif told and not shared and not is_past and _YEARLY.search(body.content) is None:
+        elif not shared and not is_past and not is_dated and days_alone(body.content, seen.validity.start):
             found[node] = ANOTHER_DAY
     return found
 

@@ -417,3 +417,12 @@ def test_where_nothing_found_is_of_the_time_a_note_says_so(question: str, is_tol
         mem.add("The circus is on 5 December.")
         opened.embed()
         assert ("none of these is of the time" in mem.recall(question, k=3).note) == is_told
+
+
+def test_what_is_so_every_year_is_not_advised_to_hold_on_its_next_day_alone(tmp_path: Path) -> None:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))
+    with worlddb.open(tmp_path / "store", clock=clock, embedder=None) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        for text in ("The birthday of Mia is on 5 December.", "Every year the market is on 12 December."):
+            assert "since" not in " ".join(mem.add(text).notes)
+        assert "since='2026-12-05'" in " ".join(mem.add("The circus is on 5 December.").notes)
