@@ -857,8 +857,8 @@ def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Dat
     made = call(desk, "memory_write", text="Ana is in Rome.", **tool_arguments.coerce(given, tool_arguments.Write))
     for ttl in ("-5", "-0.5"):
         with pytest.raises(InputError, match=rf"ttl is {ttl}"):
-            wrong = {"text": "Ana naps.", "user_id": "ana", "ttl": ttl}
-            call(desk, "memory_write", **tool_arguments.coerce(wrong, tool_arguments.Write))
+            below = {"text": "Ana naps.", "user_id": "ana", "ttl": ttl}
+            call(desk, "memory_write", **tool_arguments.coerce(below, tool_arguments.Write))
     world = db.view().get(made["id"])
     assert world is not None and world.pinned and world.valid.end == worlddb.parse_time("2090-01-01")
     assert world.expires_at is not None and world.expires_at - worlddb.parse_time(made["written_at"]) in range(
