@@ -738,7 +738,7 @@ def _told_evidence(
         shared = max((_shared(each, span) for each in told for span in times), default=0.0)
         if is_dated or shared >= _HALF:
             found[node] = factor
-        elif not shared and not is_past and not is_dated and days_alone(body.content, seen.validity.start):
+        elif not shared and not is_past and days_alone(body.content, seen.validity.start):
             found[node] = ANOTHER_DAY
     return found
 
