@@ -824,7 +824,7 @@ class Memory:
                 worlds[:limit] if len(views) < 2 else with_conflicts(self._whole_view(), views, worlds[:limit])
             )
         far = ((later_view(self.db, view, FAR), (view.valid + 1, None)) for view in views)
-        ahead = (each for view, span in far for each in view.find(overlaps=span))
+        ahead = (each for view, span in far for each in view._find_others(seen.keys(), span))
         to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted}
         pinned = self._pinned()
         later, doubted = _later_competitors(itertools.chain(pinned, *kinds.values()), about)

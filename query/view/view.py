@@ -6,7 +6,7 @@ that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from io import BytesIO
@@ -362,6 +362,18 @@ class View:
             found = find(snapshot, self.spec, wanted, period=period, memories=True, **how)
             fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
             return list(islice(fitting, limit))
+
+    def _find_others(self, known: Collection[str], overlaps: valid_period.Span) -> list[records.World]:
+        """As :meth:`find` with ``overlaps``, without worlds that are known by their references: these are not read."""
+        period = valid_period.parse_period(None, overlaps, include_superseded=False)
+        with self._snapshot() as snapshot:
+
+            def is_other(node: int) -> bool:
+                return _lineage(snapshot, node) not in known
+
+            wanted = Lookup(None, None, self._node(snapshot, None), ())
+            how: dict[str, Any] = {"include_superseded": False, "period": period, "among": is_other}
+            return [*find(snapshot, self.spec, wanted, memories=True, unify=self.unify, **how)]
 
     def children(
         self,

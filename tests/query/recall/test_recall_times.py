@@ -19,6 +19,7 @@ from worlddb import Database, ManualClock
 from worlddb.log.model.times import ALWAYS, FOREVER, MAX_TIME, MIN_TIME
 from worlddb.projections.tables.reads import asof
 from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times, told_days
+from worlddb.query.reads import build
 
 
 @pytest.fixture
@@ -426,3 +427,24 @@ def test_what_is_so_every_year_is_not_advised_to_hold_on_its_next_day_alone(tmp_
         for text in ("The birthday of Mia is on 5 December.", "Every year the market is on 12 December."):
             assert "since" not in " ".join(mem.add(text).notes)
         assert "since='2026-12-05'" in " ".join(mem.add("The circus is on 5 December.").notes)
+
+
+def test_a_profile_counts_what_is_still_to_begin_without_a_second_look_at_what_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every memory was read twice, which was nearly half of the time of a profile."""
+    with worlddb.open(tmp_path / "store", embedder=None) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        refs = [mem.add(f"Key {number} opens the shed.").id for number in range(8)]
+        mem.add("The circus is in town.", since="2061-12-05", until="2061-12-06")
+        mem.forget(refs[0])
+        whole, read = build.world_of, list[str]()
+
+        def reading(snapshot: Any, node: int, *rest: Any, **more: Any) -> Any:
+            made = whole(snapshot, node, *rest, **more)
+            read.append(made.ref)
+            return made
+
+        monkeypatch.setattr(build, "world_of", reading)
+        assert mem.profile().to_begin == 1
+        assert [read.count(ref) for ref in refs] == [0, *[1] * 7]
