@@ -196,7 +196,8 @@ _SAID_IN_GERMAN: Final = lazy(
     r"|anfangs|vorherige[rsnm]?|vorig(?:e[rsnm]?)\s+(?!woche|monat|jahr|nacht|tag|quartal)|nicht\s+mehr"
     r"|geändert|gewechselt|zuvor|vorher(?=\s*(?:[?.!]|\Z)))\b"
     # "Wohnt Ana noch in Turin?" is answered by what took its place; "hast du noch Fragen?" asks of no state.
-    r"|\A\W*(?:(?:gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt|wohn\w+|arbeite\w*|leb\w+|fähr\w+|fahr\w+)"
+    r"|\A\W*(?:(?:gilt|gelten|gehört|heißt|kostet|nutzt|benutzt|spielt|trinkt|wohn\w+"
+    r"|arbeite\w*|leb\w+|fähr\w+|fahr\w+)"
     rf"\s+(?!{_NOCH})\w[^.?!]{{0,40}}?|(?:ist|sind)\s+(?!{_NOCH}){_NAMED_IN_GERMAN}[^.?!]{{0,40}}?"
     rf"|(?:hat|haben)\s+(?!{_NOCH}){_NAMED_IN_GERMAN}[^.?!]{{0,40}}?"
     r"(?=\s(?:immer\s+)?noch\s+(?:d(?:en|ie|as)|(?:sein|ihr|mein|dein|unser)\w*)\s))"
