@@ -701,7 +701,7 @@ def _time_evidence(times: tuple[Span, ...], until: int, seen: SeenVersion) -> fl
     return _nearness(times, seen) if times else 0.0
 
 
-MAX_DATED: Final = 64
+MAX_DATED: Final = 32
 """Of so many of the best candidates it is read which days their texts tell of."""
 ANOTHER_DAY: Final = -0.5
 """Beside 1 for what is of a time that the question names: of what tells of other days alone."""
