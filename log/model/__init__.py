@@ -1,1 +1,0 @@
-"""The pure model: ids, times, intervals, hashing, the Merkle trie, events, codec and errors."""

@@ -1,1 +1,0 @@
-"""The indexes that catch up with the log by checkpoint."""
