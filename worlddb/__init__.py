@@ -22,7 +22,7 @@ else:
         "accounts.account_book": "Accounts NewKey",
         "accounts.grant": "Grant",
         "accounts.usage_meter": "Usage UsageMeter UsageReport",
-        "agent_memory": "Added Memory Profile memory",
+        "agent_memory": "Added Memory memory",
         "database": "Database Head Rebuilt Step Verified open",
         "log.accounts.plan_limits": "Limits",
         "log.beliefs.artifact": "Artifact",
@@ -53,6 +53,7 @@ else:
         "offline": (
             "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"
         ),
+        "prompt_text": "Profile",
         "projections.indexes.composition": "POOLS",
         "projections.tables.dream.retention": "Decay Retained",
         "projections.tables.apply.settings": "TRUST_LEVELS",

@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-import math
-import numbers
-import re
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
@@ -75,25 +72,23 @@ from worlddb.memory_scopes import (
     with_conflicts,
     write_statement,
 )
-from worlddb.plain_text import Excerpts, one_line
+from worlddb.memory_wording import meant_call, translate_errors, translate_wording
+from worlddb.plain_text import one_line
 from worlddb.projections.tables.names.canonical import compose_name
-from worlddb.query.claims import claim_relation
+from worlddb.prompt_text import CONTEXT_HITS, Count, Profile, PromptText, later_competitors, prompt_text, unlisted_note
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question import LANES
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
-from worlddb.query.recall.retrieve import OVER, THEN
-from worlddb.query.recall.scoring import GOVERNS, KEPT
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
-from worlddb.repeated_messages import message_identity
+from worlddb.repeated_messages import memory_key, message_identity
 from worlddb.working.working_memory import SessionMemory
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
-Count = Callable[[str], int]
 
 ABOUT: Final = "refers_to"
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
@@ -106,34 +101,13 @@ MAX_SKEW: Final = 60_000_000
 """The microseconds by which the time of a message may be ahead of the clock, and the message still holds at once."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often a session of one name may have been moved elsewhere."""
-_MOST_NAMED: Final = 5
-"""Corrected messages that a note names."""
 _NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
 _NOT_CHANGED: Final = "was left out, since the message came in a bundle; call correct to let it say that"
 """Why a message with a known id and another text is left out."""
+_MAX_NAMED: Final = 5
+"""Memories about a person or thing that an error names."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
-_CONTEXT_HITS: Final = 64
-"""Hits to make a context from."""
-_RELEVANT_SHARE: Final = 0.4
-"""The share of the best score below which a hit is shown only once everything above it is. Less than
-:data:`worlddb.query.recall.answer.NOTED_SHARE`: an answer may rest on what is far from the question alone."""
-_GUIDES: Final = frozenset({GOVERNS, KEPT})
-"""The parts of a score of what says how to answer, which may be far from the question."""
-_BYTES_A_TOKEN: Final = 3
-"""Bytes per token, low enough to keep a token budget for any common model."""
-_LONGEST_LINE: Final = 1_000
-"""The characters of a memory that a profile shows, and of another one that a remark repeats."""
-_WEAK: Final = "Perhaps nothing here answers the question: these memories are the nearest"
-_WEAK_AND_NONE: Final = "Perhaps nothing here answers the question, and none of the nearest fits in max_tokens={}"
-_SHORTEST_PIECE: Final = 60
-"""A context shows no piece of a memory with fewer characters."""
-_SHORTEST_BARE: Final = 20
-"""… of one that it shows in any case, without its time and source."""
-
-
-Measure = Callable[[str], float]
-"""Counts the tokens of a text, exactly or so."""
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,55 +139,6 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     def with_notes(self, notes: Iterable[str]) -> Added:
         """Return the result with more notes."""
         return msgspec.structs.replace(self, notes=(*self.notes, *notes))
-
-
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a user and valid now: statements by type, the newest first, and whom they are about.
-
-    ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
-    numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
-    listed first, all of it, and not by type again. ``later`` maps each listed statement that a later one competes
-    with to the reference of the later one; those of the ``doubted`` may be so as well. ``to_begin`` is how many
-    statements are still to begin: a question of their time finds them. ``note`` says that nothing was ever written
-    for the user, that the user's world ended, or that there are only messages, in which ``recall`` and ``context``
-    search.
-    """
-
-    user: str
-    at: int
-    kinds: dict[str, tuple[records.World, ...]]
-    people: dict[str, int]
-    sessions: int
-    messages: int
-    left: int
-    pinned: tuple[records.World, ...] = ()
-    note: str = ""
-    later: dict[str, str] = {}
-    doubted: frozenset[str] = frozenset()
-    to_begin: int = 0
-
-    def __str__(self) -> str:
-        lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
-        known = {world.ref: world for world in itertools.chain(self.pinned, *self.kinds.values())}
-
-        def told(world: records.World) -> str:
-            shown = msgspec.structs.replace(world, content=_piece(world.content))
-            return f"- {_line(shown, world.ref)}{_remarks(world, known, self.later, self.doubted)}"
-
-        if self.pinned:
-            lines += ["Pinned:", *map(told, self.pinned)]
-        for kind, worlds in self.kinds.items():
-            lines += [f"{one_line(kind)}:", *map(told, worlds)]
-        if self.left:
-            enough = self.left + max(map(len, self.kinds.values()))
-            lines.append(f"Left out: the oldest, {self.left:,} in all; ask with a limit of {enough} to see every one")
-        if self.to_begin:
-            lines.append(f"Still to begin, and found by a question of that time: {self.to_begin:,}")
-        if self.people:
-            lines.append(
-                "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
-            )
-        return "\n".join([*lines, self.note] if self.note and self.messages else lines)
 
 
 @limits.typed_arguments
@@ -265,63 +190,6 @@ def _async_version(
     return cast(Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]], twin)
 
 
-_TRANSLATIONS: Final = (
-    (re.compile(r"Reassert it if it holds again, or give a valid_from"), "Add what holds now, or give a since"),
-    (re.compile(r"\breassert (it|these) if"), r"add \1 anew if"),
-    (re.compile(r"\bReassert it\b"), "Add it anew"),
-    (re.compile(r"No world has the reference(?: or the name)?\b"), "No memory has the id"),
-    (re.compile(r"Look (?:for it with recall or find|it up by name with find)"), "Ids are in what add and recall give"),
-    (re.compile(r"^ingested\b"), "known"),
-    (re.compile(r"Look at its (labels|tags) with show"), r"memory.db.view().get(id) has its \1"),
-    (re.compile(r"split it over several worlds"), "split it over several memories"),
-    (re.compile(r"cannot have an edge of type contradicts to itself"), "cannot contradict itself"),
-    (re.compile(r"Name two worlds"), "Name two memories"),
-    (re.compile(r"^Revise the world, or"), "Correct the memory, or"),
-    (
-        re.compile(r"(\w+) is valid before it was a member of [\w, ]+; views of these show it only from then on"),
-        r"\1 is not found as of a time before it was first said to begin: add what held until then",
-    ),
-    (re.compile(r"link supersedes or contradicts"), "call correct, forget or contradict"),
-    (re.compile(r"\bvalid_from\b"), "since"),
-    (re.compile(r"\bvalid_to\b"), "until"),
-    (re.compile(r"""'\["memory","written",\[[^\]]*\],"(.*?)"?\]?' at (\d+)"""), r"'\1' in commit \2"),
-    (re.compile(r" of command \d+ \(\w+\)(?= differ)"), ""),
-    (re.compile(r"(?<=: )content\b(?=[\w ]* differ)"), "the text"),
-    (
-        re.compile(r"\breview it with proposals, then accept or reject it"),
-        "memory.db.proposals() lists it, memory.db.accept or memory.db.reject decides",
-    ),
-)
-"""The engine's terms for arguments and commands, and the terms of this class."""
-
-
-def _translate_wording(text: str) -> str:
-    for engine, own in _TRANSLATIONS:
-        text = engine.sub(own, text)
-    return text
-
-
-def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
-    """Wrap a call so that its errors name the arguments and calls of this class, also for an argument unknown to it."""
-    known = limits.argument_names(method)
-    if known[-1:] == ("**asked",):
-        known = (*known[:-1], *(name for name in limits.argument_names(View.recall)[1:] if name not in ("k", *known)))
-
-    typed = limits.typed_arguments(method, none_is_absent=True)
-
-    @functools.wraps(method)
-    def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        limits.check_argument_names(method.__name__, named, known)
-        try:
-            return typed(self, *given, **named)
-        except errors.WorldDBError as error:
-            error.message, error.remedy = _translate_wording(error.message), _translate_wording(error.remedy)
-            error.args = (error.message, error.remedy)
-            raise
-
-    return told
-
-
 class Memory:
     """One user's memories in an open store; see :func:`worlddb.memory`. Each call has an async version: ``aadd`` …"""
 
@@ -335,7 +203,7 @@ class Memory:
         kind, name = ("user", user) if user is not None else ("agent", agent)
         self._label = None if name is None else Label(kind, name)
 
-    @_translate_errors
+    @translate_errors
     def close(self) -> None:
         """Close the store, if it was opened here."""
         if self._owns:
@@ -351,7 +219,7 @@ class Memory:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Say which call an unknown name may mean."""
-            meant = _meant_call(name)
+            meant = meant_call(name, (each for each in vars(Memory) if not each.startswith("_")))
             hint = f": call {meant}" if meant else ""
             raise AttributeError(f"'Memory' object has no attribute {name!r}{hint}", name=name, obj=self)
 
@@ -374,7 +242,7 @@ class Memory:
 
     # -- writing
 
-    @_translate_errors
+    @translate_errors
     def add(
         self,
         given: str | Mapping[str, Any] | Sequence[Any],
@@ -469,7 +337,7 @@ class Memory:
             return added
         return added.with_notes(already_hidden_notes(expires_at, self.db.view().valid))
 
-    @_translate_errors
+    @translate_errors
     def correct(
         self,
         id: Any,
@@ -576,7 +444,7 @@ class Memory:
             tx.revise(ref, **said)
         return tx.receipt
 
-    @_translate_errors
+    @translate_errors
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true. Both stay, and each is shown with the other.
 
@@ -592,7 +460,7 @@ class Memory:
         ended = [f"{each.ref} holds no more, so no answer shows that" for each in both if each.closed]
         return done.with_notes(ended)
 
-    @_translate_errors
+    @translate_errors
     def forget(
         self,
         id: Any,
@@ -634,7 +502,7 @@ class Memory:
         notes = [*concurrent_change_notes(self.db, seen, done, found.ref), *self._same_words_notes(found)]
         return self._result(done, [found.ref]).with_notes(notes)
 
-    @_translate_errors
+    @translate_errors
     def expire(
         self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
     ) -> Added:
@@ -647,37 +515,37 @@ class Memory:
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
         return self._with_mark_notes(done, deadline=True)
 
-    @_translate_errors
+    @translate_errors
     def unexpire(self, id: Any, *, why: str = "") -> Added:
         """Lift the deadline of a memory, also one that has passed: it is found again."""
         return self._mark(id, lambda ref: self.db.unexpire(ref, why=why))
 
-    @_translate_errors
+    @translate_errors
     def label(self, id: Any, *labels: str, why: str = "") -> Added:
         """Add labels to a memory, by which ``recall`` can filter."""
         return self._with_mark_notes(self._mark(id, lambda ref: self.db.label(ref, *labels, why=why)))
 
-    @_translate_errors
+    @translate_errors
     def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
         """Take labels off a memory."""
         return self._mark(id, lambda ref: self.db.unlabel(ref, *labels, why=why))
 
-    @_translate_errors
+    @translate_errors
     def tag(self, id: Any, tag: str, *, version: int | None = None, why: str = "") -> Added:
         """Set a tag on a version of a memory, by default the one that holds now; see :meth:`Database.tag`."""
         return self._mark(id, lambda ref: self.db.tag(ref, tag, version=version, why=why))
 
-    @_translate_errors
+    @translate_errors
     def untag(self, id: Any, tag: str, *, why: str = "") -> Added:
         """Remove a tag of a memory."""
         return self._mark(id, lambda ref: self.db.untag(ref, tag, why=why))
 
-    @_translate_errors
+    @translate_errors
     def pin(self, id: Any, *, why: str = "") -> Added:
         """Pin a memory: it is always in ``context`` and ``profile``, first, and no deadline hides it."""
         return self._with_mark_notes(self._mark(id, lambda ref: self.db.pin(ref, why=why)))
 
-    @_translate_errors
+    @translate_errors
     def unpin(self, id: Any, *, why: str = "") -> Added:
         """Take the pin off a memory."""
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
@@ -690,7 +558,7 @@ class Memory:
         ref = self._find_memory(id)[1].ref
         return self._result(mark(ref), [ref])
 
-    @_translate_errors
+    @translate_errors
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
         """Erase all of the user's data from every file, for good; see :meth:`Database.forget_user`.
 
@@ -719,7 +587,7 @@ class Memory:
 
     # -- reading
 
-    @_translate_errors
+    @translate_errors
     def as_of(self, valid: times.TimeLike | None = None, *, known: times.TimeLike | int | None = None) -> Memory:
         """Return the same memory as of a valid time, and with ``known`` as of what was known then.
 
@@ -732,7 +600,7 @@ class Memory:
         then._views()
         return then
 
-    @_translate_errors
+    @translate_errors
     def recall(self, /, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
@@ -753,18 +621,18 @@ class Memory:
         at = views[0].valid if asked.get("asked") is None else times.parse_time(asked["asked"], "asked")
         found = joined(answers, wanted, question, at)
         hits = tuple(with_conflicts(self._whole_view(), views, found.hits))
-        return msgspec.structs.replace(found, hits=hits, note=_translate_wording(found.note))
+        return msgspec.structs.replace(found, hits=hits, note=translate_wording(found.note))
 
     def _recall_view(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         found, _ = recall_statements(lambda k: view.recall(question, k=k, **asked), wanted)
-        notes = [_translate_wording(found.note)]
+        notes = [translate_wording(found.note)]
         if found.pending and self.db._models.any:
             notes.append(
                 f"{found.pending} texts, as of a bundle, are found by their words alone: call memory.db.embed()"
             )
         return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 
-    @_translate_errors
+    @translate_errors
     def context(
         self, /, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any
     ) -> PromptText:
@@ -784,11 +652,10 @@ class Memory:
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
-        tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
-        found = self.recall(question, k=_CONTEXT_HITS, **asked)
-        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view(), question)
+        found = self.recall(question, k=CONTEXT_HITS, **asked)
+        return prompt_text(found, self._pinned(), count, max_tokens, self._whole_view(), question)
 
-    @_translate_errors
+    @translate_errors
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and valid, by type, without a question and without a model.
 
@@ -827,7 +694,7 @@ class Memory:
         ahead = (each for view, span in far for each in view._find_others(seen.keys(), span))
         to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted}
         pinned = self._pinned()
-        later, doubted = _later_competitors(itertools.chain(pinned, *kinds.values()), about)
+        later, doubted = later_competitors(itertools.chain(pinned, *kinds.values()), about)
         return Profile(
             user=str(self.user or ""),
             at=(views[0] if views else self._whole_view()).valid,
@@ -840,10 +707,10 @@ class Memory:
             later=later,
             doubted=doubted,
             to_begin=len(to_begin - seen.keys()),
-            note=_unlisted_note(counted, is_empty=not kinds and not pinned) if views else self._empty_note(),
+            note=unlisted_note(counted, is_empty=not kinds and not pinned) if views else self._empty_note(),
         )
 
-    @_translate_errors
+    @translate_errors
     def pinned(self) -> list[records.World]:
         """Return the pinned memories, oldest first."""
         return self._pinned()
@@ -853,7 +720,7 @@ class Memory:
         found = {world.ref: world for view in views for world in view.pinned() if world.type != SCOPE}
         return [*found.values()] if len(views) < 2 else with_conflicts(self._whole_view(), views, found.values())
 
-    @_translate_errors
+    @translate_errors
     def history(self, id: Any) -> list[records.Version]:
         """Return all versions of a memory and of those that it replaced or was replaced by, oldest first.
 
@@ -953,7 +820,7 @@ class Memory:
             look = self.db.view()
             return look, {}
         limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
-        own = _key("written", [str(self._label or "")], idempotency_key)
+        own = memory_key("written", [str(self._label or "")], idempotency_key)
         look = view_for_write(self.db, own)
         return look, {"idempotency_key": own}
 
@@ -993,8 +860,10 @@ class Memory:
         known, homes, corrected, others, alike = then._held(session, said)
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
-        notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
-        notes += [] if known else _repeated_notes(alike, len(said))
+        notes += repeated_messages.corrected_notes(corrected) + repeated_messages.changed_text_notes(
+            others, _NOT_CHANGED
+        )
+        notes += [] if known else repeated_messages.repeated_notes(alike, len(said))
         notes += [] if idempotency_key is None else then._unknown_key_notes(session, said, known)
         begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
         starts = [_start_of(each, fallback, look.valid) for each in said]
@@ -1024,7 +893,7 @@ class Memory:
         if receipt.events:
             entries = self.db.log(receipt.seq, receipt.seq)
             changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
-            notes += _changed_text_notes([ref for ref in refs if ref in changed], _NEW_VERSION)
+            notes += repeated_messages.changed_text_notes([ref for ref in refs if ref in changed], _NEW_VERSION)
         done = self._result(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes, *later))
 
@@ -1039,9 +908,9 @@ class Memory:
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
         again = 0
         scope = self._scope_key() if views else ()
-        keys = _message_keys(scope, session, said)
+        keys = repeated_messages.message_keys(scope, session, said)
         for view in views:
-            home = repeated_messages.session_in(view, session, _key("session", scope, session))
+            home = repeated_messages.session_in(view, session, memory_key("session", scope, session))
             if home is not None:
                 held, alike = repeated_messages.find_known(view, home, said, self.db, keys)
                 known |= held
@@ -1060,7 +929,7 @@ class Memory:
     ) -> list[str]:
         """Return a note if a bundle brought what is written under a key, which a bundle does not bring."""
         new = [each for place, each in enumerate(said) if place not in known and message_identity(each) is None]
-        within = _key("session", self._scope_key(), session) if new else ""
+        within = memory_key("session", self._scope_key(), session) if new else ""
         homes = ((view, repeated_messages.session_in(view, session, within)) for view in (self._views() if new else ()))
         found = [ref for view, home in homes if home for ref in repeated_messages.said_in_import(view, home, new)]
         if not found:
@@ -1071,9 +940,9 @@ class Memory:
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
         """Return the ids of messages that all exist already, in order."""
         scope, found = self._scope_key(), dict[int, str]()
-        keys = _message_keys(scope, session, said)
+        keys = repeated_messages.message_keys(scope, session, said)
         for view in self._views():
-            home = repeated_messages.session_in(view, session, _key("session", scope, session))
+            home = repeated_messages.session_in(view, session, memory_key("session", scope, session))
             if home is not None:
                 found = repeated_messages.turns_of(view, home, said, keys) | found
         return tuple(found[place] for place in sorted(found))
@@ -1097,7 +966,7 @@ class Memory:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
         with self.db.batch(seen=look, **keyed, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
-            within = _key("session", key, session)
+            within = memory_key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]
             is_new = all(found.closed for found in known)
             where = self._imported_session(look, key, session, within) or tx.create(
@@ -1123,7 +992,7 @@ class Memory:
                     "",
                     content=f"{turn.speaker}: {turn.text}",
                     world=where,
-                    key=None if own is None else _key("message", key, session, *own),
+                    key=None if own is None else memory_key("message", key, session, *own),
                     key_within=None if own is None else where,
                     valid_from=begins,
                     source=self._source({**turn.source, **source}),
@@ -1136,7 +1005,7 @@ class Memory:
                     world,
                     ABOUT,
                     self._entry(tx, key, home, named[folded(turn.speaker)]),
-                    key=None if own is None else _key("said", key, session, *own, *[attempt][:attempt]),
+                    key=None if own is None else memory_key("said", key, session, *own, *[attempt][:attempt]),
                     valid_from=begins,
                     properties={"role": "speaker"},
                 )
@@ -1195,7 +1064,7 @@ class Memory:
         if views and self._label is not None:
             inside = (notes_inside(receipt_notes, view, functools.partial(self._is_seen, view)) for view in views)
             receipt_notes = tuple(dict.fromkeys(note for notes in inside for note in notes))
-        notes = [*filter(None, [begun]), *(_translate_wording(str(note)) for note in receipt_notes)]
+        notes = [*filter(None, [begun]), *(translate_wording(str(note)) for note in receipt_notes)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _is_seen(self, view: View, ref: str) -> bool:
@@ -1299,7 +1168,7 @@ class Memory:
         view, found = self._find_memory(id)
         if found.type == ENTRY and not found.content and not found.erased:
             sources = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
-            about = [world for ref in itertools.islice(sources, _MOST_NAMED) if (world := view.get(ref)) is not None]
+            about = [world for ref in itertools.islice(sources, _MAX_NAMED) if (world := view.get(ref)) is not None]
             known = ", ".join(f"{world.ref[:12]} {errors.shown(one_line(world.content))}" for world in about)
             raise errors.InputError(
                 f"{errors.shown(id)} is the name of a person or thing, which says nothing",
@@ -1330,33 +1199,6 @@ def _end_of_correction(
             reach = span.end if span.start <= reach < span.end else reach
         ends += [later[0][0], *([reach] if reach > holds_from else [])]
     return min(ends, default=None)
-
-
-_MEANT_CALLS: Final = {
-    **dict.fromkeys(("search", "query", "find", "ask", "retrieve", "get_relevant"), "recall(question)"),
-    **dict.fromkeys(("get_all", "all", "list", "memories"), "profile(), or recall(question)"),
-    **dict.fromkeys(("get", "read", "versions"), "history(id)"),
-    **dict.fromkeys(("write", "save", "store", "insert", "remember", "create"), "add(text)"),
-    **dict.fromkeys(("update", "edit", "amend", "revise", "change"), "correct(id, text)"),
-    **dict.fromkeys(("delete", "remove", "retire"), "forget(id)"),
-    "erase": "db.erase(id, reason=...), or forget_user(reason=...) for all of the user",
-    **dict.fromkeys(("delete_all", "erase_all", "clear", "reset", "forget_all"), "forget_user(reason=...)"),
-}
-"""What other memories call the calls of this one."""
-
-
-def _meant_call(name: str) -> str:
-    """Return the call that an unknown attribute of a memory may mean; empty for a name that no caller gives."""
-    if name.startswith("_"):
-        return ""
-    from difflib import get_close_matches
-
-    public = [each for each in vars(Memory) if not each.startswith("_")]
-    waits = name[0] == "a" and name[1:] in _MEANT_CALLS and name not in _MEANT_CALLS
-    found = _MEANT_CALLS.get(name[1:] if waits else name, "")
-    if found:
-        return f"a{found}" if waits and not found.startswith("db.") else found
-    return next((f"{each}(...)" for each in get_close_matches(name, public, n=1, cutoff=0.75)), "")
 
 
 def _messages(given: Any) -> list[chat_messages.ChatMessage]:
@@ -1394,44 +1236,6 @@ def _time_notes(said: Sequence[chat_messages.ChatMessage], starts: Sequence[int 
         hold = "it holds" if len(ahead) == 1 else "they hold"
         notes.append(f"{are} up to {max(ahead) / 1e6:.1f} s ahead of the clock here, so {hold} from now on")
     return notes
-
-
-def _unlisted_note(counted: Mapping[str, int], *, is_empty: bool) -> str:
-    """Return a note if a user has no statement, which a profile would list, but messages."""
-    messages, sessions = counted[extraction.TURN], counted[extraction.SESSION]
-    if not messages or not is_empty:
-        return ""
-    said = "1 message" if messages == 1 else f"{messages:,} messages"
-    where = "1 session" if sessions == 1 else f"{sessions:,} sessions"
-    return f"A profile lists statements, and there are none: recall and context search the {said} of {where}"
-
-
-def _corrected_notes(refs: Sequence[str]) -> list[str]:
-    """Return a note if repeated messages were corrected since they were first given."""
-    if not refs:
-        return []
-    more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
-    count = (
-        "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
-    )
-    return [f"{count}: {', '.join(refs[:_MOST_NAMED])}{more}"]
-
-
-def _repeated_notes(alike: int, given: int) -> list[str]:
-    """Return a note if messages without ids and times, of which a session seems to have most, are written again."""
-    if not alike:
-        return []
-    told = f"{alike} of these {given} messages were in this session already, and are written again"
-    return [f"{told}: give ids or times to have them recognised"]
-
-
-def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
-    """Return a note if messages have known ids and another text; ``what`` says what was done."""
-    if not refs:
-        return []
-    more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
-    count = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
-    return [f"{count} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
 def _refuse_with_messages(for_statements: Mapping[str, object]) -> None:
@@ -1487,280 +1291,11 @@ def _checked_labels(given: Any) -> list[str]:
     return sorted(labels) if isinstance(given, Set) else labels
 
 
-def _count_tokens(count: Count, text: str) -> float:
-    """Return how many tokens a text has by a caller's count.
-
-    Raises:
-        InputError: the count returned no number of tokens.
-    """
-    given: Any = count(text)
-    number = float(given) if not isinstance(given, bool) and isinstance(given, numbers.Real) else -1.0
-    if not number >= 0:
-        raise errors.InputError(f"count returned {errors.shown(given)}", "Return how many tokens the text has")
-    return number
-
-
 def _as_list(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
-
-
-def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
-    return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
-
-
-def _message_keys(scope: Iterable[str], session: str, said: Iterable[chat_messages.ChatMessage]) -> list[str | None]:
-    """Return the keys of the turns of messages in a session, for those with an identity of their own."""
-    return [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
 
 
 joined: Final = scope_widening.merge_user_answers
 """Joins the answers of a user's several worlds."""
 LOOKED_AT: Final = scope_widening.LOOKED_AT
 """The number of hits that each of these answers needs at least."""
-
-
-class PromptText(str):
-    """A text for a prompt. ``note`` says if perhaps nothing in it answers, else what did not fit or was cut."""
-
-    __slots__ = ("note",)
-    note: str
-
-    def __new__(cls, text: str, note: str = "") -> PromptText:
-        made = super().__new__(cls, text)
-        made.note = note
-        return made
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A memory, or a version of it, for a prompt.
-
-    One that ``is_due`` is shown in any case: cut, if it has to be. One that is not ``is_relevant`` is shown only if
-    everything before it is.
-    """
-
-    order: tuple[int, int, int, int]
-    found: records.World | records.Hit | records.Version
-    ref: str
-    beside: str
-    is_due: bool
-    is_relevant: bool
-
-    @functools.cached_property
-    def whole(self) -> str:
-        return f"- {_line(self.found, self.ref)}{self.beside}"
-
-    @functools.cached_property
-    def bare(self) -> str:
-        """The line without time and source."""
-        return f"- {one_line(_named_text(self.found))}{self.beside}"
-
-
-def prompt_text(
-    found: records.Recall,
-    pinned: Sequence[records.World],
-    tokens: Measure,
-    max_tokens: int,
-    view: View,
-    question: str = "",
-) -> PromptText:
-    """Return a recall's hits as a text for a prompt, pinned memories first. See :meth:`Memory.context`.
-
-    Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in the
-    log order of ``view``; what begins after its valid time is marked.
-    """
-    lines = _prompt_lines(found, pinned, view)
-
-    def fits(told: Iterable[str]) -> bool:
-        return tokens("\n".join(told)) <= max_tokens
-
-    def is_missed(line: _Line) -> bool:
-        return line.is_relevant and (not found.weak or line.order[0] == 0)
-
-    due = [line for line in lines if line.is_due]
-    is_bare = not fits(line.whole for line in due) and fits(line.bare for line in due)
-    shown: list[tuple[tuple[int, int, int, int], str]] = []
-    left, cut = list[_Line](), 0
-    for line in lines:
-        if left and not line.is_relevant:
-            break  # It would be there for being short, where something more relevant is not.
-        before = [told for _, told in sorted(shown)]
-        is_next = line.is_relevant and not left
-        forms = ([] if line.is_due and is_bare else [line.whole]) + ([line.bare] if line.is_due or is_next else [])
-        told = next((form for form in forms if fits([*before, form])), "")
-        told = told or _cut_line(line, before, tokens, max_tokens, question)
-        if told:
-            shown.append((line.order, told))
-            cut += told != line.whole and is_missed(line)
-        else:
-            left.append(line)
-    notes = [_WEAK if shown else _WEAK_AND_NONE.format(max_tokens)] if found.weak and found.hits else []
-    # More of what perhaps answers nothing is not worth its tokens, but pinned memories are.
-    relevant = sorted((line for line in lines if is_missed(line)), key=lambda line: line.order)
-    left = [line for line in left if is_missed(line)]
-    if left or cut:
-        enough = math.ceil(tokens("\n".join(line.whole for line in relevant)))
-        notes.append(_unfit_note(len(relevant), left, cut, enough))
-    if not lines and found.note:
-        notes.append(found.note)
-    return PromptText("\n".join(told for _, told in sorted(shown)), "; ".join(notes))
-
-
-def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
-    """Return what a prompt may show, pinned memories first, each text once.
-
-    These, the best hit and a later one that competes with it are due. A message that only replies tells nothing.
-    """
-    telling = [hit for hit in found.hits if not _is_mere_reply(hit)]
-    known = {hit.ref: hit for hit in telling}
-    later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
-    sure = {pair.earlier for pair in found.competing if later.get(pair.earlier) == pair.ref and not pair.doubt}
-    hits: list[records.World | records.Hit] = [*pinned, *telling]
-    places = {ref: place for place, ref in enumerate(view._in_log_order([hit.ref for hit in hits]))}
-    first = next((hit for hit in telling[:1] if hit.ref == found.begins_later), None)
-    due = {hit.ref for hit in hits[: len(pinned) + 1]}
-    due |= {later[ref] for ref in due if ref in later}
-    best = max((hit.score for hit in telling), default=0.0)
-    least = min(best, best * _RELEVANT_SHARE)
-    # The later one of two may score less than the one that it competes with.
-    hits.sort(key=lambda hit: hit.ref not in due)
-    lines: dict[tuple[str, str], _Line] = {}
-    for hit in hits:
-        told: list[tuple[records.World | records.Hit | records.Version, str]] = [
-            (hit, _remarks(hit, known, later, later.keys() - sure))
-        ]
-        told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
-        for each, beside in told:
-            said = one_line(each.content or each.name), _time_label(each)
-            if each.valid.start > view.valid:
-                beside += " (still to begin)"
-            elif each is first:
-                beside += " (begins after the time in the question)"
-            order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
-            is_due = hit.ref in due and each is hit
-            is_far = isinstance(hit, records.Hit) and hit.score < least and _GUIDES.isdisjoint(hit.scores)
-            marks = {"is_due": is_due, "is_relevant": is_due or not is_far}
-            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, **marks))
-    return [*lines.values()]
-
-
-_MERE_REPLY: Final = re.compile(
-    r"(?:[^:\n]{1,80}: )?(?:(?:yes|yeah|yep|no|nope|ok|okay|sure|fine|good|great|nice|cool|perfect|noted|done|thanks?"
-    r"|thank you|got it|will do|understood|alright|all right|of course|right|exactly|you['’]re welcome|please|so much"
-    r"|ja|nein|danke|gern(?:e)?|alles klar|s[ií]|gracias|vale|claro|oui|non|merci|d['’]accord)(?:[\s,.!…👍🙂😊]+|\Z))+",
-    re.I,
-)
-"""What only replies: "Noted.", "yes, thanks!"."""
-
-
-def _is_mere_reply(hit: records.Hit) -> bool:
-    return hit.type == extraction.TURN and not hit.pinned and _MERE_REPLY.fullmatch(hit.content) is not None
-
-
-def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str:
-    """Return a note about memories that a budget left out or cut."""
-    pinned = sum(line.order[0] == 0 for line in left)
-    parts = [f"{len(left)} did not fit" + (f" ({pinned} pinned)" if pinned else "")] if left else []
-    parts += [f"{cut} {'was' if cut == 1 else 'were'} shortened"] if cut else []
-    memories = "1 relevant memory" if count == 1 else f"{count} relevant memories"
-    return f"Of {memories} found, {' and '.join(parts)}: max_tokens={enough} shows all of it"
-
-
-def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: int, question: str) -> str:
-    """Return a piece of a memory as a line, if the memory alone is longer than a budget or is due; else empty.
-
-    The piece gets half of what other lines leave, or all if half is too little, and then without time and source if it
-    is due. It is empty if that is too little as well.
-    """
-    found = line.found
-    left = max_tokens - tokens("\n".join(before))
-    alone = tokens(f"- {_line(found, line.ref)}")
-    if alone <= max_tokens and not line.is_due:
-        return ""
-    longest = int(len(found.content) * left / alone)
-    excerpts = Excerpts(found.content, question, longest)
-    for room in (left / 2, left) if alone > max_tokens else ():
-        size = int(len(found.content) * room / alone)
-        while size >= _SHORTEST_PIECE:
-            piece = msgspec.structs.replace(found, content=_piece(found.content, size, excerpts))
-            told = f"- {_line(piece, line.ref)}{line.beside}"
-            if tokens(told) <= room and tokens("\n".join([*before, told])) <= max_tokens:
-                return told
-            size = size * 7 // 8
-    for beside in dict.fromkeys((line.beside, "")) if line.is_due else ():
-        size = min(len(found.content), longest * 2)
-        while size >= _SHORTEST_BARE:
-            piece = msgspec.structs.replace(found, content=excerpts.at_most(size))
-            told = f"- {one_line(_named_text(piece))}{beside}"
-            if tokens("\n".join([*before, told])) <= max_tokens:
-                return told
-            size = size * 15 // 16
-    return ""
-
-
-def _piece(text: str, size: int = _LONGEST_LINE, excerpts: Excerpts | None = None) -> str:
-    """Return a text, or an excerpt of a longer one, by default its beginning, which says that it is cut."""
-    if len(text) <= size:
-        return text
-    return f"{(excerpts or Excerpts(text, '', size)).at_most(size)} (cut, of {len(text):,} characters)"
-
-
-def _later_competitors(
-    listed: Iterable[records.World], about: Mapping[str, Iterable[str]]
-) -> tuple[dict[str, str], frozenset[str]]:
-    """Map each memory that a later one competes with to the reference of the later one; also those that may be so
-    as well."""
-    worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
-    said = [claim_relation.NamedStatement(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
-    found = {worlds[place].ref: rival for place, rival in claim_relation.find_later_rivals(said).items()}
-    doubted = frozenset(ref for ref, rival in found.items() if rival.doubt)
-    return {ref: worlds[rival.place].ref for ref, rival in found.items()}, doubted
-
-
-def _remarks(
-    found: records.World | records.Hit,
-    known: Mapping[str, records.World | records.Hit],
-    later: Mapping[str, str],
-    doubted: Set[str],
-) -> str:
-    """Return remarks for a memory's line: contradicting memories, and a later statement about the same.
-
-    What is ``doubted`` is only to be compared with that: both may be so.
-    """
-    against = [known[ref].content for ref in found.conflicts if ref in known]
-    remark = f" (contradicted by: {'; '.join(one_line(_piece(each)) for each in against)})" if against else ""
-    if found.ref in later:
-        told = "compare" if found.ref in doubted else "a later one says"
-        remark += f" ({told}: {one_line(_piece(known[later[found.ref]].content))})"
-    return remark
-
-
-def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
-    """Return a memory, or a version of it, as one line: its time, text and source."""
-    source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
-    details = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    details += ["over"] if isinstance(found, records.Hit) and not _PAST_SCORES.isdisjoint(found.scores) else []
-    return one_line(f"{_held(found.valid)}: {_named_text(found)} [{'; '.join(details)}; {ref[:12]}]")
-
-
-def _named_text(found: records.World | records.Hit | records.Version) -> str:
-    return f"{found.name}: {found.content}" if found.name and found.content else found.name or found.content
-
-
-_PAST_SCORES: Final = frozenset({OVER, THEN})
-
-
-def _held(valid: records.Valid) -> str:
-    """Return the days for which something holds, or the hours (UTC) of what is within a day, such as an appointment."""
-    since = times.format_time(valid.start)
-    if valid.end == times.FOREVER:
-        return since[:10]
-    until = times.format_time(valid.end)
-    if valid.end - valid.start >= times.DAY_MICROSECONDS:
-        return f"{since[:10]} to {until[:10]}"
-    ends = until[11:16] if since[:10] == until[:10] else f"{until[:10]} {until[11:16]}"
-    return f"{since[:10]} {since[11:16]} to {ends}"
-
-
-def _time_label(found: records.World | records.Hit | records.Version) -> str:
-    """Return a text's end-bounded time, which tells two appointments of the same text apart; else empty."""
-    return "" if found.valid.end == times.FOREVER else _held(found.valid)

@@ -3,7 +3,7 @@
 from worlddb.accounts.account_book import Accounts, NewKey
 from worlddb.accounts.grant import Grant
 from worlddb.accounts.usage_meter import Usage, UsageMeter, UsageReport
-from worlddb.agent_memory import Added, Memory, Profile, memory
+from worlddb.agent_memory import Added, Memory, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.enrichment.context_enricher import ContextEnricher
 from worlddb.forks.merging import Merge
@@ -90,6 +90,7 @@ from worlddb.offline import (
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.projections.tables.dream.retention import Decay, Retained
+from worlddb.prompt_text import Profile
 from worlddb.query.accounts.account_records import AccessKey, Account, AccountPlan
 from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange
 from worlddb.query.beliefs.receipted_recall import KeptReceipt

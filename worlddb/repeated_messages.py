@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from worlddb.log.model import errors
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.records import records
@@ -311,3 +313,48 @@ def _align(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
         else:
             place += 1
     return found if same >= _MIN_COMMON else set()
+
+
+def message_keys(scope: Iterable[str], session: str, said: Iterable[chat_messages.ChatMessage]) -> list[str | None]:
+    """Return the keys of the turns of messages in a session, for those with an identity of their own."""
+    return [None if own is None else memory_key("message", scope, session, *own) for own in map(message_identity, said)]
+
+
+def memory_key(kind: str, scope: Iterable[str], *parts: Any) -> str:
+    """Return the key under which a memory writes something of a scope once."""
+    return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
+
+
+_MAX_NAMED: Final = 5
+"""Messages that a note names."""
+
+
+def corrected_notes(refs: Sequence[str]) -> list[str]:
+    """Return a note if repeated messages were corrected since they were first given."""
+    if not refs:
+        return []
+    count = (
+        "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
+    )
+    return [f"{count}: {_listed(refs)}"]
+
+
+def repeated_notes(alike: int, given: int) -> list[str]:
+    """Return a note if messages without ids and times, of which a session seems to have most, are written again."""
+    if not alike:
+        return []
+    told = f"{alike} of these {given} messages were in this session already, and are written again"
+    return [f"{told}: give ids or times to have them recognised"]
+
+
+def changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
+    """Return a note if messages have known ids and another text; ``what`` says what was done."""
+    if not refs:
+        return []
+    count = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
+    return [f"{count} and another text, which {what}: {_listed(refs)}"]
+
+
+def _listed(refs: Sequence[str]) -> str:
+    more = f" and {len(refs) - _MAX_NAMED} more" if len(refs) > _MAX_NAMED else ""
+    return ", ".join(refs[:_MAX_NAMED]) + more

@@ -15,7 +15,6 @@ from worlddb import (
     Recall,
     Streams,
     View,
-    agent_memory,
     parse_time,
     recall_receipt_text,
 )
@@ -33,6 +32,7 @@ from worlddb.memory_scopes import (
     write_statement,
 )
 from worlddb.plain_text import is_blank
+from worlddb.prompt_text import CONTEXT_HITS, prompt_text
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.mcp.read_tools import receipt_of
 from worlddb.tools.server import request_types as types
@@ -40,8 +40,6 @@ from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.route import TEXT, Reply, Request, Route, note_header
 from worlddb.tools.server.world_routes import WORLD, precondition
 
-_CONTEXT_HITS: Final = 64
-_BYTES_A_TOKEN: Final = 3
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
 _REMEDY: Final = "PATCH or DELETE the world that is not true, or POST an edge to /v1/edges"
@@ -317,15 +315,8 @@ def context(store: ClientStore, request: Request) -> Reply:
     lanes = store.session.lanes()
     how: Any = {name: getattr(query, name) or None for name in ("about", "type", "label", "properties")}
     how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
-    found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
-    text = agent_memory.prompt_text(
-        found,
-        view.pinned(ref),
-        lambda text_part: -(-len(text_part.encode()) // _BYTES_A_TOKEN),
-        query.max_tokens,
-        view,
-        query.text,
-    )
+    found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), CONTEXT_HITS)
+    text = prompt_text(found, view.pinned(ref), None, query.max_tokens, view, query.text)
     if request.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT, headers=note_header(text.note))
     return Reply({"text": str(text), "note": text.note, "moment": store.moment(view)})

@@ -1,0 +1,1 @@
+../../worlddb/prompt_text.py
