@@ -61,7 +61,7 @@ else:
         "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
         "query.beliefs.receipted_recall": "KeptReceipt",
         "query.beliefs.withdrawal": "AnswerWithout PlannedEnd Resting RestingPath Withdrawal Withdrawn",
-        "query.diff": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",
+        "query.diff.diff_side": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",
         "forks.merging": "Merge",
         "query.forks.fork_reads": "Fork",
         "query.forks.merge_plan": "MergeChange MergeConflict",

@@ -20,8 +20,10 @@ from worlddb.log.model.proof import Inclusion, ProofCheck, check, read_proof
 from worlddb.log.store import bundle_contents, copies, environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.schema import LAYOUT
-from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
-from worlddb.query.diff import diff as diff_readers
+from worlddb.query.diff.bundle_diff import StoreMoment, diff_bundles
+from worlddb.query.diff.comparison import Asked
+from worlddb.query.diff.comparison import diff as diff_readers
+from worlddb.query.diff.diff_side import Difference
 from worlddb.reconciler.backup import backups
 from worlddb.reconciler.diagnostics import examination, installation
 from worlddb.reconciler.edge_types import handler, registry

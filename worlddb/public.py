@@ -102,7 +102,7 @@ from worlddb.query.beliefs.withdrawal import (
     Withdrawal,
     Withdrawn,
 )
-from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
+from worlddb.query.diff.diff_side import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.forks.fork_reads import Fork
 from worlddb.query.forks.merge_plan import MergeChange, MergeConflict
 from worlddb.query.graph_query.planner import BoundQuery

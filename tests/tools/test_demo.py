@@ -12,8 +12,7 @@ import pytest
 from tests.support.running import LocalRunner, Run, run_process
 from worlddb.tools.cli.main import main
 from worlddb.tools.cli.serve import demo_command
-from worlddb.tools.demo import STEPS
-from worlddb.tools.demo.story import forge
+from worlddb.tools.demo.story import STEPS, forge
 
 MAX_SECONDS = 20
 

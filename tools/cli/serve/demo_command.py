@@ -16,7 +16,7 @@ from worlddb import PlaceTaken
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser
 
 if TYPE_CHECKING:
-    from worlddb.tools.demo import Section
+    from worlddb.tools.demo.story import Section
 
 _FOLDER: Final = "my-demo"
 _WIDEST: Final = 100
@@ -27,7 +27,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _demo(args: Namespace, out: Output) -> int:
-    from worlddb.tools.demo import Stage, tell
+    from worlddb.tools.demo.story import Stage, tell
 
     with _place(args.keep) as folder:
         stage = Stage(folder)
