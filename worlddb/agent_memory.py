@@ -27,49 +27,35 @@ from worlddb.memory_scopes import (
     ENTRY,
     FAR,
     HOLDERS,
+    MAX_IN_CHAIN,
     SCOPE,
     Label,
-    Place,
     ScopeKey,
     Scopes,
-    Statement,
-    already_hidden_notes,
-    check_on_near,
     check_scope_name,
-    check_statement_type,
-    concurrent_change_notes,
-    containers_at_start,
-    displaced_notes,
-    elsewhere_notes,
     embed_new,
     erase_found,
-    erased_basis_notes,
     folded,
-    forgotten_notes,
-    future_start_notes,
     has_statement,
     imported_scope_ref,
     imported_scope_refs,
-    is_past,
-    is_same_text,
     is_visible,
-    is_window_nonempty,
     later_view,
-    mark_notes,
-    named_beginning,
     notes_inside,
-    other_text_notes,
-    plan_notes,
     recall_statements,
     replacement_chain,
-    retry_while_changed,
-    said_elsewhere,
-    same_words_notes,
-    several_names_notes,
-    still_hidden_notes,
     unwritten_note,
-    view_for_write,
     with_conflicts,
+)
+from worlddb.memory_statements import (
+    Place,
+    Statement,
+    check_on_near,
+    check_statement_type,
+    containers_at_start,
+    is_past,
+    retry_while_changed,
+    view_for_write,
     write_statement,
 )
 from worlddb.memory_wording import meant_call, translate_errors, translate_wording
@@ -86,6 +72,25 @@ from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
 from worlddb.repeated_messages import memory_key, message_identity
 from worlddb.working.working_memory import SessionMemory
+from worlddb.write_notes import (
+    already_hidden_notes,
+    concurrent_change_notes,
+    displaced_notes,
+    elsewhere_notes,
+    erased_basis_notes,
+    forgotten_notes,
+    future_start_notes,
+    is_same_text,
+    is_window_nonempty,
+    mark_notes,
+    named_beginning,
+    other_text_notes,
+    plan_notes,
+    said_elsewhere,
+    same_words_notes,
+    several_names_notes,
+    still_hidden_notes,
+)
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -95,8 +100,6 @@ RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
 _ALSO_FORGET: Final = "call forget or correct with that id"
 """What to do about another memory that tells what was forgotten."""
-_MAX_CHAIN: Final = 50
-"""Memories followed along a chain of replacements."""
 MAX_SKEW: Final = 60_000_000
 """The microseconds by which the time of a message may be ahead of the clock, and the message still holds at once."""
 MAX_SESSIONS_MOVED: Final = 8
@@ -424,7 +427,7 @@ class Memory:
         """Return what holds now in place of a memory that was replaced, at any remove."""
         for view in self._views():
             known = [ref]
-            for each in itertools.islice(known, _MAX_CHAIN):
+            for each in itertools.islice(known, MAX_IN_CHAIN):
                 for edge in view.edges(each, type="supersedes", direction="in", include_superseded=True):
                     world = None if edge.source in known else view.get(edge.source)
                     if world is not None and not world.closed and has_statement(world):

@@ -15,7 +15,7 @@ import worlddb
 from tests.support import rest
 from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
-from worlddb import Database, ManualClock, memory_scopes
+from worlddb import Database, ManualClock, memory_scopes, memory_statements
 from worlddb.query.recall import near_claims
 from worlddb.statements import retries
 from worlddb.tools import agents
@@ -427,7 +427,7 @@ def test_what_another_call_writes_under_a_key_meanwhile_is_not_looked_at(
         return found
 
     monkeypatch.setattr(retries, "moment_of", meanwhile)
-    assert memory_scopes.view_for_write(db, "tide").seq == before < db.head().seq
+    assert memory_statements.view_for_write(db, "tide").seq == before < db.head().seq
 
 
 def test_a_user_whose_world_has_ended_is_told_so_by_every_door(house: House) -> None:

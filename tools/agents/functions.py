@@ -28,29 +28,25 @@ from worlddb import (
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import (
-    HOLDERS,
+from worlddb.memory_scopes import HOLDERS, composed, embed_new, folded, is_visible, notes_inside, recall_statements
+from worlddb.memory_statements import (
     Place,
     Statement,
     check_on_near,
     check_statement_type,
-    composed,
-    concurrent_change_notes,
-    displaced_notes,
-    dropped_deadline_note,
-    embed_new,
-    folded,
     is_past,
-    is_visible,
-    notes_inside,
-    recall_statements,
     retry_while_changed,
-    same_words_beside,
-    still_hidden_notes,
     write_statement,
 )
 from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
+from worlddb.write_notes import (
+    concurrent_change_notes,
+    displaced_notes,
+    dropped_deadline_note,
+    same_words_beside,
+    still_hidden_notes,
+)
 
 MAX_HITS: Final = 50
 _MAX_RECALLED: Final = 10_000

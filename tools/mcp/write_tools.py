@@ -24,23 +24,17 @@ from worlddb import (
     World,
     format_time,
     memory_scopes,
+    memory_statements,
     parse_kref,
     parse_time,
+    write_notes,
 )
-from worlddb.memory_scopes import (
-    Label,
-    ScopeKey,
-    check_scope_name,
-    check_statement_type,
-    embed_new,
-    is_same_text,
-    is_visible,
-    notes_inside,
-    retry_while_changed,
-)
+from worlddb.memory_scopes import Label, ScopeKey, check_scope_name, embed_new, is_visible, notes_inside
+from worlddb.memory_statements import check_statement_type, retry_while_changed
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
+from worlddb.write_notes import is_same_text
 
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10
@@ -114,14 +108,14 @@ def _compare_and_write(
     key = session.idempotency_key(given.idempotency_key)
     is_retry, view = key is not None and session.db.was_written(key), session.view_to_write()
     if is_retry:
-        before = memory_scopes.view_for_write(session.db, key)
+        before = memory_statements.view_for_write(session.db, key)
         view = session.db.view(seq=before.seq, valid=before.valid, world=session.world)
     named = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
     place = _place(session, view, given, call, [each.ref for some in known for each in some if not each.closed], keys)
     is_purged = is_retry and [session.key(session.view_to_write(), label) for label in labels] != keys
-    done = memory_scopes.write_statement(session.db, _statement(given, call, named), place)
+    done = memory_statements.write_statement(session.db, _statement(given, call, named), place)
     if done.is_restated:
         return _describe_restatement(session, given, done)
     memory, receipt = done.ref, done.receipt
@@ -146,9 +140,9 @@ def _compare_and_write(
     return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(done, named))
 
 
-def _statement(given: tool_arguments.Write, call: Call, named: dict[str, list[str]]) -> memory_scopes.Statement:
+def _statement(given: tool_arguments.Write, call: Call, named: dict[str, list[str]]) -> memory_statements.Statement:
     """Return what is to be written, as the library writes it."""
-    return memory_scopes.Statement(
+    return memory_statements.Statement(
         text=given.text,
         type=given.type,
         name=given.name,
@@ -170,7 +164,7 @@ def _place(
     call: Call,
     scopes: list[str],
     keys: list[ScopeKey],
-) -> memory_scopes.Place:
+) -> memory_statements.Place:
     """Return where a memory is written: into the scopes of some keys, compared with what lies in some scopes."""
     own, is_new = session.for_user(view, given), not (given.contradicts or given.derived_from)
 
@@ -179,7 +173,7 @@ def _place(
         names = session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values()
         return [session.write_entry(tx, keys[0], home, name, call.source) for name in names]
 
-    return memory_scopes.Place(
+    return memory_statements.Place(
         look=view,
         nearby=[(own, partial(_near_in_scope, given=given, scope=scope)) for scope in scopes],
         homes=lambda tx: [session.write_scope(tx, key) for key in keys],
@@ -204,7 +198,7 @@ def _slip_notes(
     """Return notes on what may be meant otherwise than it was given: new and ended scopes, names, named memories."""
     notes = [session.note_on_scope(view, label) for label, scopes in known if all(each.closed for each in scopes)]
     bases = (session.get(view, ref) for ref in named["derived_from"])
-    notes += memory_scopes.several_names_notes(given.about) + memory_scopes.erased_basis_notes(bases)
+    notes += write_notes.several_names_notes(given.about) + write_notes.erased_basis_notes(bases)
     return [*filter(None, notes)]
 
 
@@ -215,16 +209,16 @@ def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[
         world=scope,
         since=given.valid_from,
         until=given.valid_to,
-        include_expired=memory_scopes.is_past(given.expires_at, view.valid),
+        include_expired=memory_statements.is_past(given.expires_at, view.valid),
     )
 
 
 def _describe_restatement(
-    session: Session, given: tool_arguments.Write, done: memory_scopes.StatementWritten
+    session: Session, given: tool_arguments.Write, done: memory_statements.StatementWritten
 ) -> tool_results.Saved:
     """Answer that a memory has one more source."""
     answer = _answer(session, done.receipt, done.ref)
-    changed = memory_scopes.restatement_changes(session.db, done.receipt, done.ref, session.world)
+    changed = write_notes.restatement_changes(session.db, done.receipt, done.ref, session.world)
     besides = ["it is linked to near memories"] if done.links else []
     besides += ["more was written about it"] if changed else []
     effects = " and ".join(besides) or "nothing else was written"
@@ -239,7 +233,9 @@ def _marks(given: tool_arguments.Write) -> dict[str, Any]:
     return lasting | {"labels": given.labels, "properties": given.properties or None}
 
 
-def _near_records(done: memory_scopes.StatementWritten, named: dict[str, list[str]]) -> list[tool_results.NearMemory]:
+def _near_records(
+    done: memory_statements.StatementWritten, named: dict[str, list[str]]
+) -> list[tool_results.NearMemory]:
     """Return the near memories as records, each with the type of its edge."""
     types = {ref: edge_type for edge_type, refs in named.items() for ref in refs} | done.links
     return [tool_results.NearMemory(**answer_notes.near_record(each, types.get(each.ref, ""))) for each in done.near]
@@ -289,7 +285,7 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
     answer = _answer(session, tx.receipt, memory.ref)
     if deadline is not None or given.pinned or given.add_labels:
         now = session.view_to_write()
-        answer.notes.extend(memory_scopes.mark_notes(now, memory.ref, deadline=deadline is not None))
+        answer.notes.extend(write_notes.mark_notes(now, memory.ref, deadline=deadline is not None))
     answer.notes.extend(session.notes_on_other_user(view, memory.ref))
     return answer
 
@@ -477,7 +473,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     is_same_end = old.valid.end == (FOREVER if until is None else parse_time(until, "valid_to"))
     if is_same_text(old.content, given.text) and is_same_end and old.valid.start <= begins < old.valid.end:
         unchanged = _unchanged_answer(session, view, old.ref, f"{old.ref} says so already: nothing was written")
-        unchanged.notes.extend(memory_scopes.still_hidden_notes(old, view.valid))
+        unchanged.notes.extend(write_notes.still_hidden_notes(old, view.valid))
         return unchanged
     replacements = _current_replacements(session, view, old, since)
     is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
@@ -515,11 +511,11 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     answer = _answer(session, msgspec.structs.replace(tx.receipt, notes=told), tx.receipt.refs[0])
     answer.notes.append(_describe_ended(session, old))
     remedy = "amend that too, or retire it"
-    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, old.ref, remedy, instead=given.text))
+    answer.notes.extend(write_notes.same_words_beside(session.db, view, old.ref, remedy, instead=given.text))
     if until is not None:
         answer.notes.append(f"It is valid until {until}, the former end of {old.ref}")
     if is_over:
-        answer.notes.append(memory_scopes.dropped_deadline_note(old.ref))
+        answer.notes.append(write_notes.dropped_deadline_note(old.ref))
     answer.notes.extend(_future_notes(session, answer.id, since))
     return answer
 
@@ -567,8 +563,8 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     embed_new(session.db)
     answer = _answer(session, receipt, ref)
     answer.notes.extend(_loss_notes(session, receipt))
-    answer.notes.extend(memory_scopes.displaced_notes(session.view_to_write(), receipt, ref))
-    answer.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
+    answer.notes.extend(write_notes.displaced_notes(session.view_to_write(), receipt, ref))
+    answer.notes.extend(write_notes.still_hidden_notes(session.get(view, ref), view.valid))
     answer.notes.extend(_future_notes(session, ref, given.valid_from))
     return answer
 
@@ -622,7 +618,7 @@ def _future_notes(session: Session, ref: str | None, valid_from: str | None) -> 
     if ref is None or valid_from is None:
         return []
     view = session.view_to_write()
-    return memory_scopes.future_start_notes([session.get(view, ref).valid.start], view.valid)
+    return write_notes.future_start_notes([session.get(view, ref).valid.start], view.valid)
 
 
 def _describe_ended(session: Session, old: World) -> str:
@@ -651,9 +647,9 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     if given.valid_to is not None or given.members:
         answer.notes.extend(_loss_notes(session, receipt))
     now = session.view_to_write()
-    answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
+    answer.notes.extend(write_notes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
     answer.notes.extend([] if receipt.events else answer_notes.continuation_notes(now, memory.ref))
-    answer.notes.extend(memory_scopes.same_words_beside(session.db, view, memory.ref, "retire that too, or amend it"))
+    answer.notes.extend(write_notes.same_words_beside(session.db, view, memory.ref, "retire that too, or amend it"))
     return _told_of_its_owner(session, answer)
 
 

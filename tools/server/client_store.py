@@ -23,10 +23,9 @@ from worlddb.memory_scopes import (
     folded,
     is_visible,
     notes_inside,
-    retry_while_changed,
     unwritten_note,
-    view_for_write,
 )
+from worlddb.memory_statements import retry_while_changed, view_for_write
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session

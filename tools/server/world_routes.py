@@ -6,11 +6,11 @@ from typing import Any
 
 from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import same_words_beside, with_revision_notes, with_sentences
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
 from worlddb.tools.server.route import LINES, Reply, Request, Route
+from worlddb.write_notes import same_words_beside, with_revision_notes, with_sentences
 
 WORLD = "/v1/worlds/{world}"
 _WORLD_BYTES = 16

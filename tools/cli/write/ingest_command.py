@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes
+from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes, memory_statements
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _user_world(store: _LazyStore, user: str) -> str:
             scopes.write_scope(tx, key)
         return str(tx.receipt.ref)
 
-    return memory_scopes.retry_while_changed(write)
+    return memory_statements.retry_while_changed(write)
 
 
 def _make_extractor(args: Namespace) -> Extractor | None:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import cast
 
 from worlddb import Database, Receipt, View, World
-from worlddb.memory_scopes import mark_notes, with_sentences
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_common, add_deadline, answer_receipt, parse_deadline
+from worlddb.write_notes import mark_notes, with_sentences
 
 
 def _ref_arguments(parser: Parser) -> None:

@@ -4,9 +4,9 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import Database, Receipt
-from worlddb.memory_scopes import same_words_beside, with_revision_notes, with_sentences
 from worlddb.plain_text import is_blank
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.write_notes import same_words_beside, with_revision_notes, with_sentences
 
 _FROM_STDIN: Final = "-"
 _RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "none": False}

@@ -1,0 +1,1 @@
+../../worlddb/memory_statements.py

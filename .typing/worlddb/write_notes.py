@@ -1,0 +1,1 @@
+../../worlddb/write_notes.py
