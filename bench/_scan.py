@@ -17,8 +17,7 @@ from rapidfuzz.process import cdist
 
 from worlddb.projections.tables.names.canonical import forms
 from worlddb.reconciler.similarity.scores import Likeness, is_short_form_of, likeness
-from worlddb.reconciler.similarity.thresholds import Thresholds
-from worlddb.reconciler.similarity.verdict import Considered, Resolved, judge
+from worlddb.reconciler.similarity.verdict import Considered, Resolved, Thresholds, judge
 
 _ROUNDING = 1e-6
 """Scores of a whole column are of single precision."""

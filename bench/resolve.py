@@ -31,8 +31,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution.resolver import Search, places_of, verdict
-from worlddb.reconciler.similarity.thresholds import Thresholds
-from worlddb.reconciler.similarity.verdict import Resolved, Verdict
+from worlddb.reconciler.similarity.verdict import Resolved, Thresholds, Verdict
 from worlddb.reconciler.transaction.context import Context
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 

@@ -30,7 +30,7 @@ from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, ingest_commands
 from worlddb.reconciler.redaction import text_guard
-from worlddb.reconciler.similarity.thresholds import StoreThresholds
+from worlddb.reconciler.similarity.verdict import StoreThresholds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 

@@ -124,8 +124,7 @@ else:
         "reconciler.replay.redecision": "Redecided",
         "reconciler.replay.replay": "Replayed Snapshot",
         "reconciler.similarity.scores": "Likeness",
-        "reconciler.similarity.thresholds": "Thresholds",
-        "reconciler.similarity.verdict": "Considered Contender Tiebreaker",
+        "reconciler.similarity.verdict": "Considered Contender Thresholds Tiebreaker",
         "store": "scratch_folder",
         "writing": "Batch Pending",
     }

@@ -50,7 +50,6 @@ from worlddb.memory_scopes import (
 from worlddb.memory_statements import (
     Place,
     Statement,
-    check_on_near,
     check_statement_type,
     containers_at_start,
     is_past,
@@ -293,7 +292,7 @@ class Memory:
         """
         self._check_present()
         check_statement_type(type)
-        check_on_near(on_near)
+        near_claims.check_on_near(on_near)
         source = _checked_source(source)
         labels, compared = _checked_labels(labels), _checked_properties(properties)
         limits.checked_line(name, "name", limits.MAX_NAME_BYTES)
@@ -802,7 +801,7 @@ class Memory:
             nearby=[(view, nearby) for view in views],
             homes=lambda tx: [None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))],
             entries=lambda tx, home: [self._entry(tx, key, home, entry) for entry in mentioned],
-            ending='add it again with replaces="{old}"',
+            ending=lambda old, _: f'add it again with replaces="{old}"',
             batch={**keyed, "rests_on": imported_scope_refs([key])},
             created={"resolve": "all" if name else False},
         )

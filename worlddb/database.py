@@ -33,7 +33,7 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
-from worlddb.reconciler.similarity.thresholds import ByType, StoreThresholds, Thresholds
+from worlddb.reconciler.similarity.verdict import ByType, StoreThresholds, Thresholds
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     FOLLOWED_AT_LULL,

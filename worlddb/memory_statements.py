@@ -68,16 +68,6 @@ def check_statement_type(type: str) -> None:
         raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
 
 
-def check_on_near(on_near: str) -> None:
-    """Check what is to be done about what a statement is near.
-
-    Raises:
-        InputError: it is none of :data:`ON_NEAR`.
-    """
-    if on_near not in ON_NEAR:
-        raise InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-
-
 class Statement(NamedTuple):
     """A statement to write: what a caller said, with the memories that it names by their references.
 
@@ -107,7 +97,7 @@ class Place(NamedTuple):
         nearby: views of what it may be near, each with what finds that.
         homes: gives the worlds to write it into, the first one first, in a batch.
         entries: gives the worlds that it is about, in a batch and the first of those worlds.
-        ending: the call that ends a memory, with ``{old}`` and ``{new}`` for the references of both.
+        ending: gives the call that ends a memory, from its reference and that of the new one.
         batch: further arguments of the batch. created: further arguments of the new world.
         may_repeat: whether a memory in the same words is the same; by default always.
     """
@@ -116,7 +106,7 @@ class Place(NamedTuple):
     nearby: Sequence[tuple[View, Look]]
     homes: Callable[[Any], Sequence[Any]]
     entries: Callable[[Any, Any], Iterable[Any]]
-    ending: str
+    ending: Callable[[str, str], str]
     batch: Mapping[str, Any]
     created: Mapping[str, Any]
     may_repeat: Callable[[Near], bool] = lambda _: True
@@ -178,7 +168,7 @@ def write_statement(db: Database, said: Statement, place: Place) -> StatementWri
             tx.link(ends[0], "supersedes", made, valid_from=ends[1], why=ends[2])
     receipt: Receipt = tx.receipt
     ref = receipt.refs[made.position]
-    notes = _replacement_notes(others, said.on_near, taker, said.subjects, place.ending.replace("{new}", ref))
+    notes = _replacement_notes(others, said, taker, lambda old: place.ending(old, ref))
     notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
     notes += forgotten_notes(db, lambda: [view for view, _ in place.nearby], [said.text], [ref], receipt.seq)
     return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
@@ -294,11 +284,14 @@ def _of_first_commit(
     return links, ends
 
 
-def _replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int, step: str) -> list[str]:
+def _replacement_notes(
+    near: Iterable[Near], said: Statement, taker: Near | None, ending: Callable[[str], str]
+) -> list[str]:
     """Return notes on the memories that a new statement ended or did not end, and why.
 
-    ``step`` is the call that ends one after all, with ``{old}`` where its reference belongs.
+    ``ending`` gives the call that ends the one of a reference after all.
     """
+    on_near, subjects = said.on_near, said.subjects
     if on_near != "supersede_same_subject":
         return []
     near = list(near)
@@ -308,11 +301,11 @@ def _replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, s
     remaining = [each for each in near if each not in ended and not each.is_later]
     notes = [f"{_named(each)} was ended: {each.reason}" for each in ended]
     notes += [
-        f"{_named(each)} was not ended: {_why_not_ended(each, subjects)}. To end it, {step.format(old=each.ref)}"
+        f"{_named(each)} was not ended: {_why_not_ended(each, subjects)}. To end it, {ending(each.ref)}"
         for each in remaining
     ]
     notes += [
-        f"{_named(each)} was not ended: either may be wrong ({each.reason}). To end it, {step.format(old=each.ref)}"
+        f"{_named(each)} was not ended: either may be wrong ({each.reason}). To end it, {ending(each.ref)}"
         for each in denied
     ]
     notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {_named(taker)} begins"]

@@ -214,8 +214,7 @@ from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis,
 from worlddb.reconciler.replay.redecision import Redecided
 from worlddb.reconciler.replay.replay import Replayed, Snapshot
 from worlddb.reconciler.similarity.scores import Likeness
-from worlddb.reconciler.similarity.thresholds import Thresholds
-from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
+from worlddb.reconciler.similarity.verdict import Considered, Contender, Thresholds, Tiebreaker
 from worlddb.store import scratch_folder
 from worlddb.working.working_memory import SessionMemory, WorkingMemory
 from worlddb.writing import Batch, Pending

@@ -23,7 +23,7 @@ from worlddb.log.model.blobs import EDGE_CONTEXT
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.edge_types import handler, registry
-from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.similarity.verdict import Thresholds
 
 if TYPE_CHECKING:
     from worlddb.beliefs.items import BatchReader, Decision

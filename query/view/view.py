@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.graph_query.traversal import Density
     from worlddb.query.history.lineage import Blame
+    from worlddb.query.recall.said_elsewhere import SaidElsewhere
     from worlddb.query.sparql.datasets import QuerySource
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
     from worlddb.query.statements.statement_reads import ErasedStatement, Statement
@@ -1408,9 +1409,11 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
-    def _saying_the_same(self, text: str, **how: Any) -> near_claims.SaidElsewhere:
-        """See :func:`near_claims.saying_the_same`."""
-        return near_claims.saying_the_same(self._window, text, **how)
+    def _saying_the_same(self, text: str, **how: Any) -> SaidElsewhere:
+        """See :func:`said_elsewhere.saying_the_same`."""
+        from worlddb.query.recall import said_elsewhere
+
+        return said_elsewhere.saying_the_same(self._window, text, **how)
 
     def _telling_elsewhere(self, refs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
         """Pairs of the reference of one of some worlds, and the others that may tell what it says or ever said.
@@ -1418,6 +1421,8 @@ class View:
         Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts, the
         last one of each first, and by ``MOST_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
         """
+        from worlddb.query.recall import said_elsewhere
+
         window = self._window.revealing(deprecated=True)
         shows: Any = {"include_superseded": True, "include_expired": True, "include_deprecated": True}
         named = filter(None, (self.get(ref, **shows) for ref in refs))
@@ -1425,22 +1430,24 @@ class View:
 
         def sought() -> Iterator[tuple[str, str]]:
             earlier = list[tuple[str, str]]()
-            for found in islice(chain.from_iterable(spoken_in), near_claims.MOST_TOLD_OF):
+            for found in islice(chain.from_iterable(spoken_in), said_elsewhere.MOST_TOLD_OF):
                 spoken = without_speaker if found.type == TURN else str
                 versions = reversed(self.history(found.ref)) if found.content else ()
                 texts = dict.fromkeys(spoken(version.content) for version in versions)
                 told = [(found.ref, text) for text in texts if not limits.is_blank(text)]
                 yield from told[:1]
-                earlier += told[1 : near_claims.MOST_TEXTS]
+                earlier += told[1 : said_elsewhere.MOST_TEXTS]
             yield from earlier
 
-        for ref, text in islice(sought(), near_claims.MOST_TEXTS_OF_ALL):
-            telling = near_claims.saying_the_same(window, text, nobodys=False, of=ref, ended=True).telling
+        for ref, text in islice(sought(), said_elsewhere.MOST_TEXTS_OF_ALL):
+            telling = said_elsewhere.saying_the_same(window, text, nobodys=False, of=ref, ended=True).telling
             yield ref, [other for other, _ in telling if other != ref]
 
     def _retired_saying(self, texts: Iterable[str]) -> dict[str, list[str]]:
-        """See :func:`near_claims.retired_saying`."""
-        return near_claims.retired_saying(self._window, texts)
+        """See :func:`retired_texts.retired_saying`."""
+        from worlddb.query.recall import retired_texts
+
+        return retired_texts.retired_saying(self._window, texts)
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

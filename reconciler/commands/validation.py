@@ -16,7 +16,7 @@ from worlddb.log.model.blobs import IMPORTED
 from worlddb.projections.tables.names.canonical import normalise_name
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.similarity.thresholds import checked_setting
+from worlddb.reconciler.similarity.verdict import checked_setting
 
 
 def check(commands: Sequence[cmd.Command]) -> None:

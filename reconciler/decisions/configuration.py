@@ -12,7 +12,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.relation_laws import NEVER_FUNCTIONAL
-from worlddb.reconciler.similarity.thresholds import StoreThresholds, Thresholds
+from worlddb.reconciler.similarity.verdict import StoreThresholds, Thresholds
 from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.context import Context, node_ref
 

@@ -22,7 +22,7 @@ from worlddb.reconciler.decisions import configuration
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import namesakes, resolver
-from worlddb.reconciler.similarity import thresholds, verdict
+from worlddb.reconciler.similarity import verdict
 from worlddb.reconciler.transaction import context, receipts
 from worlddb.reconciler.transaction.draft import Draft, Nonces
 from worlddb.reconciler.transaction.interiors import Interiors
@@ -64,7 +64,7 @@ class Store(NamedTuple):
 
     env: Environment
     ontology: Ontology
-    resolving: thresholds.StoreThresholds
+    resolving: verdict.StoreThresholds
     nonces: Nonces
 
 
@@ -73,7 +73,7 @@ class _NewWorld(NamedTuple):
 
     at: int
     candidate: namesakes.Candidate
-    thresholds: thresholds.Thresholds
+    thresholds: verdict.Thresholds
     text: str
     inside: list[int] | None
     """The worlds whose texts are compared with its own; ``None`` for all."""

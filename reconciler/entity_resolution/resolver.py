@@ -19,8 +19,16 @@ from worlddb.projections.tables.names.canonical import Form, form_of, forms
 from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution import namesakes
 from worlddb.reconciler.similarity import scores
-from worlddb.reconciler.similarity.thresholds import TIERS, Thresholds
-from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Tiebreaker, Verdict, judge
+from worlddb.reconciler.similarity.verdict import (
+    TIERS,
+    Ambiguous,
+    Considered,
+    Resolved,
+    Thresholds,
+    Tiebreaker,
+    Verdict,
+    judge,
+)
 from worlddb.reconciler.transaction.context import Context
 
 _INITIAL: Final = re.compile(r" \w\b")

@@ -28,7 +28,7 @@ from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.pipeline import reconcile, resolve
 from worlddb.reconciler.replay import event_comparison, recorded_commands
 from worlddb.reconciler.replay.recorded_commands import Undecidable
-from worlddb.reconciler.similarity.thresholds import StoreThresholds
+from worlddb.reconciler.similarity.verdict import StoreThresholds
 from worlddb.reconciler.transaction.context import Context
 from worlddb.reconciler.transaction.draft import Draft, Nonces
 

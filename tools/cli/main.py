@@ -77,7 +77,9 @@ _COMMAND_MODULES: Final = (
     _CommandModule("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.keep_commands").COMMANDS),
     _CommandModule("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
     _CommandModule("doctor", lambda: import_module("worlddb.tools.cli.keep.keep_commands").DOCTOR_COMMANDS),
-    _CommandModule("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
+    _CommandModule(
+        "embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.keep_commands").EMBED_COMMANDS
+    ),
     _CommandModule("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
     _CommandModule("backup restore", lambda: import_module("worlddb.tools.cli.keep.keep_commands").BACKUP_COMMANDS),
     _CommandModule(

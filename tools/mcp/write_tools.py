@@ -41,7 +41,6 @@ MAX_LOST: Final = 10
 """Spans that an answer lists as lost."""
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""
-_ENDING: Final = 'use memory_retire with the id "{old}"'
 
 
 def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Saved:
@@ -178,7 +177,7 @@ def _place(
         nearby=[(own, partial(_near_in_scope, given=given, scope=scope)) for scope in scopes],
         homes=lambda tx: [session.write_scope(tx, key) for key in keys],
         entries=entries,
-        ending=_ENDING,
+        ending=lambda old, _: f'use memory_retire with the id "{old}"',
         batch={
             "idempotency_key": session.idempotency_key(given.idempotency_key),
             "rests_on": memory_scopes.imported_scope_refs(keys),

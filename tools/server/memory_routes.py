@@ -150,7 +150,7 @@ def _remember_or_restate(
         nearby=[(view, given.near)],
         homes=given.homes,
         entries=given.entries,
-        ending='POST {{"source": "{new}", "type": "supersedes", "target": "{old}"}} to /v1/edges',
+        ending=lambda old, new: f'POST {{"source": "{new}", "type": "supersedes", "target": "{old}"}} to /v1/edges',
         batch={"idempotency_key": key, "unchanged": given.unchanged},
         created={"key": body.key} | ({} if body.key is None or within is None else {"key_within": within}),
         may_repeat=lambda _: body.key is None and not is_named,

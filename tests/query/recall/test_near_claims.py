@@ -15,7 +15,7 @@ from bench.near import PAIRS, TOLD, Pair
 from worlddb import Database, InputError, ManualClock
 from worlddb.projections.indexes import analysis
 from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
-from worlddb.query.recall import near_claims
+from worlddb.query.recall import near_claims, said_elsewhere
 
 DAY = 86_400_000_000
 
@@ -1164,20 +1164,20 @@ def test_what_tells_a_forgotten_text_has_its_rare_number_or_most_of_its_words(
     ],
 )
 def test_an_ordinary_word_is_a_password_only_behind_a_colon_or_in_quotes(text: str, code: str) -> None:
-    assert near_claims.codes_of(text) == ({code} if code else set())
+    assert said_elsewhere.codes_of(text) == ({code} if code else set())
 
 
 @pytest.mark.parametrize("text", ["0123456789abcdef", "a.b-", "1", "1a-", "x", "1-a"])
 def test_the_codes_of_a_long_run_of_signs_are_found_in_one_walk(text: str) -> None:
     """4,000 signs took up to half a second and these a minute, for each end of the run was tried from each sign."""
     long = text * (60_000 // len(text))
-    assert near_claims.codes_of(long) == frozenset()
-    assert near_claims.codes_of(f"{long} ana@example.org https://example.org/a 0171 2345678") == {
+    assert said_elsewhere.codes_of(long) == frozenset()
+    assert said_elsewhere.codes_of(f"{long} ana@example.org https://example.org/a 0171 2345678") == {
         "anaexampleorg",
         "httpsexampleorga",
         "01712345678",
     }
-    assert near_claims._NUMBER.findall(f"{'x' * 60_000} a1") == ["a1"]
+    assert said_elsewhere._NUMBER.findall(f"{'x' * 60_000} a1") == ["a1"]
 
 
 def test_a_code_is_found_among_many_texts_that_have_the_other_words(db: Database) -> None:

@@ -18,8 +18,7 @@ from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, f
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.entity_resolution.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.similarity.scores import Likeness, cosine, likeness
-from worlddb.reconciler.similarity.thresholds import StoreThresholds
-from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, New, Resolved, judge
+from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, New, Resolved, StoreThresholds, judge
 
 ALIKE: list[tuple[str, str, str]] = [
     ("Ada", " ADA ", "exact"),

@@ -15,7 +15,7 @@ from worlddb import Database, InputError, Refused, RefusedError
 from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.query.recall import near_claims
+from worlddb.query.recall import said_elsewhere
 
 SAID = [
     {"speaker": speaker, "text": text, "session": "monday", "source": {"place": f"Mark{number:02}"}}
@@ -362,9 +362,9 @@ def test_the_erasure_of_a_session_names_what_may_still_tell_its_messages(tmp_pat
 def test_a_note_that_cannot_be_found_keeps_nothing_from_being_erased(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_for, look = list[str](), near_claims.saying_the_same
+    looked_for, look = list[str](), said_elsewhere.saying_the_same
 
-    def fail_later(window: Any, text: str, **how: Any) -> near_claims.SaidElsewhere:
+    def fail_later(window: Any, text: str, **how: Any) -> said_elsewhere.SaidElsewhere:
         looked_for.append(text)
         if len(looked_for) > 1:
             raise worlddb.DamagedStore("A text is damaged", "Restore it")
@@ -375,7 +375,7 @@ def test_a_note_that_cannot_be_found_keeps_nothing_from_being_erased(
         refs = [
             db.create("Note", "", content=f"The {name} password is Fledermaus#77.").ref for name in ("WLAN", "bank")
         ]
-        monkeypatch.setattr(near_claims, "saying_the_same", fail_later)
+        monkeypatch.setattr(said_elsewhere, "saying_the_same", fail_later)
         receipt = db.erase(refs, reason="r")
         assert len(looked_for) == 2
         (note,) = [each for each in receipt.notes if each.code == "still_told"]
@@ -387,12 +387,12 @@ def test_an_erasure_looks_for_a_bounded_number_of_texts(tmp_path: Path, monkeypa
     """64 worlds with four texts each were 256 searches, or three times as many."""
     looked_for = list[str]()
 
-    def note_text(window: Any, text: str, **how: Any) -> near_claims.SaidElsewhere:
+    def note_text(window: Any, text: str, **how: Any) -> said_elsewhere.SaidElsewhere:
         looked_for.append(text)
-        return near_claims.SaidElsewhere([], [], [])
+        return said_elsewhere.SaidElsewhere([], [], [])
 
-    monkeypatch.setattr(near_claims, "saying_the_same", note_text)
-    monkeypatch.setattr(near_claims, "MOST_TEXTS_OF_ALL", 4)
+    monkeypatch.setattr(said_elsewhere, "saying_the_same", note_text)
+    monkeypatch.setattr(said_elsewhere, "MOST_TEXTS_OF_ALL", 4)
     with worlddb.open(tmp_path / "store", author="desk") as db:
         refs = [db.create("Note", "", content=f"note {each}, old").ref for each in range(3)]
         for each, ref in enumerate(refs):
