@@ -71,15 +71,16 @@ class Side:
             self.neighbour = MemoryServer(Session(self.db.signed("a stranger"), there, secret=SECRET))
 
     async def ask(self, turn: int, what: str, arguments: dict[str, Any]) -> str:
-        """What comes of a call, as text; cursors apart, which nobody can read."""
+        """What comes of a call, as text; cursors apart, which nobody can read and errors quote."""
         if self.neighbour is not None:
             self.clock.value = worlddb.ManualClock().value + turn * SECOND - SECOND // 2
             self.turns.turn(10**6 + turn)
             await _asked(self.neighbour, what, self._fitted(arguments, self.theirs, None))
         self.clock.value = worlddb.ManualClock().value + turn * SECOND
         self.turns.turn(turn)
+        given = f"{self.cursor!r:.60}"
         found = await _asked(self.server, what, self._fitted(arguments, self.ids, self.cursor))
-        return self._noted(found)
+        return found.replace(given, "CURSOR") if isinstance(found, str) else self._noted(found)
 
     def _fitted(self, arguments: dict[str, Any], ids: list[str], cursor: str | None) -> dict[str, Any]:
         """References to what was made, and to the last page, put in."""
@@ -95,8 +96,6 @@ class Side:
         return {name: fit(value) for name, value in arguments.items()}
 
     def _noted(self, found: Any) -> str:
-        if isinstance(found, str):
-            return found
         told = dict(found)
         self.ids += [told["id"]] if told.get("outcome") else []
         self.ids += told.get("proposals", []) if told.get("outcome") else []
@@ -279,6 +278,8 @@ SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("memory_decide", {"proposal": (2, 64), "decision": "accept"}),
     ("memory_list", {"user_id": "ada", "limit": 1}),
     ("memory_list", {"user_id": "ada", "cursor": "CURSOR"}),
+    ("memory_list", {"user_id": "7", "cursor": "CURSOR"}),
+    ("memory_proposals", {"cursor": "CURSOR"}),
     ("memory_recall", {"query": "tea"}),
     ("memory_recall", {"query": "tea", "group": 2}),
     ("memory_recall", {"query": "tea", "neighbours": 2}),
@@ -317,7 +318,8 @@ def test_one_of_everything_is_answered_alike_and_is_answered() -> None:
 
     anyio.run(work)
     failed = [what for (what, _), told in zip(SCRIPT, answers, strict=True) if "Error" in told]
-    assert failed == ["memory_write", "memory_read", "memory_amend", "memory_write", "memory_mark"]
+    wrong_cursors = ["memory_list", "memory_proposals"]
+    assert failed == ["memory_write", *wrong_cursors, "memory_read", "memory_amend", "memory_write", "memory_mark"]
 
 
 def _numbered(self: Session, seq: int) -> int:
