@@ -95,9 +95,11 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
 
 
-@pytest.mark.parametrize(("cross", "cull", "asked"), [(False, None, "L"), (True, None, "C"), (False, 1, "LC")])
+@pytest.mark.parametrize(
+    ("way", "asked", "first"), [("late", {"L": 2}, 0), ("cross", {"C": 2}, 0), ("both", {"L": 3, "C": 2}, 50)]
+)
 def test_what_is_reranked_is_told_by_halves_beside_what_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool, cull: int | None, asked: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: dict[str, int], first: int
 ) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(
@@ -117,16 +119,17 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(
     read: dict[str, int] = {}
     monkeypatch.setattr(reranking, "MiniLMReranker", type("L", (Upside,), {}))
     monkeypatch.setattr(reranking, "CrossEncoderReranker", type("C", (Upside,), {}))
-    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3}
-    told = reranking.measure(Namespace(**given, cross=cross, cull=cull))
-    assert read == {each: cull if cull and each == "C" else 2 for each in asked}
-    assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"]["p50_ms"] >= 0
+    given = {"locomo": file, "beam": None, "longmemeval": None, "every": 1, "seed": 3, "late": 2, "cross": 2, "both": 3}
+    told = reranking.measure(Namespace(**given, ways=[way]))
+    assert read == asked and told["hits"].keys() == {way}
+    assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"][way]["p50_ms"] >= 0
     for half in ("0", "1"):
-        found = told["sources"]["LoCoMo"][half]
-        assert (found["default@1"], found["reranked@1"], found["gain@1_95"]) == (100, 0, [-100, -100])
-        assert found["default@5"] == found["reranked@5"] == 100
+        found = told["sources"]["LoCoMo"][half]["ways"]
+        assert (found["default"]["recall@1"], found["default"]["any@1"]) == (100, 100)
+        assert (found[way]["recall@1"], found[way]["any@1_gain_95"]) == (first, [-100, 2 * first - 100])
+        assert found["default"]["recall@5"] == found[way]["recall@5"] == 100
     with pytest.raises(InputError, match="No question"):
-        reranking.measure(Namespace(**given | {"locomo": None}, cross=cross, cull=cull))
+        reranking.measure(Namespace(**given | {"locomo": None}, ways=[way]))
 
 
 def test_the_program_prints_its_tables(tmp_path: Path) -> None:
