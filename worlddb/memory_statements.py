@@ -16,6 +16,7 @@ from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedErr
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.memory_scopes import CONTAINERS, later_view, view_at
 from worlddb.plain_text import one_line
+from worlddb.query.recall import near_claims
 from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
@@ -56,6 +57,9 @@ def retry_while_changed(write: Callable[[], Written]) -> Written:
 def view_for_write(db: Database, idempotency_key: str | None) -> View:
     """Return the view that a write reads: the present, or for a retry that of the first commit."""
     return db._view_for_key(idempotency_key)
+
+
+check_on_near = near_claims.check_on_near
 
 
 def check_statement_type(type: str) -> None:

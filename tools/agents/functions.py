@@ -32,13 +32,13 @@ from worlddb.memory_scopes import HOLDERS, composed, embed_new, folded, is_visib
 from worlddb.memory_statements import (
     Place,
     Statement,
+    check_on_near,
     check_statement_type,
     is_past,
     retry_while_changed,
     write_statement,
 )
 from worlddb.plain_text import is_blank, shown
-from worlddb.query.recall.near_claims import check_on_near
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 from worlddb.write_notes import (
     concurrent_change_notes,
