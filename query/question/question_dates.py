@@ -1212,7 +1212,6 @@ _TOLD_DAYS: Final = 27 * DAY_MICROSECONDS
 """A longer time is no day that something is on: "in December" is when, and tells not which."""
 
 
-@lru_cache(maxsize=512)
 def told_days(text: str, said: int) -> tuple[Span, ...]:
     """The days and stretches of less than a month that a text tells of, by its words as of when it was said.
 
@@ -1241,7 +1240,12 @@ def told_days(text: str, said: int) -> tuple[Span, ...]:
 
 def days_alone(text: str, said: int) -> tuple[Span, ...]:
     """The days that a text tells of as :func:`told_days` does, if it is of these alone: what is yearly is of none."""
-    return () if _YEARLY.search(text[:_TOLD_CHARACTERS]) is not None else told_days(text, said)
+    return () if is_yearly(text) else told_days(text, said)
+
+
+def is_yearly(text: str) -> bool:
+    """True if a text tells of what is so again and again, which is not of the one day that it names."""
+    return _YEARLY.search(text[:_TOLD_CHARACTERS]) is not None
 
 
 _YEARLY: Final = lazy(
@@ -1249,7 +1253,6 @@ _YEARLY: Final = lazy(
     r"|anniversaire|chaque|compleanno|ogni|aniversário|день рождения|кажд\w+)\b|生日|每|誕生日|毎|생일|매",
     re.I,
 )
-"""What is so again and again is not of the one day that its text tells."""
 
 
 def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
@@ -1313,7 +1316,6 @@ def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     parse_times.cache_clear()
     begin_named.cache_clear()
-    told_days.cache_clear()
 
 
 def _find_unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from functools import partial
 from itertools import chain, groupby, islice, takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
@@ -36,7 +36,7 @@ from worlddb.projections.tables.storage.schema import (
     EdgeRow,
 )
 from worlddb.query.question.question import ASKERS, TO_MACHINES, Question, names_beside
-from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
+from worlddb.query.recall.scoring import prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import MAX_MEMBERS
 
@@ -615,49 +615,75 @@ MAX_TASTES: Final = 128
 """Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
 
 
-class TasteCache:
-    """Whether versions state a preference, by world and number; a version's text never changes."""
+Told = TypeVar("Told")
+MAX_FACTS: Final = 16_384
+"""Of so many versions it is kept what each question about their texts found."""
+
+
+class _KnownFacts:
+    """What is known of texts, by what tells it and by version, which reads of the whole store share."""
+
+    holds_texts: Final = True
 
     def __init__(self, _place: object) -> None:
-        self.known: dict[tuple[int, int], bool] = {}
+        self.known: dict[Callable[..., Any], dict[Hashable, Any]] = {}
 
     def write(self) -> None:
-        """Write nothing to the disk."""
+        """Write nothing to the disk: to read a text anew takes little."""
 
-    def prefers(self, passed: Passed, content: str) -> bool:
-        """True if a hit, whose version has this content, states somebody's preference or choice."""
-        key = passed.node, passed.seen.number
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = prefers(content[:MAX_CHARACTERS])
+
+class TextFacts:
+    """What pure functions tell of the texts of versions: each reads a text once, since that never changes.
+
+    Where the whole store is seen that is known to later recalls, until an erasure; elsewhere for one read.
+    """
+
+    def __init__(self, snapshot: visible.VisibleSnapshot) -> None:
+        self._snapshot = snapshot
+        self._known = (snapshot.shared_cache(_KnownFacts) or _KnownFacts(None)).known
+
+    def release(self) -> None:
+        """Let the snapshot go, which knows of this."""
+        del self._snapshot
+
+    def tell(self, read: Callable[..., Told], passed: Passed, *more: Hashable) -> Told:
+        """What ``read`` tells of the text of a hit, which it is given before ``more``; no text tells what "" does."""
+        known, key = self._known_by(read), (passed.node, passed.seen.number, *more)
+        if key not in known:
+            body = self._snapshot.body(passed.seen.row)
+            known[key] = read("" if body is None else body.content, *more)
+        found: Told = known[key]
         return found
 
+    def tell_each(self, read: Callable[[str], Told], hits: Sequence[Passed]) -> list[Told]:
+        """As :meth:`tell`, of many hits."""
+        known, keys = self._known_by(read), [(passed.node, passed.seen.number) for passed in hits]
+        new = [(key, passed.seen.row) for key, passed in zip(keys, hits, strict=True) if key not in known]
+        bodies = self._snapshot.bodies([row for _, row in new])
+        told = {key: read("" if body is None else body.content) for (key, _), body in zip(new, bodies, strict=True)}
+        known.update(told)
+        return [known[key] for key in keys]
 
-def taste_cache(snapshot: visible.VisibleSnapshot) -> TasteCache:
-    """What is known of the versions that state a preference, of any read before where the whole store is seen."""
-    kept = snapshot.shared_cache(TasteCache)
-    if kept is None:
-        return TasteCache(None)
-    if len(kept.known) > MAX_MEMBERS:
-        kept.known.clear()
-    return kept
+    def _known_by(self, read: Callable[..., Any]) -> dict[Hashable, Any]:
+        known = self._known.setdefault(read, {})
+        if len(known) > MAX_FACTS:
+            known = self._known[read] = {}
+        return known
+
+
+def text_facts(snapshot: visible.VisibleSnapshot) -> TextFacts:
+    """What is known of the texts that a read sees."""
+    made: TextFacts | None = snapshot.kept.get(TextFacts)
+    if made is None:
+        made = snapshot.kept[TextFacts] = TextFacts(snapshot)
+    return made
 
 
 def find_tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
-    known = taste_cache(gate.snapshot).known
-    some = [
-        (passed, (passed.node, passed.seen.number))
-        for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)
-    ]
-    new = [each for each in some if each[1] not in known]
-    bodies = gate.snapshot.bodies([passed.seen.row for passed, _ in new])
-    known.update(
-        (key, prefers(body.content[:MAX_CHARACTERS]))
-        for (_, key), body in zip(new, bodies, strict=True)
-        if body is not None
-    )
-    return tuple(passed.node for passed, key in some if known.get(key))
+    some = list(islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES))
+    told = text_facts(gate.snapshot).tell_each(prefers, some)
+    return tuple(passed.node for passed, states_taste in zip(some, told, strict=True) if states_taste)
 
 
 _FEW_HOMES: Final = 4

@@ -23,12 +23,12 @@ from worlddb.projections.indexes.analysis import (
     without_speaker,
 )
 from worlddb.projections.indexes.fields import Nodes
-from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.names.canonical import NO_TYPE, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, FIRST_PERSON, RRF, TEXT, VECTOR, Question, Request
-from worlddb.query.question.question_dates import Span, days_alone, nearness, told_days
+from worlddb.query.question.question_dates import Span, is_yearly, nearness, told_days
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import count_earlier_turns
 from worlddb.query.recall.scoring import similarity_score
@@ -335,9 +335,11 @@ def _find_begun_then(
     if not times or sum(map(began_then, known)) >= wanted:
         return []
     listed = candidates.worlds_begun_within(gate.snapshot, times)
-    begun_among = partial(candidates.filter_begun_within, gate.snapshot, times)
     if listed is not None and gate.members is not None:
         listed = Nodes(listed.nodes & gate.members.nodes)
+    if listed is not None and not listed:
+        return []
+    begun_among = partial(candidates.filter_begun_within, gate.snapshot, times)
     deep = DEEP_INSIDE if gate.snapshot.place.is_confined else DEEP
 
     def best(fetch: candidates.Fetch, lane: str) -> Iterator[candidates.Passed]:
@@ -722,7 +724,7 @@ def _told_evidence(
     days is not of the day on which it was said; a stated start of what is no turn counts for itself. What somebody said
     on a day is asked for by when it was said alone.
     """
-    times, found = question.times, dict[int, float]()
+    times, found, facts = question.times, dict[int, float](), candidates.text_facts(snapshot)
     is_past = question.asks_of == "past" or all(end <= question.asked for _, end, _ in times)
     factor = FOR_WHATEVER if question.asks_only_for_time else 1.0
     best = sorted(sorted(pool), key=alone.__getitem__, reverse=True)[:MAX_DATED]
@@ -731,14 +733,14 @@ def _told_evidence(
         is_dated = when[node] >= 1 and (is_past or (seen.row.type != _TURN and bool(seen.row.stated & START_STATED)))
         if when[node] == factor if is_dated else question.is_of_saying:
             continue
-        body = None if seen.row.type in _MERE_NAMES else snapshot.body(seen.row)
-        if body is None:
+        if seen.row.type in _MERE_NAMES:
             continue
-        told = () if is_dated else told_days(body.content, seen.validity.start)
+        began = seen.validity.start
+        told = () if is_dated else facts.tell(told_days, pool[node], began)
         shared = max((_shared(each, span) for each in told for span in times), default=0.0)
         if is_dated or shared >= _HALF:
             found[node] = factor
-        elif not shared and not is_past and days_alone(body.content, seen.validity.start):
+        elif told and not shared and not is_past and not facts.tell(is_yearly, pool[node]):
             found[node] = ANOTHER_DAY
     return found
 
@@ -774,8 +776,8 @@ def _is_within(times: Iterable[Span], at: int) -> bool:
 
 _HALF_DAY: Final = DAY_MICROSECONDS // 2
 _TURN: Final = type_digest("Turn")
-_MERE_NAMES: Final = frozenset((type_digest("Entity"), type_digest("Session"), ENRICHMENT_TYPE))
-"""Types of what states nothing by itself."""
+_MERE_NAMES: Final = frozenset((type_digest("Entity"), type_digest("Session"), ENRICHMENT_TYPE, NO_TYPE))
+"""Types of what states nothing by itself, and of what is erased."""
 
 
 def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
@@ -931,14 +933,12 @@ def _order_by_openings(
     score of the hit whose place it takes.
     """
     turns = (at for at, hit in enumerate(best) if hit.passed.node in compared and hit.passed.seen.row.type == _TURN)
-    places = [at for at in turns if at >= UNMOVED]
+    places, facts = [at for at in turns if at >= UNMOVED], candidates.text_facts(snapshot)
     if len(places) < 2:
         return best
 
     def gain(hit: Ranked) -> float:
-        body = snapshot.body(hit.passed.seen.row)
-        openings = () if body is None else _openings(without_speaker(body.content))
-        return OPENING_WEIGHT * max(map(asked.share_of, openings), default=0.0)
+        return OPENING_WEIGHT * max(map(asked.share_of, facts.tell(_openings, hit.passed)))
 
     gains = {at: gain(best[at]) for at in places}
     ordered = list(best)
@@ -950,8 +950,9 @@ def _order_by_openings(
     return ordered
 
 
-def _openings(text: str) -> list[str]:
-    """The beginning of a text, and that of each aside, since a text goes on to something else there."""
+def _openings(turn: str) -> list[str]:
+    """The beginning of what is said in a turn, and of each aside, since a text goes on to something else there."""
+    text = without_speaker(turn)
     lowered = text[: scoring.MAX_CHARACTERS].lower()
     begins = [0, *(at for at in map(lowered.find, _ASIDES) if at > 0)]
     return [text[at : at + OPENING] for at in begins]
@@ -1014,22 +1015,16 @@ def _rescore_hits(
     A place takes something away, and takes longer to find than a text to read.
     """
     wanted = question.answer_form
-    tastes = candidates.taste_cache(snapshot) if wanted.taste else None
+    facts = candidates.text_facts(snapshot)
     told: list[tuple[Ranked, dict[str, float]]] = []
-    said: list[candidates.Passed] = []
     for hit in first:
-        body = snapshot.body(hit.passed.seen.row)
-        more: dict[str, float] = {}
-        if body is not None:
-            states_taste = None if tastes is None else tastes.prefers(hit.passed, body.content)
-            in_talk = scoring.TALK in hit.parts
-            more = scoring.form_scores(body.content, wanted, in_talk=in_talk, states_taste=states_taste)
+        states_taste = facts.tell(scoring.prefers, hit.passed) if wanted.taste else None
+        more = facts.tell(scoring.form_scores, hit.passed, wanted, scoring.TALK in hit.parts, states_taste)
         if least is None or round(hit.score + sum(more.values()), 6) >= least:
             told.append((hit, more))
-            said += [] if body is None else [hit.passed]
-    at = count_earlier_turns(snapshot, said)
-    for hit, more in told:
-        more |= scoring.place_penalty(at.get(hit.passed.node, 0), later)
+    at = count_earlier_turns(snapshot, [hit.passed for hit, _ in told])
+    for hit, form in told:
+        more = form | scoring.place_penalty(at.get(hit.passed.node, 0), later)
         yield Ranked(hit.passed, hit.score + sum(more.values()), hit.ranks, {**hit.parts, **more}, hit.is_latest)
 
 

@@ -438,15 +438,12 @@ def _has_possessive(text: str) -> bool:
 
 
 def _lift_matching_numbers(
-    snapshot: visible.VisibleSnapshot,
-    ranked: Sequence[ranking.Ranked],
-    wanted: dict[str, set[str]],
-    rivals: Sequence[Rivals],
+    ranked: Sequence[ranking.Ranked], fit_of: Callable[[ranking.Ranked], int], rivals: Sequence[Rivals]
 ) -> list[ranking.Ranked]:
     """The hits, and before the first that has another number in the place of one that the question names, those of the
     following that have that one; what a later one competes with stays behind that."""
     replaced = {pair.earlier for pair in rivals}
-    fitting = [_number_fit(snapshot, hit, wanted) for hit in ranked[: ranking.DEPTH]]
+    fitting = [fit_of(hit) for hit in ranked[: ranking.DEPTH]]
     if -1 not in fitting:
         return list(ranked)
     first = fitting.index(-1)
@@ -1408,9 +1405,17 @@ def _put_asked_number_first(search: _Search, found: Found) -> Found:
     numbers = search.numbers
     if not numbers:
         return found
-    if found.whole is not None and any(_number_fit(search.snapshot, hit, numbers) < 0 for hit in found.ranked):
+    known = dict[int, int]()
+
+    def fit_of(hit: ranking.Ranked) -> int:
+        node = hit.passed.node
+        if node not in known:
+            known[node] = _number_fit(search.snapshot, hit, numbers)
+        return known[node]
+
+    if found.whole is not None and any(fit_of(hit) < 0 for hit in found.ranked):
         found = _put_newer_first(search, found._replace(ranked=found.whole()))
-    return found._replace(ranked=_lift_matching_numbers(search.snapshot, found.ranked, numbers, found.rivals))
+    return found._replace(ranked=_lift_matching_numbers(found.ranked, fit_of, found.rivals))
 
 
 def _show_history(search: _Search, found: Found) -> Found:

@@ -190,7 +190,7 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 
 
 def form_scores(
-    text: str, wanted: AnswerForm, *, in_talk: bool = False, states_taste: bool | None = None
+    text: str, wanted: AnswerForm, in_talk: bool = False, states_taste: bool | None = None
 ) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
 
@@ -201,7 +201,7 @@ def form_scores(
     which is nearer. All of this is small beside words and meaning: it decides between close hits.
     """
     if states_taste is None:
-        states_taste = wanted.taste and prefers(text[:MAX_CHARACTERS])
+        states_taste = wanted.taste and prefers(text)
     parts = {
         TOLD: _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
         "taste": TASTE_WEIGHT if wanted.taste and states_taste else 0.0,
@@ -244,6 +244,7 @@ def prefers(text: str) -> bool:
     """True if a text states somebody's preference or choice; an assistant has none."""
     if is_answering(text):
         return False
+    text = text[:MAX_CHARACTERS]
     return (_PREFERS_IN_ASCII if text.isascii() else _PREFERS).search(text) is not None
 
 
