@@ -32,6 +32,7 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
+    Subject,
     check_scope_name,
     embed_new,
     erase_found,
@@ -87,8 +88,8 @@ from worlddb.write_notes import (
     plan_notes,
     said_elsewhere,
     same_words_notes,
-    several_names_notes,
     still_hidden_notes,
+    subject_notes,
 )
 
 Given = ParamSpec("Given")
@@ -270,10 +271,10 @@ class Memory:
         """Write a statement, or the messages of a conversation, as one commit.
 
         A text is one memory, true from ``since`` (default: now) to ``until``. ``about`` names the persons and things
-        that it is about, each a world of its own. It may contradict, replace or be derived from memories. The result
-        lists what it is ``near``. With ``on_near="propose"`` it is also linked by ``contradicts`` to what cannot be
-        true beside it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both have the
-        same subject.
+        that it is about, each a world of its own, or gives their ids. It may contradict, replace or be derived from
+        memories. The result lists what it is ``near``. With ``on_near="propose"`` it is also linked by ``contradicts``
+        to what cannot be true beside it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if
+        both have the same subject.
 
         From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, the memory is hidden: no longer
         found, but still valid. Reads may filter by ``label`` and ``properties``, and ``pinned`` memories come first.
@@ -305,7 +306,7 @@ class Memory:
             names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
             arguments = given, names, named, type, name, since, until, source, why, on_near, marks, idempotency_key
             added = retry_while_changed(lambda: self._add_statement(*arguments))
-            return self._with_slip_notes(added, names, derived_from, replaces, until)
+            return self._with_slip_notes(added, derived_from, replaces, until)
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
         besides = {"about": about, "name": name, "until": until, **links}
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
@@ -316,12 +317,10 @@ class Memory:
         added = added.with_notes(forgotten_notes(self.db, self._views, texts, added.ids, added.seq))
         return self._with_hidden_notes(added, expires_at, pinned)
 
-    def _with_slip_notes(
-        self, added: Added, about: Iterable[str], derived_from: Any, replaces: Any, until: times.TimeLike | None
-    ) -> Added:
+    def _with_slip_notes(self, added: Added, derived_from: Any, replaces: Any, until: times.TimeLike | None) -> Added:
         """Add notes to the result on what may be meant otherwise than it was given."""
         bases = (self._find_text_memory(ref) for ref in _as_list(derived_from))
-        notes = several_names_notes(about) + erased_basis_notes(bases)
+        notes = erased_basis_notes(bases)
         if until is not None and _as_list(replaces):
             end = times.format_time(times.parse_time(until, "until"))
             notes.append(f"What it replaces does not come back at {end}: add what holds from then on")
@@ -778,8 +777,8 @@ class Memory:
             views, key = self._views_and_key(look)
             begins = None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._empty_note()
-            mentioned = self._scopes.entry_names(look, key, [" ".join(one.split()) for one in about]).values()
-        named = [self._own_name(each) for each in about] or None
+            mentioned = self._scopes.subjects(look, key, about)
+        named = [self._own_name(each.given) for each in mentioned] or None
         window: dict[str, Any] = {"since": begins, "until": until}
         look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
@@ -787,7 +786,7 @@ class Memory:
             text=text,
             type=type,
             name=name,
-            subjects=len(about),
+            subjects=len(mentioned),
             since=begins,
             until=until,
             source=self._source(source),
@@ -800,7 +799,7 @@ class Memory:
             look=look,
             nearby=[(view, nearby) for view in views],
             homes=lambda tx: [None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))],
-            entries=lambda tx, home: [self._entry(tx, key, home, entry) for entry in mentioned],
+            entries=lambda tx, home: [self._entry(tx, key, home, each) for each in mentioned],
             ending=lambda old, _: f'add it again with replaces="{old}"',
             batch={**keyed, "rests_on": imported_scope_refs([key])},
             created={"resolve": "all" if name else False},
@@ -811,7 +810,7 @@ class Memory:
             self._move_if_ended(receipt, key, refs, begins, views if receipt.seq == look.seq + 1 else ())
         done = self._result(receipt, refs, "" if written.is_restated else begun)
         done = msgspec.structs.replace(done, near=written.near, repeated=int(written.is_restated))
-        return done.with_notes(written.notes)
+        return done.with_notes([*written.notes, *subject_notes(self._scopes, look, key, mentioned)])
 
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
         """Return the view that a write reads, and the arguments of its batch, under a key scoped to this user.
@@ -1006,7 +1005,7 @@ class Memory:
                 tx.link(
                     world,
                     ABOUT,
-                    self._entry(tx, key, home, named[folded(turn.speaker)]),
+                    self._entry(tx, key, home, Subject(named[folded(turn.speaker)])),
                     key=None if own is None else memory_key("said", key, session, *own, *[attempt][:attempt]),
                     valid_from=begins,
                     properties={"role": "speaker"},
@@ -1036,11 +1035,11 @@ class Memory:
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
         return ("memory",) if self._label is None else self._scopes.key(self._whole_view(), self._label)
 
-    def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
-        """Return the entity of a name."""
-        if not name:
+    def _entry(self, tx: Any, key: Any, home: Any, subject: Subject) -> Any:
+        """Return the world of whom a statement is about."""
+        if not subject.name:
             raise errors.InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-        return self._scopes.write_entry(tx, key, home, name, self._source({}))
+        return self._scopes.write_subject(tx, key, home, subject, self._source({}))
 
     def _own_name(self, given: Any) -> Any:
         """Return names in which the user's own name has the spelling used here, however it is capitalised."""

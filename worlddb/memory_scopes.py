@@ -5,6 +5,7 @@ in a scope shows, and what a receipt reveals inside one world.
 """
 
 import itertools
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import msgspec
 
 from worlddb.database import Database
 from worlddb.log.model import errors, limits
-from worlddb.log.model.errors import InputError, UnavailableError, UnknownReference
+from worlddb.log.model.errors import AmbiguousReference, InputError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
@@ -50,6 +51,8 @@ ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 An imported scope has ``ref:`` and its reference in place of the number, because bundles carry no keys.
 """
 _BY_REFERENCE: Final = "ref:"
+_ID: Final = re.compile(r"(?i)[0-9a-f]{8,32}")
+"""What may be the id of a world, or enough of it that no ordinary name is meant for it."""
 _NO_SCOPE: Final = ("", "", "", "", "")
 """The parts of a key without a scope, for writes into the whole store."""
 
@@ -215,6 +218,18 @@ def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Rece
 def is_imported_root(world: World) -> bool:
     """Return whether a world is the root of another store, imported from a bundle."""
     return world.type == ROOT and "imported" in world.source
+
+
+class Subject(NamedTuple):
+    """Whom or what a statement is about: a world that was given by its id, or a name whose entry it may begin."""
+
+    name: str
+    ref: str = ""
+
+    @property
+    def given(self) -> str:
+        """What finds the subject in a read."""
+        return self.ref or self.name
 
 
 class Scopes:
@@ -420,8 +435,7 @@ class Scopes:
         _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
         if kind == "user" and folded(name) == folded(identity):
             return identity
-        came = imported_scope_ref(key)
-        scope = self.existing_scope_ref(key) or (view._keyed_reference(_encoded_key(key)) if kind else None)
+        came, scope = imported_scope_ref(key), self.scope_of(view, key)
         if kind and scope is None:
             return composed(name)
         for entry in view.find(name=name, type=ENTRY, world=scope):
@@ -430,6 +444,41 @@ class Scopes:
             if is_same and (is_brought or view._keyed_reference(_entry_key(key, entry.name)) == entry.ref):
                 return entry.name
         return composed(name)
+
+    def scope_of(self, view: View, key: ScopeKey | tuple[str, ...]) -> str | None:
+        """Return the scope of a key as a view knows it; ``None`` for the whole store, or before the first write."""
+        known = view._keyed_reference(_encoded_key(key)) if len(key) == len(_NO_SCOPE) and key[2] else None
+        return self.existing_scope_ref(key) or known
+
+    def subjects(
+        self, view: View, key: ScopeKey | tuple[str, ...], about: Iterable[str], shown: View | None = None
+    ) -> list[Subject]:
+        """Return whom a statement in a scope is about, each once.
+
+        An id, or its first 8 digits or more, means what has that id in the scope and is ``shown`` (by default what the
+        view shows). Anything else is a name, in the spelling of its entry.
+        """
+        found = dict[str, Subject]()
+        for name in (" ".join(each.split()) for each in about):
+            ref = self._ref_by_id(shown or view, key, name)
+            subject = Subject(self._entry_name(view, key, name)) if ref is None else Subject(name, ref)
+            found.setdefault(ref or folded(name), subject)
+        return [*found.values()]
+
+    def _ref_by_id(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str | None:
+        """Return the reference of what holds in a scope and has an id that begins so; else ``None``."""
+        scope = self.scope_of(view, key)
+        if scope is None:
+            return ref_by_id(view, name) if len(key) != len(_NO_SCOPE) else None
+        return ref_by_id(view.confined(scope)._for_users_as(view), name)
+
+    def write_subject(self, tx: Any, key: ScopeKey, scope: Any, subject: Subject, source: dict[str, Any]) -> Any:
+        """Return the world of a subject; that of a name is created as :meth:`write_entry` does."""
+        return subject.ref or self.write_entry(tx, key, scope, subject.name, source)
+
+    def entry_ref(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str | None:
+        """Return the reference of the entry that a name means in a scope, if there is one."""
+        return view._keyed_reference(_entry_key(key, name))
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
@@ -447,6 +496,16 @@ class Scopes:
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
+
+
+def ref_by_id(view: View, name: str) -> str | None:
+    """Return the reference of what holds in a view and has an id that begins with a name of 8 digits or more."""
+    if _ID.fullmatch(name):
+        with suppress(UnknownReference, AmbiguousReference):
+            found = view.get(name.lower(), include_expired=True, include_deprecated=True)
+            if found is not None and found.ref.startswith(name.lower()) and found.type != SCOPE:
+                return found.ref
+    return None
 
 
 def _is_fork(view: View, ref: str) -> bool:

@@ -11,7 +11,7 @@ from worlddb.database import Database
 from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.times import DAY_MICROSECONDS, TimeLike, format_time, parse_time
-from worlddb.memory_scopes import has_statement
+from worlddb.memory_scopes import ENTRY, ScopeKey, Scopes, Subject, folded, has_statement
 from worlddb.plain_text import one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks
@@ -332,6 +332,9 @@ def mark_notes(view: View, ref: str, *, deadline: bool = False) -> list[str]:
     return already_hidden_notes(found.expires_at, view.valid)
 
 
+_MOST_NAMESAKES: Final = 16
+"""How many entries of one name a note compares."""
+_REFERENCE: Final = re.compile(r"(?i)[0-9a-f]{32}")
 _BETWEEN_NAMES: Final = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -349,6 +352,39 @@ def several_names_notes(names: Iterable[str]) -> list[str]:
             listed = ", ".join(f'"{part:.80}"' for part in parts)
             notes.append(f'"{one_line(name):.160}" counts as one name; if it is several, give them as [{listed}]')
     return notes
+
+
+def subject_notes(
+    scopes: Scopes, view: View, key: ScopeKey | tuple[str, ...], subjects: Iterable[Subject]
+) -> list[str]:
+    """Return notes on subjects that may be meant otherwise: unknown ids, shared names, several names in one."""
+    named, scope = [each.name for each in subjects if not each.ref], scopes.scope_of(view, key)
+    notes = several_names_notes(named)
+    notes += [
+        f"{name} has the form of an id, and nothing here that holds has it: it counts as a name"
+        for name in named
+        if _REFERENCE.fullmatch(name)
+    ]
+    meant = ((name, scopes.entry_ref(view, key, name)) for name in named)
+    return [*notes, *filter(None, (namesake_note(view, scope, name, ref) for name, ref in meant))]
+
+
+def namesake_note(view: View, world: str | None, name: str, meant: str | None) -> str:
+    """Return a note if other entries inside a world than the one meant have its name, and are not known as one."""
+    if meant is None:
+        return ""
+    same = view.find(name=name, type=ENTRY, world=world, limit=_MOST_NAMESAKES)
+    others = [each for each in same if each.ref != meant and folded(each.name) == folded(name)]
+    one = view.equivalence_class(meant) if others else ()
+    apart = [each for each in others if each.ref not in one]
+    if not apart:
+        return ""
+    shown = (f" ({one_line(each.content):.60})" if each.content else "" for each in apart)
+    listed = ", ".join(f"{each.ref[:12]}{text}" for each, text in zip(apart, shown, strict=True))
+    return (
+        f'{len(apart) + 1} entries are called "{one_line(name):.80}", and this is about {meant[:12]}; for another give'
+        f" its id in about: {listed}"
+    )
 
 
 def erased_basis_notes(bases: Iterable[World]) -> list[str]:

@@ -741,6 +741,57 @@ def test_a_note_says_whose_subjects_are_several(house: House) -> None:
     assert any(f"{both.id} ('Ana lives in Porto.') was not ended: it is about 2 subjects" in note for note in one.notes)
 
 
+@pytest.mark.parametrize("door", DOORS[:-1])
+def test_one_of_two_people_of_one_name_is_meant_by_an_id(house: House, door: str) -> None:
+    """An id in ``about`` became the name of a new entry, and nobody could say which Wei Chen was meant."""
+    world = house.home if door == "functions" else house.db.view().worlds_of_user("ana")[0].ref
+
+    def say(text: str, about: str) -> tuple[list[str], list[str]]:
+        if door == "library":
+            added = worlddb.memory(house.db, user="ana").add(text, about=about)
+            id, notes = added.id, [*added.notes]
+        elif door == "functions":
+            told = remember(house.db, text, about=about, world=world)
+            id, notes = told["id"], told.get("notes", [])
+        elif door == "command line":
+            told = house.run.json("remember", text, "--user", "ana", "--about", about)
+            id, notes = told["ref"], told["notes"]
+        else:
+            told = call(Session(house.db), "memory_write", text=text, user_id="ana", about=[about])
+            id, notes = told["id"], told["notes"]
+        edges = house.db.view().edges(id, type="refers_to", direction="out")
+        return [edge.target for edge in edges], notes
+
+    (first,), notes = say("Wei Chen works in Zurich.", "Wei Chen")
+    assert notes == []
+    second = house.db.create("Entity", "Wei Chen", content="technician", world=world).ref
+    assert say("Wei Chen calibrates amplifiers.", second[:12]) == ([second], [])
+    assert say("Wei Chen has a cat.", second) == ([second], [])
+    told, notes = say("Wei Chen plays chess.", "Wei Chen")
+    assert told == [first]
+    assert notes == [
+        f'2 entries are called "Wei Chen", and this is about {first[:12]}; for another give its id in about:'
+        f" {second[:12]} (technician)"
+    ]
+    (found,) = house.db.view().recall("what does Wei Chen calibrate?", about=second, type="Fact", k=1).hits
+    assert found.content == "Wei Chen calibrates amplifiers."
+    house.db.accept(house.db.proposals()[0])
+    assert say("Wei Chen swims.", "Wei Chen") == ([first], []), "the two are known as one"
+    assert len(house.db.view().find(name="Wei Chen", world=world)) == 2
+
+
+def test_an_id_that_nothing_has_is_told_to_count_as_a_name(house: House) -> None:
+    ben = worlddb.memory(house.db, user="ben")
+    ben.add("Ben has a dog called Rex.", about="Rex")
+    (rex,) = house.db.view().find(name="Rex", type="Entity")
+    session = Session(house.db)
+    for id in ("f" * 32, rex.ref):  # Another user's is as unknown.
+        note = f"{id} has the form of an id, and nothing here that holds has it: it counts as a name"
+        assert note in worlddb.memory(house.db, user="ana").add(f"It is new ({id}).", about=id).notes
+        assert note in call(session, "memory_write", text=f"It is old ({id}).", user_id="ana", about=[id])["notes"]
+    assert worlddb.memory(house.db, user="ana").add("Order 20261112 came.", about="20261112").notes == ()
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_what_is_replaced_from_before_its_beginning_is_told_once_to_hold_at_no_time(house: House, door: str) -> None:
     """The functions said nothing of it, and MCP said it twice."""

@@ -28,7 +28,16 @@ from worlddb import (
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import HOLDERS, composed, embed_new, folded, is_visible, notes_inside, recall_statements
+from worlddb.memory_scopes import (
+    HOLDERS,
+    composed,
+    embed_new,
+    folded,
+    is_visible,
+    notes_inside,
+    recall_statements,
+    ref_by_id,
+)
 from worlddb.memory_statements import (
     Place,
     Statement,
@@ -44,6 +53,7 @@ from worlddb.write_notes import (
     concurrent_change_notes,
     displaced_notes,
     dropped_deadline_note,
+    namesake_note,
     same_words_beside,
     still_hidden_notes,
 )
@@ -135,7 +145,8 @@ def remember(
     word of the same subjects in this world already gets one more source instead, and ``restated`` is true; ``notes``
     name what was left out by that, and it is linked by ``on_near`` as a new one is.
 
-    ``about`` names worlds in ``world``, each made at its first mention, to which every statement about it refers.
+    ``about`` names worlds in ``world``, each made at its first mention, to which every statement about it refers; an id
+    means an existing one.
     ``world`` contains all of them (default: the root), ``source`` is their provenance; the program sets these, not the
     model. Proposals are those seen inside ``world``. From ``expires_at`` on it is hidden. With ``until``, a statement
     that this one ``replaces`` keeps its id and says the new text in that span alone, and with ``replace_later`` from
@@ -230,7 +241,8 @@ def _write_statement(
         return {**answer, "restated": True, "notes": done.notes}
     embed_new(db)
     seen = (each for each in done.receipt.proposals if home is None or is_visible(db.view(world=home).proposal, each))
-    notes = [*_explain_notes(db, done.receipt, world, _NO_NEWS), *done.notes, *mark_notes]
+    shared = (namesake_note(look, home, each, _find_subject(db, each, home)) for each in names)
+    notes = [*_explain_notes(db, done.receipt, world, _NO_NEWS), *done.notes, *mark_notes, *filter(None, shared)]
     return {**answer, "proposals": [*seen], "restated": False} | ({"notes": notes} if notes else {})
 
 
@@ -280,8 +292,8 @@ def _subject_names(about: str | Sequence[str]) -> list[str]:
 
 
 def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
-    """Return the world of a subject, created in the batch at its first mention."""
-    named = _find_subject(db, about, home)
+    """Return the world of a subject, by an id or a name, created in the batch at its first mention."""
+    named = ref_by_id(db.view(world=home), about) or _find_subject(db, about, home)
     if named is not None:
         return named
     key = _entry_key(about, home)

@@ -155,7 +155,7 @@ class Write(Scoped, kw_only=True):
     why: Why = ""
     about: Annotated[
         tuple[Label, ...],
-        Meta(max_length=MAX_ABOUT, description="Names of people and things it is about."),
+        Meta(max_length=MAX_ABOUT, description="Names or ids of people and things it is about."),
     ] = ()
     derived_from: Annotated[
         tuple[Reference, ...],

@@ -112,9 +112,12 @@ def _compare_and_write(
     named = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
-    place = _place(session, view, given, call, [each.ref for some in known for each in some if not each.closed], keys)
+    subjects = session.subjects(view, keys[0], given.about, session.for_user(view, given))
+    place = _place(
+        session, view, given, call, subjects, [each.ref for some in known for each in some if not each.closed], keys
+    )
     is_purged = is_retry and [session.key(session.view_to_write(), label) for label in labels] != keys
-    done = memory_statements.write_statement(session.db, _statement(given, call, named), place)
+    done = memory_statements.write_statement(session.db, _statement(given, call, len(subjects), named), place)
     if done.is_restated:
         return _describe_restatement(session, given, done)
     memory, receipt = done.ref, done.receipt
@@ -135,17 +138,20 @@ def _compare_and_write(
         )
         return tool_results.Saved(**msgspec.structs.asdict(answer), near=[])
     begun = () if is_retry else zip(labels, known, strict=True)
-    answer.notes.extend(done.notes + _slip_notes(session, view, given, begun, named))
+    answer.notes.extend([*done.notes, *_slip_notes(session, view, begun, named)])
+    answer.notes.extend(write_notes.subject_notes(session, session.for_user(view, given), keys[0], subjects))
     return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(done, named))
 
 
-def _statement(given: tool_arguments.Write, call: Call, named: dict[str, list[str]]) -> memory_statements.Statement:
+def _statement(
+    given: tool_arguments.Write, call: Call, subjects: int, named: dict[str, list[str]]
+) -> memory_statements.Statement:
     """Return what is to be written, as the library writes it."""
     return memory_statements.Statement(
         text=given.text,
         type=given.type,
         name=given.name,
-        subjects=len(given.about),
+        subjects=subjects,
         since=None if given.valid_from is None else parse_time(given.valid_from, "valid_from"),
         until=given.valid_to,
         source=call.source,
@@ -161,22 +167,18 @@ def _place(
     view: View,
     given: tool_arguments.Write,
     call: Call,
+    subjects: list[memory_scopes.Subject],
     scopes: list[str],
     keys: list[ScopeKey],
 ) -> memory_statements.Place:
     """Return where a memory is written: into the scopes of some keys, compared with what lies in some scopes."""
     own, is_new = session.for_user(view, given), not (given.contradicts or given.derived_from)
 
-    def entries(tx: Any, home: Any) -> list[Any]:
-        # Names that differ only in spaces, or in capitals, are one.
-        names = session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values()
-        return [session.write_entry(tx, keys[0], home, name, call.source) for name in names]
-
     return memory_statements.Place(
         look=view,
-        nearby=[(own, partial(_near_in_scope, given=given, scope=scope)) for scope in scopes],
+        nearby=[(own, partial(_near_in_scope, given=given, about=subjects, scope=scope)) for scope in scopes],
         homes=lambda tx: [session.write_scope(tx, key) for key in keys],
-        entries=entries,
+        entries=lambda tx, home: [session.write_subject(tx, keys[0], home, each, call.source) for each in subjects],
         ending=lambda old, _: f'use memory_retire with the id "{old}"',
         batch={
             "idempotency_key": session.idempotency_key(given.idempotency_key),
@@ -190,21 +192,22 @@ def _place(
 def _slip_notes(
     session: Session,
     view: View,
-    given: tool_arguments.Write,
     known: Iterable[tuple[Label, list[World]]],
     named: dict[str, list[str]],
 ) -> list[str]:
-    """Return notes on what may be meant otherwise than it was given: new and ended scopes, names, named memories."""
+    """Return notes on what may be meant otherwise than it was given: new and ended scopes, named memories."""
     notes = [session.note_on_scope(view, label) for label, scopes in known if all(each.closed for each in scopes)]
     bases = (session.get(view, ref) for ref in named["derived_from"])
-    notes += write_notes.several_names_notes(given.about) + write_notes.erased_basis_notes(bases)
+    notes += write_notes.erased_basis_notes(bases)
     return [*filter(None, notes)]
 
 
-def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
+def _near_in_scope(
+    view: View, given: tool_arguments.Write, about: list[memory_scopes.Subject], scope: str
+) -> list[Near]:
     return view.near(
         given.text,
-        about=given.about,
+        about=[each.given for each in about],
         world=scope,
         since=given.valid_from,
         until=given.valid_to,
