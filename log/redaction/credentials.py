@@ -49,6 +49,7 @@ _PLACEHOLDER: Final = re.compile(
     r"12345678|abcdefgh|deadbeef|test[-_]?key|my[-_]?pass|pass[-_]?w|<|\{|\$",
     re.IGNORECASE,
 )
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=]*")
 _LEAST_DISTINCT: Final = 8
 """Random signs of a token's length have more different ones than that; words and rows of one sign have fewer."""
 
@@ -95,9 +96,13 @@ def _is_discord(secret: str) -> bool:
 
 
 def _is_pem(secret: str) -> bool:
-    """Whether signs of base64 follow a header: the header alone is no key."""
+    """Whether signs of base64 follow a header: the header alone, or with a sentence behind it, is no key.
+
+    Hundreds of random signs spell a placeholder now and then ("yoUR"), so all of them but that have to be none.
+    """
     body = re.sub(r"\\[rn]|\s", "", secret)
-    return len(body) >= 40 and _is_random(body)
+    drawn = _PLACEHOLDER.sub("", body) if _BASE64.fullmatch(body) else body
+    return len(drawn) >= 40 and _is_mixed(drawn)
 
 
 def _is_password(secret: str) -> bool:

@@ -276,6 +276,8 @@ NONE = (
     "commit 9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a",
     "-----BEGIN PUBLIC KEY-----",
     "keep the -----BEGIN RSA PRIVATE KEY----- header",
+    "A line with -----BEGIN RSA PRIVATE KEY----- is where each of the keys begins, and a line like it ends them",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{'YourPrivateKeyGoesHereSoReplaceIt' * 2}\n-----END RSA PRIVATE KEY-----",
 )
 
 
@@ -285,6 +287,17 @@ def test_a_form_of_credentials_is_found_in_a_text(kind: str) -> None:
     assert [each.kind for each in credentials.find_credentials(text)] == [kind]
     for many in ("", "x" * 2_000):
         assert credentials.may_hold(f"{text}{many}".encode())
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\\n"])
+def test_a_private_key_whose_random_signs_spell_a_placeholder_is_found(line_end: str) -> None:
+    """Three in a thousand of 2,048 bits do, and were written to a store that refuses credentials."""
+    body = base64.b64encode(bytes(range(200))).decode()
+    begin, end = f"-----BEGIN PRIVATE KEY-----{line_end}", f"{line_end}-----END PRIVATE KEY-----"
+    for spelt in (f"{body[:20]}yoUR{body[20:70]}{line_end}{body[70:]}", f"{body[:70]}{line_end}xXxXx{body[70:]}"):
+        assert [found.kind for found in credentials.find_credentials(begin + spelt + end)] == ["private key"]
+    for shortened in (f"{body[:70]}...{body[90:]}", f"{body[:70]} <your key> {body[90:]}", f"{body[:35]}EXAMPLE"):
+        assert not credentials.find_credentials(begin + shortened + end)
 
 
 WIDE = str.maketrans({chr(sign): chr(sign + 0xFEE0) for sign in range(0x21, 0x7F)})
