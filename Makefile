@@ -41,7 +41,7 @@ comma := ,
 install = @said=$$($(or $(2),$(PY)) -m pip install --quiet --no-compile --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
 # These read a file that is not in the repository and are run by hand.
-BENCHES_OF_FILES := beam decay longmemeval locomo locomo_plus latency vectors
+BENCHES_OF_FILES := beam confidence decay latency locomo locomo_plus longmemeval reranking vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help

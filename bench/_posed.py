@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -55,14 +56,16 @@ def add_files(arguments: argparse.ArgumentParser) -> None:
 
 
 def pose_questions(arguments: argparse.Namespace) -> Iterator[PosedQuestion]:
-    """Every question of the files that were named."""
-    embedder = getattr(arguments, "embedder", "static")
-    if arguments.locomo:
-        yield from _locomo(arguments.locomo, embedder)
-    if arguments.beam:
-        yield from _beam(arguments.beam, embedder)
-    if arguments.longmemeval:
-        yield from _longmemeval(arguments.longmemeval, embedder)
+    """Every question of the files that were named.
+
+    Raises:
+        InputError: none was named; raised by the call, and not by the first step of the iterator.
+    """
+    read = {"locomo": _locomo, "beam": _beam, "longmemeval": _longmemeval}
+    named = {source: path for source in read if (path := getattr(arguments, source))}
+    if not named:
+        raise worlddb.InputError("No file of questions was given", "Give --locomo, --beam, --longmemeval, or several")
+    return chain.from_iterable(read[source](path, arguments.embedder) for source, path in named.items())
 
 
 def _locomo(path: Path, embedder: str) -> Iterator[PosedQuestion]:

@@ -25,7 +25,6 @@ from unittest.mock import patch
 import numpy as np
 import numpy.typing as npt
 
-import worlddb
 from bench._posed import ANSWERABLE, KINDS, PosedQuestion, add_files, pose_questions
 from bench._report import ended, parser, report
 from worlddb import LANES, StaticEmbedder
@@ -69,8 +68,6 @@ def main() -> None:
     arguments = _arguments()
     modes = modes_of(arguments)
     asked = list(ask_all(arguments))
-    if not asked:
-        raise worlddb.InputError("No file of questions was given", "Give --locomo, --beam, --longmemeval, or several")
     fitted = {
         mode or "words alone": fit([each for each in asked if each.mode == mode and not each.half]) for mode in modes
     }

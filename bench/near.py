@@ -73,11 +73,12 @@ def main() -> None:
         halves["held_out"] = [pair for pair in pairs if pair.held_out]
     result = {name: measure_pairs(chosen) for name, chosen in halves.items()}
     beam = read(arguments.beam) if arguments.beam else []
-    rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
+    rows = [(key, *(told[key] for told in result.values())) for key in KEYS]
+    heads = ("share or number", *result)
     talks = {"beam": _of_beam(beam, arguments.size), "longmemeval": _of_longmemeval(arguments.longmemeval)}
     result |= {name: measure_conversations(given) for name, given in talks.items() if given}
     notes = [f"{kind}: {told}" for name in talks for kind, told in result.get(name, {}).items()]
-    report(arguments, "near", result, ("half", *KEYS), rows, notes)
+    report(arguments, "near", result, heads, rows, notes)
 
 
 KEYS: Final = (

@@ -67,13 +67,13 @@ def _arguments() -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Ask every question that has evidence, and rerank its hits in each way."""
+    belonging = (each for each in pose_questions(arguments) if each.kind != ELSEWHERE and each.evidence)
     late, cross = MiniLMReranker(threads=1), CrossEncoderReranker(threads=1)
     ways = {name: WAYS[name](arguments, late, cross) for name in arguments.ways}
     for reranker in (each for way in ways.values() for each in way.rerankers):
         reranker("loaded", ["before it is measured"])
     found: defaultdict[tuple[str, str], list[dict[str, dict[str, float]]]] = defaultdict(list)
     times_ms: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    belonging = (each for each in pose_questions(arguments) if each.kind != ELSEWHERE and each.evidence)
     for number, each in enumerate(belonging):
         if number % arguments.every:
             continue
@@ -87,9 +87,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         found[each.source, str(each.half)].append(figures)
         found[f"{each.source}, {each.about}", "both"].append(figures)
     if not found:
-        raise worlddb.InputError(
-            "No question with evidence was read", "Give --locomo, --beam, --longmemeval, or several"
-        )
+        raise worlddb.InputError("No question with evidence was read", "Give files with more questions, or --every 1")
     sources: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for (source, half), told in found.items():
         sources[source][half] = {"n": len(told), "ways": _summed(told, arguments.seed)}

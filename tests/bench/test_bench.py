@@ -9,6 +9,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -100,6 +101,12 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
 }
 
+OF_FILES: dict[str, str] = {
+    **dict.fromkeys(("beam", "latency", "locomo", "longmemeval", "vectors"), "required: file"),
+    "locomo_plus": "required: file, conversations",
+    **dict.fromkeys(("confidence", "decay", "reranking"), "No file of questions was given"),
+}
+"""Programs of public data, with what they say without any; `make bench` leaves them out."""
 SLOW = {"confined", "serving"}
 """Programs that start servers and fresh processes at any size: a soak run has them, at their own."""
 NESTED = {"worlds", "timelines", "open", "reads", "proofs", "resolve", "impact"}
@@ -182,24 +189,17 @@ def run(name: str, *arguments: str, timeout: float = 300) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {
-        *PROGRAMS,
-        "beam",
-        "confidence",
-        "decay",
-        "house",
-        "identity",
-        "languages",
-        "latency",
-        "locomo",
-        "locomo_plus",
-        "longmemeval",
-        "near",
-        "peers",
-        "redaction",
-        "reranking",
-        "vectors",
-    }
+    assert programs == {*PROGRAMS, *OF_FILES, "house", "identity", "languages", "near", "peers", "redaction"}
+
+
+@pytest.mark.parametrize("name", OF_FILES)
+def test_a_program_of_public_data_names_what_it_needs_and_make_bench_leaves_it_out(name: str) -> None:
+    """`make bench` ended at the first that it did not leave out."""
+    done = ran(f"bench.{name}", cwd=ROOT, environment=os.environ)
+    told = done.stderr.decode()
+    assert done.returncode in (1, 2) and OF_FILES[name] in told and "Traceback" not in told
+    (left_out,) = re.findall(r"^BENCHES_OF_FILES := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(left_out.split()) == OF_FILES.keys()
 
 
 def test_each_option_that_a_program_reads_is_one_that_bench_has() -> None:
