@@ -610,7 +610,7 @@ class Memory:
         words and of one speaker the best is a hit, and the note counts the others.
         """
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
-        if views and self.db._await_vectors(views[0], asked.get("lanes", LANES)):
+        if views and self.db._due.await_vectors(views[0], asked.get("lanes", LANES)):
             views = self._views()
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from datetime import timedelta
@@ -10,11 +10,12 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from worlddb.due_work import CLOSED_TYPES, DueWork, Schedule, age_of, alarm_of
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.store import high_water, scratch
@@ -32,7 +33,7 @@ from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
-from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
+from worlddb.reconciler.embedding.models import AUTO, models_of
 from worlddb.reconciler.similarity.verdict import ByType, StoreThresholds, Thresholds
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
@@ -72,14 +73,13 @@ if TYPE_CHECKING:
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering
-    from worlddb.reconciler.background.worker import BackgroundWorker
     from worlddb.reconciler.backup import backups
     from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
     from worlddb.reconciler.commands.columns import Loaded
     from worlddb.reconciler.consolidation.consolidator import Consolidated
     from worlddb.reconciler.consolidation.summarizer import Summarizer
     from worlddb.reconciler.dream.assessor import Assessor
-    from worlddb.reconciler.dream.dream_schedule import DreamAlarm, DreamSchedule
+    from worlddb.reconciler.dream.dream_schedule import DreamSchedule
     from worlddb.reconciler.dream.dreamer import Dreamt
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.enrichment.enricher import Enricher
@@ -201,9 +201,7 @@ class Database(WriteCalls):
         durability: Durability,
         embedder: Embedder | str | None,
         resolver: Thresholds | ByType | None,
-        background: bool,
-        consolidate: int | None,
-        dream: DreamSchedule | int | None = None,
+        schedule: Schedule | None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -217,8 +215,6 @@ class Database(WriteCalls):
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
-        self._alarm, self._min_age = _alarm_of(dream), consolidate
-        self._background = self._worker() if background else None
         self._shared = _Shared()
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * times.DAY_MICROSECONDS), None
@@ -235,8 +231,6 @@ class Database(WriteCalls):
                 with suppress(OSError, errors.WorldDBError):  # It is no memory: the store opens without it.
                     _ = self.working
             self._reader = StoreReader(self._env, self._models, entropy)
-            if self._background is not None:
-                self._reader.told_of_pending = self._background.nudge
         except BaseException:
             self._env.close()
             raise
@@ -246,8 +240,7 @@ class Database(WriteCalls):
         )
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._told = LastTold(self._reader)
-        if self._background is not None and self._alarm is not None and self._alarm.is_timed:
-            self._background.nudge()
+        self._due = DueWork(self._reader, self._models, clock, self.view, lambda: self._writer, tiebreaker, schedule)
         if record_accesses:
             self._reader.on_hits = lambda found: self._record_use([hit.ref for hit in found.hits], now_of(clock))
 
@@ -257,13 +250,6 @@ class Database(WriteCalls):
         WorldDB's own errors from it are ignored.
         """
         self._shared.at_close.append(limits.checked_callable(call, "call"))
-
-    def _worker(self) -> BackgroundWorker:
-        from worlddb.reconciler.background.worker import BackgroundWorker
-
-        alarm = self._alarm
-        again = (lambda: None) if alarm is None else (lambda: alarm.seconds_left(monotonic()))
-        return BackgroundWorker(self._keep_up_in_background, again=again)
 
     @cached_property
     def _writer(self) -> Writer:
@@ -324,8 +310,8 @@ class Database(WriteCalls):
         while self._shared.at_close:
             with suppress(errors.WorldDBError):
                 self._shared.at_close.pop()()
-        if self._background is not None:
-            self._background.finish()
+        if self._due.thread is not None:
+            self._due.thread.finish()
         if self._shared.working is not None:
             self._shared.working.close()
             self._shared.working = None
@@ -475,10 +461,8 @@ class Database(WriteCalls):
 
     def _wake_background(self, receipt: outcome.Receipt, *, brings_texts: bool = True) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""
-        if self._background is not None and receipt.events:
-            if brings_texts:
-                self._shared.awaited = receipt.seq, receipt.ingest_time
-            self._background.nudge()
+        if self._due.thread is not None and receipt.events:
+            self._due.wake(receipt, brings_texts=brings_texts)
         return self._index_after_writes(receipt)
 
     def _index_after_writes(self, receipt: outcome.Receipt) -> outcome.Receipt:
@@ -1173,13 +1157,7 @@ class Database(WriteCalls):
                 model changed under its name, or gave what is no vector.
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
-        from worlddb.reconciler.background import embedding_backfill
-
-        limits.checked_callable(progress, "progress")
-        done = embedding_backfill.embed_pending(self._writer, self._models, _limit(limit), progress)
-        # Also if nothing was pending: an erasure, or deleting the folder, leaves vectors without an index.
-        self._reader.index_vectors()
-        return done
+        return self._due.embed(self._writer, limit, progress)
 
     def reembed(
         self,
@@ -1202,13 +1180,7 @@ class Database(WriteCalls):
                 is no vector.
             ModelUnavailable: the model is not there, or failed; what was embedded before stays.
         """
-        from worlddb.reconciler.background import embedding_backfill
-
-        limits.checked_callable(progress, "progress")
-        name = None if space is None else limits.checked_text(space, "space", limits.MAX_NAME_BYTES, empty=False)
-        done = embedding_backfill.reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
-        self._reader.index_vectors()
-        return done
+        return self._due.reembed(self._writer, to, space, limit, progress)
 
     def spaces(self) -> tuple[EmbeddingSpace, ...]:
         """The embedding spaces, dropped ones too, in the order they were opened."""
@@ -1232,7 +1204,7 @@ class Database(WriteCalls):
         Raises:
             InputError: ``limit`` is no number from 1 on, or the tiebreaker cannot be called or chose a stranger.
         """
-        return self._recluster(_limit(limit), limits.checked_callable(tiebreaker, "tiebreaker"))
+        return self._due.recluster(self._writer, limit, tiebreaker)
 
     def consolidate(
         self,
@@ -1240,7 +1212,7 @@ class Database(WriteCalls):
         min_age: timedelta | float = timedelta(days=1),
         summarizer: Summarizer | None = None,
         worlds: Sequence[Any] | None = None,
-        close: Sequence[str] = ("causes", "subtype_of"),
+        close: Sequence[str] = CLOSED_TYPES,
         sweep: bool = True,
         dry_run: bool = False,
         limit: int | None = None,
@@ -1266,49 +1238,9 @@ class Database(WriteCalls):
             InputError: an argument is not what it should be, or a type cannot be closed, or is not known.
             UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
         """
-        from worlddb.query.claims import claim_relation
-        from worlddb.reconciler.consolidation import consolidator
-        from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer
-        from worlddb.reconciler.dream import neighbours
-
-        age, now = _age(min_age), now_of(self._clock)
-        if age is None:
-            raise errors.InputError("min_age is None", "Give seconds or a timedelta; 0 for worlds of any age")
-        view = self.view(valid=now)
-        wanted = consolidator.ConsolidationRequest(
-            now - age,
-            now,
-            limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
-            _given_worlds(view, worlds),
-            consolidator.closed_types(close, lambda name: self._is_type(view, name)),
-            limits.checked_flag(sweep, "sweep"),
-            limits.checked_flag(dry_run, "dry_run"),
-            _limit(limit),
-            limits.checked_callable(progress, "progress"),
-            limits.checked_callable(stopped, "stopped") or (lambda: False),
-        )
-        # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
-        embedded = self._embed_pending(wanted.stopped, dry_run=wanted.dry_run) if wanted.sweep else 0
-        stale = lambda: [world.ref for world in self.view(valid=now).stale()]  # noqa: E731
-        near = partial(neighbours.near_duplicates, relate=claim_relation.relation_of)
-        done = consolidator.consolidate(self._writer, wanted, stale, near)
-        if wanted.sweep and not done.busy and not wanted.stopped():
-            embedded += 0 if wanted.dry_run else self._embed_pending(wanted.stopped)
-            done = self._recluster_too(done)
-        if done.summaries and not wanted.dry_run:
-            from worlddb.query.consolidation.fresh_summaries import judge_summaries
-
-            judge_summaries(self.view(valid=now)._window)
-        return done._replace(embedded=embedded)
-
-    def _recluster_too(self, done: Consolidated) -> Consolidated:
-        found = self._recluster(dry_run=done.dry_run)
-        return done._replace(
-            proposals=(*done.proposals, *found.proposals),
-            pairs=(*done.pairs, *found.pairs),
-            events=done.events + found.events,
-            commits=done.commits + found.commits,
-        )
+        given: dict[str, Any] = {"min_age": min_age, "summarizer": summarizer, "worlds": worlds, "close": close}
+        given |= {"sweep": sweep, "dry_run": dry_run, "limit": limit, "progress": progress, "stopped": stopped}
+        return self._due.consolidate(self._writer, **given)
 
     def enrich(
         self,
@@ -1338,32 +1270,9 @@ class Database(WriteCalls):
             InputError: an argument is not what it should be.
             UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
         """
-        from worlddb.enrichment.context_enricher import ContextEnricher
-        from worlddb.reconciler.enrichment import enrichment_run
-
-        now = now_of(self._clock)
-        view = self.view(valid=now)
-        named = [
-            limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES) for each in limits.checked_list(types, "types")
-        ]
-        wanted = enrichment_run.EnrichmentRequest(
-            now,
-            limits.checked_callable(enricher, "enricher") or ContextEnricher(),
-            _given_worlds(view, worlds),
-            tuple(named),
-            (
-                limits.checked_number(before, "before", 0, _MOST_AROUND),
-                limits.checked_number(after, "after", 0, _MOST_AROUND),
-            ),
-            _limit(limit),
-            limits.checked_flag(dry_run, "dry_run"),
-            limits.checked_callable(progress, "progress"),
-            limits.checked_callable(stopped, "stopped") or (lambda: False),
-        )
-        done = enrichment_run.enrich(self._writer, wanted)
-        if done.segments and not wanted.dry_run:
-            self._embed_pending(wanted.stopped)
-        return done
+        given: dict[str, Any] = {"worlds": worlds, "types": types, "before": before, "after": after, "limit": limit}
+        given |= {"dry_run": dry_run, "progress": progress, "stopped": stopped}
+        return self._due.enrich(self._writer, enricher, **given)
 
     def dream(
         self,
@@ -1395,45 +1304,9 @@ class Database(WriteCalls):
         Raises:
             InputError: an argument is not what it should be.
         """
-        from worlddb.projections.tables.dream import retention
-        from worlddb.query.claims import claim_relation
-        from worlddb.reconciler.dream import dreamer
-        from worlddb.reconciler.dream.assessor import RuleAssessor
-
-        wanted = dreamer.DreamRequest(
-            now_of(self._clock),
-            limits.checked_callable(assessor, "assessor") or RuleAssessor(),
-            limits.checked_flag(dry_run, "dry_run"),
-            limits.checked_number(batch_size, "batch_size", 1, limits.MAX_LISTED),
-            dreamer.checked_ratio(max_deprecation_ratio),
-            limits.checked_flag(allow_published, "allow_published"),
-            limits.checked_flag(halt, "halt"),
-            None if decay is None else retention.checked_decay(decay),
-            claim_relation.relation_of,
-            limits.checked_callable(progress, "progress"),
-            limits.checked_callable(stopped, "stopped") or (lambda: False),
-        )
-        return dreamer.dream(self._writer, wanted)
-
-    def _is_type(self, view: View, name: str) -> bool:
-        """True of an edge type that is registered, or was registered when edges of it were written."""
-        with self._reader.snapshot() as snapshot:
-            return snapshot.tables.type_code(name) is not None or any(each.name == name for each in view.edge_types())
-
-    def _embed_pending(self, stopped: Callable[[], bool], *, dry_run: bool = False) -> int:
-        """Embed texts without a vector if there is a model; returns how many got one, or would."""
-        from worlddb.reconciler.background import embedding_backfill
-
-        if not self._models.any:
-            return 0
-        if dry_run:
-            return embedding_backfill.count_pending(self._writer)
-        try:
-            done = embedding_backfill.embed_pending(self._writer, self._models, None, None, stopped)
-        except errors.UnavailableError:
-            return 0  # Its model is not there: what else is to be done does not wait for it.
-        self._reader.index_vectors()
-        return done.embedded
+        given: dict[str, Any] = {"dry_run": dry_run, "batch_size": batch_size, "halt": halt, "decay": decay}
+        given |= {"max_deprecation_ratio": max_deprecation_ratio, "allow_published": allow_published}
+        return self._due.dream(self._writer, assessor, **given, progress=progress, stopped=stopped)
 
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
         """Embed new texts and recluster; true once both are done.
@@ -1446,11 +1319,7 @@ class Database(WriteCalls):
                 :attr:`background_error`.
         """
         limits.checked_amount(wait_seconds, "wait_seconds")
-        if self._background is None:
-            self._keep_up()
-            return True
-        self._background.nudge()
-        return self._background.wait(wait_seconds)
+        return self._due.keep_up(self._writer, wait_seconds)
 
     @property
     def last_written(self) -> int:
@@ -1460,142 +1329,21 @@ class Database(WriteCalls):
     @property
     def background(self) -> bool:
         """True if this handle has a thread that embeds new texts and reclusters."""
-        return self._background is not None
+        return self._due.thread is not None
 
     @property
     def background_error(self) -> Exception | None:
         """The last error of the background thread, unless it has succeeded since; see ``open``."""
-        return None if self._background is None else self._background.error
+        return None if self._due.thread is None else self._due.thread.error
 
     def _run_due_work(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Do the work that is due after a commit; a failure does not affect the commit."""
         self._index_after_writes(receipt)
         try:
-            self._keep_up()
+            self._due.embed_and_recluster(self._writer)
         except (errors.UnavailableError, errors.InputError) as error:
             return receipt.with_notes([outcome.Note("not_embedded", (str(error),))])
         return receipt
-
-    def _keep_up(self) -> None:
-        """Embed new texts and recluster."""
-        if self._models.any:
-            self.embed()
-        self._recluster()
-
-    def _keep_up_in_background(self) -> bool:
-        """Embed and recluster on the background thread; false if another process is doing it."""
-        done = self._embed_in_background() if self._models.any else True
-        return (
-            not self._recluster(is_behind=True).busy
-            and done
-            and self._consolidate_in_background()
-            and self._dream_in_background()
-        )
-
-    def _consolidate_in_background(self) -> bool:
-        """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
-        now = monotonic()
-        due = self._shared.slept is None or now - self._shared.slept >= CONSOLIDATED_SECONDS
-        if self._min_age is None or self._background is None or not due:
-            return True
-        done = self.consolidate(min_age=timedelta(microseconds=self._min_age), stopped=self._background.stopped)
-        self._shared.slept = self._shared.slept if done.busy else now
-        return not done.busy
-
-    def _dream_in_background(self) -> bool:
-        """Dream on the background thread if that is due; false if another process is doing it."""
-        if self._alarm is None or self._background is None:
-            return True
-        with self._reader.snapshot() as snapshot:
-            log, head = snapshot.log, snapshot.log.head().seq
-            is_due = self._alarm.is_due(
-                monotonic(), head, lambda seq: sum(log.header(each).event_count for each in range(seq + 1, head + 1))
-            )
-        if not is_due:
-            return True
-        done = self.dream(stopped=self._background.stopped)
-        if not done.busy:
-            self._alarm.ran(monotonic(), self._reader.head())
-        return not done.busy
-
-    def _embed_in_background(self) -> bool:
-        """Embed pending texts, unless another process is doing it."""
-        from worlddb.reconciler.background import embedding_backfill
-
-        assert self._background is not None, "nobody else asks for it"
-        through = self._reader.head()
-        self._shared.is_embedding = True
-        self._background.announce()
-        try:
-            done = embedding_backfill.embed_in_background(self._writer, self._models, self._background.stopped)
-            if done is not None:
-                # As in `embed`, also where nothing was pending.
-                self._reader.index_vectors()
-                if not done.pending:
-                    self._shared.embedded_through = through
-        finally:
-            self._shared.is_embedding = False
-            self._background.announce()
-        return done is not None
-
-    def _await_vectors(self, view: View, lanes: Any) -> bool:
-        """Wait a moment until the thread has embedded the texts that this handle wrote last, for a recall in a view.
-
-        True if they were embedded meanwhile: a view that is made again has them all.
-
-        It waits only if the recall asks for meaning, if the view is not of before that commit, on either axis, and
-        while the thread embeds. After one wait in vain there is none until the thread has caught up with that: it
-        embeds a long backlog.
-        """
-        shared, thread, (newest, written) = self._shared, self._background, self._shared.awaited
-        is_behind = shared.embedded_through < shared.awaited_in_vain
-        if thread is None or not self._models.any or is_behind or shared.embedded_through >= newest:
-            return False
-        if not isinstance(lanes, Collection) or "vector" not in lanes or view.seq < newest or view.valid < written:
-            return False
-
-        def is_embedded() -> bool:
-            return shared.embedded_through >= newest
-
-        def is_at_it() -> bool:
-            return shared.is_embedding or not thread.is_busy
-
-        until = monotonic() + VECTORS_SECONDS
-        for _ in range(2):  # Again, if an earlier step of its ends meanwhile.
-            # Most other steps are short, and those of a large store are not.
-            thread.wait_until(lambda: is_embedded() or is_at_it(), OTHER_STEPS_SECONDS)
-            if is_at_it():
-                thread.wait_until(lambda: is_embedded() or not is_at_it(), max(0.0, until - monotonic()))
-            if is_embedded() or is_at_it():
-                break
-        if not is_embedded():
-            shared.awaited_in_vain = newest
-        return is_embedded()
-
-    def _recluster(
-        self,
-        limit: int | None = None,
-        tiebreaker: Tiebreaker | None = None,
-        *,
-        is_behind: bool = False,
-        dry_run: bool = False,
-    ) -> Reclustering:
-        from worlddb.reconciler.background.reclustering import recluster
-
-        stopped = (lambda: False) if self._background is None else self._background.stopped
-        done = recluster(
-            self._writer,
-            self._reader.meaning(),
-            after=self._shared.reclustered_through,
-            limit=limit,
-            tiebreaker=tiebreaker or self._tiebreaker,
-            stopped=stopped,
-            is_behind=is_behind,
-            dry_run=dry_run,
-        )
-        if not dry_run:
-            self._shared.reclustered_through = max(self._shared.reclustered_through, done.through)
-        return done
 
     # -- maintenance
 
@@ -2686,14 +2434,6 @@ class _Shared:
         self.newest = 0
         self.unindexed = self.since_lull = 0
         """How many texts were written since the text index followed, and since it was told to at a lull."""
-        self.reclustered_through = 0
-        self.embedded_through = self.awaited_in_vain = 0
-        """Up to which commit the thread has embedded all, and up to which a recall waited for that in vain."""
-        self.awaited = 0, 0
-        """The last commit that brought texts, and when it was written."""
-        self.is_embedding = False
-        """True while the thread embeds, and not while it does anything else."""
-        self.slept: float | None = None
 
 
 class _Changed(Exception):
@@ -2738,10 +2478,6 @@ MOST_ACCESSES: Final = 256
 """How many accesses are written as one commit."""
 MOST_WAITING: Final = 10_000
 """How many things that cannot be written wait; the earliest beyond it are lost."""
-VECTORS_SECONDS: Final = 1.0
-"""How long a recall waits at most until what this handle wrote last is embedded."""
-OTHER_STEPS_SECONDS: Final = 0.05
-"""How long it waits until the thread, which does something else, begins to embed."""
 _WITHOUT_TEXTS: Final = frozenset(
     [
         *(cmd.Retire, cmd.Reassert, cmd.Link, cmd.LinkVersions, cmd.Unlink, cmd.Move, cmd.Expire, cmd.Refresh),
@@ -2749,13 +2485,9 @@ _WITHOUT_TEXTS: Final = frozenset(
     ]
 )
 """Commands that bring no text to embed."""
-CONSOLIDATED_SECONDS: Final = 600.0
-"""The least time of the background thread from one consolidation to the next."""
 MOST_LOOKS: Final = 16
 """How often a read is repeated because another process changed something meanwhile."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
-_MOST_AROUND: Final = 64
-"""How many segments on each side an enricher may be shown."""
 
 
 @limits.typed_arguments
@@ -2816,9 +2548,7 @@ def open(
         durability=_durability(durability),
         embedder=embedder,
         resolver=resolver,
-        background=limits.checked_flag(background, "background"),
-        consolidate=_age(consolidate) if background or consolidate is None else _no_thread("consolidate"),
-        dream=dream if background or dream is None else _no_thread("dream"),
+        schedule=_schedule(background, consolidate, dream),
         clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
@@ -2836,35 +2566,15 @@ def _durability(given: Durability) -> Durability:
     return given
 
 
-def _age(age: timedelta | float | None) -> int | None:
-    """Microseconds of an age; nothing is one too."""
-    if age is None or (age in (0, timedelta(0)) and not isinstance(age, bool)):
-        return age if age is None else 0
-    return times.parse_duration(age, "min_age")
-
-
-def _alarm_of(dream: DreamSchedule | int | None) -> DreamAlarm | None:
-    if dream is None:
-        return None
-    from worlddb.reconciler.dream import dream_schedule
-
-    return dream_schedule.DreamAlarm(dream_schedule.checked(dream), monotonic())
-
-
-def _no_thread(what: str) -> NoReturn:
-    raise errors.InputError(f"{what} was given without a thread for it", "Give background=True too")
-
-
-def _limit(limit: int | None) -> int | None:
-    return None if limit is None else limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
-
-
-def _given_worlds(view: View, worlds: Sequence[Any] | None) -> tuple[bytes, ...]:
-    """The worlds to which background work is limited; none if it is not."""
-    given = () if worlds is None else limits.checked_list(worlds, "worlds")
-    if worlds is not None and not given:
-        raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
-    return tuple(bytes.fromhex(view._reference_to_write(each)) for each in given)
+def _schedule(
+    background: bool, consolidate: timedelta | float | None, dream: DreamSchedule | int | None
+) -> Schedule | None:
+    if limits.checked_flag(background, "background"):
+        return Schedule(age_of(consolidate), alarm_of(dream))
+    for what, given in (("consolidate", consolidate), ("dream", dream)):
+        if given is not None:
+            raise errors.InputError(f"{what} was given without a thread for it", "Give background=True too")
+    return None
 
 
 def _recorded_answer(view: View, key: str) -> Any:

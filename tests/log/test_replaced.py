@@ -153,7 +153,7 @@ def test_the_background_thread_ends_its_work_when_another_store_takes_the_place(
 ) -> None:
     with worlddb.open(place / "link", author="a", background=True) as db:
         db.create("Fact", "one more")
-        worker = db._background
+        worker = db._due.thread
         assert worker is not None and worker.wait(30)
         assert not isinstance(worker.error, UnavailableError)
         now = how(place, OTHER)

@@ -363,7 +363,7 @@ SESSION_KIND: Final = "run"
 def _resume_recall(session: Session, resume: Callable[[], PagedView]) -> PagedView:
     """Return the view and offset of a page of a recall, in which what was written last has vectors, if that is soon."""
     paged = resume()
-    return resume() if session.db._await_vectors(paged.view, session.lanes()) else paged
+    return resume() if session.db._due.await_vectors(paged.view, session.lanes()) else paged
 
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from worlddb import Database, database
+from worlddb import Database, due_work
 from worlddb.projections.indexes import vector_index
 from worlddb.reconciler.background import embedding_backfill, worker
 from worlddb.reconciler.background.worker import BackgroundWorker, background_lease
@@ -95,10 +95,10 @@ def test_a_fork_and_an_import_wake_the_thread_too(
     tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_with_background(tmp_path, model) as db:
-        assert db._background is not None
+        assert db._due.thread is not None
         made, nudges = db.create("Fact", "one", content="a"), list[bool]()
         db.export(made, tmp_path / "one.wdb")
-        monkeypatch.setattr(db._background, "nudge", lambda **_: nudges.append(True))
+        monkeypatch.setattr(db._due.thread, "nudge", lambda **_: nudges.append(True))
         assert db.fork(made, "another") and len(nudges) == 1
         with worlddb.open(tmp_path / "other", embedder=model) as other:
             other.create("Fact", "two", content="b")
@@ -119,7 +119,7 @@ def test_a_memory_asked_at_once_has_what_it_wrote_by_its_meaning_unless_that_tak
         threading.Timer(0.1, model.may_go_on.set).start()
         found = mem.recall("bb", lanes=("vector",), k=1)
         assert (found.hits[0].ref, found.pending) == (written.id, 0)
-        monkeypatch.setattr(database, "VECTORS_SECONDS", 0.05)
+        monkeypatch.setattr(due_work, "VECTORS_SECONDS", 0.05)
         model.may_go_on.clear()
         mem.add("ccc")
         assert mem.recall("cc").pending == 1
@@ -173,12 +173,12 @@ def test_a_recall_hardly_waits_while_the_thread_does_something_else(
     with open_with_background(tmp_path, model) as db:
         mem = worlddb.memory(db, user="mia")
 
-        def dream(self: Database) -> bool:
+        def dream(*_: object) -> bool:
             begun.set()
             return go_on.wait(PATIENCE)
 
-        monkeypatch.setattr(database, "VECTORS_SECONDS", 10 * PATIENCE)
-        monkeypatch.setattr(Database, "_dream_in_background", dream)
+        monkeypatch.setattr(due_work, "VECTORS_SECONDS", 10 * PATIENCE)
+        monkeypatch.setattr(due_work.DueWork, "_dream_if_due", dream)
         mem.add("a")
         assert begun.wait(PATIENCE)
         mem.add("bbb")
@@ -237,7 +237,7 @@ def test_a_question_that_finds_texts_of_others_without_vectors_has_them_embedded
         with worlddb.open(tmp_path / "store", embedder=None) as other:
             other.create("Fact", "two", content="bb")
         assert pending(db) == 1
-        assert db._background is not None and db._background.wait(PATIENCE)
+        assert db._due.thread is not None and db._due.thread.wait(PATIENCE)
         assert pending(db) == 0
 
 

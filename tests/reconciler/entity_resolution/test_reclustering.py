@@ -450,12 +450,12 @@ def test_what_goes_wrong_in_the_background_is_told_and_tried_again(tmp_path: Pat
     model = Broken()
     with worlddb.open(tmp_path / "store", embedder=model, background=True) as db:
         db.ingest([Turn(text="hello", speaker="Caroline")])
-        assert db._background is not None
-        db._background.wait(180)
+        assert db._due.thread is not None
+        db._due.thread.wait(180)
         assert "no model today" in str(db.background_error)
         model.works = True
         db.ingest([Turn(text="hello", speaker="Caroline"), Turn(text="bye", speaker="Caroline")])
-        db._background.wait(180)
+        db._due.thread.wait(180)
         assert db.background_error is None
         assert db.view().recall("hello").hits
     with pytest.raises(InputError, match="background"):

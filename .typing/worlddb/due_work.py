@@ -1,0 +1,1 @@
+../../worlddb/due_work.py
