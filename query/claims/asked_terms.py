@@ -130,9 +130,25 @@ def has_only_light_words(question: str) -> bool:
 
 def _significant_words(question: str, tokens: list[str]) -> list[str]:
     little = analysis.STOP_WORDS | lexicon.LIGHT_WORDS | lexicon.AUX | lexicon.TIMES | lexicon.CHANGE | lexicon.MODALS
+    is_german = not lexicon.GERMAN.isdisjoint(tokens)
     titled = {
         word.casefold() for word in wording.TITLED.findall(wording.fold_blanks(question))[1:] if word[0].isupper()
     }
-    little |= titled if lexicon.GERMAN.isdisjoint(tokens) else lexicon.IN_GERMAN
-    said = (word for word in tokens if word not in little and word[0] not in "'’" and not word[0].isdecimal())
+    little |= lexicon.IN_GERMAN if is_german else titled
+    said = [word for word in tokens if word not in little and word[0] not in "'’" and not word[0].isdecimal()]
+    if is_german and (named := names_in_german(question)):
+        # Of a question for a name alone the name tells.
+        said = [word for word in said if word not in named] or said
     return [lexicon.SAME_WORD.get(word, word) for word in said]
+
+
+def names_in_german(question: str) -> frozenset[str]:
+    """The words of a German question that may be names: those with capitals right behind a verb, and "Mias" of hers."""
+    return frozenset(" ".join(_NAMED_IN_GERMAN.findall(question)).casefold().split())
+
+
+_NAMED_IN_GERMAN: Final = re.compile(
+    r"(?<!\S)(?:(?!(?i:mit|seit|nicht) )(?:\w?[a-zäöüß]+t|(?i:war|hatte|will|muss|mag|darf|soll|kann|wurde))"
+    r"|(?=[A-ZÄÖÜ]\w+s [A-ZÄÖÜ])) ?(?:(?:mir|uns|ich|wir|denn|eigentlich) )?"
+    r"((?:(?:Frau|Herrn?|Oma|Opa|Tante|Onkel) )?[A-ZÄÖÜ]\w+)"
+)

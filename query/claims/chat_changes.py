@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple
 from worlddb.log.model import times
 from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
+from worlddb.query.claims import asked_terms, lexicon, quantities, wording
 from worlddb.query.claims import claim_frame as frames
-from worlddb.query.claims import lexicon, quantities, wording
 from worlddb.query.claims.asked_terms import Asked
 
 
@@ -102,6 +102,11 @@ def answers(claim: str, asked: Asked) -> bool:
     return 2 * len(asked.telling & _stems_in(claim)) >= len(asked.telling)
 
 
+def may_answer(claim: str, asked: Asked) -> bool:
+    """True if a claim has half of the significant words of a question, or one that tells it otherwise: who moved."""
+    return answers(claim, asked) or not (asked.all - asked.telling).isdisjoint(_stems_in(claim))
+
+
 def names_asked(claim: str, asked: Asked) -> bool:
     """True if a claim has more than half of a question's words, but for "day", "take" and the like."""
     telling = _telling_of(asked)
@@ -132,8 +137,10 @@ _LITTLE: Final = frozenset().union(
         lexicon.PREPOSITIONS,
         lexicon.CHANGE,
         lexicon.ONLY_GERMAN,
+        lexicon.NEGATIVE,
         quantities.NUMBER_WORDS,
-        ("new", "old", "first", "second", "third", "last"),
+        lexicon.BEHIND,
+        ("new", "old", "first", "second", "third", "last", "so", "and", "but"),
     )
 )
 """Words before a noun that do not tell which one it is."""
@@ -159,6 +166,7 @@ def change_told(
     which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
     asks, was only considered, is over, or is told of somebody or something else changes nothing.
     """
+    earlier, later = _in_asked_words(question, earlier), _in_asked_words(question, later)
     # Of two long messages words tell little.
     if not 0 < len(later) <= (_SHORT if len(earlier) > _SHORT else wording.MAX_CHARACTERS):
         return ""
@@ -169,8 +177,52 @@ def change_told(
         # What is told at length is of several things, so that a sentence stands for itself, and is less sure.
         changes = (_change_in(question, asked, before, each) for each in analysis.sentences(later))
         return "perhaps" if "sure" in changes else ""
-    change = _change_in(question, asked, before, later)
+    change = _end_told(question, asked, before, later) or _change_in(question, asked, before, later)
     return change or _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon)
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _in_asked_words(question: str, message: str) -> str:
+    """A message with the words of a German question in place of what is compounded with them, or a part of them.
+
+    "Die Zahnarztpraxis" tells of the "Zahnarzt", "der Chor" of the "Chorprobe", and a "Handy-PIN" is of both words.
+    """
+    asked = _words_of(question)
+    if lexicon.GERMAN.isdisjoint(asked):
+        return message
+    telling = [word for word in asked if len(word) > _PART_OF_WORD and word not in lexicon.IN_GERMAN]
+
+    def as_asked(found: re.Match[str]) -> str:
+        said = found[0]
+        word = said.casefold()
+        if word in asked or len(word) <= _PART_OF_WORD or word in lexicon.IN_GERMAN:
+            return said
+        parts = word.split("-")
+        if len(parts) > 1 and asked.issuperset(parts):
+            return said.replace("-", " ")
+        begun = (each for each in telling if _have_a_part(each, word))
+        return next((each.capitalize() if said[0].isupper() else each for each in begun), said)
+
+    return _WORD.sub(as_asked, message)
+
+
+def _have_a_part(word: str, other: str) -> bool:
+    """True if one of two German words begins with the other, or both with a long one, or the first ends with the other:
+    Zahnarzt and Zahnarztpraxis, Fußballtraining and Training."""
+    return (
+        word.startswith(other)
+        or other.startswith(word)
+        or word[:_LONG_PART] == other[:_LONG_PART]
+        or (len(other) >= _LAST_PART and word.endswith(other))
+    )
+
+
+_PART_OF_WORD: Final = 3
+"""The characters of a German word that is not looked for in compounds."""
+_LONG_PART: Final = 8
+"""The characters by which two compounds begin with the same word."""
+_LAST_PART: Final = 6
+"""The characters of a word that stands for the compound that it ends."""
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -181,6 +233,73 @@ def _asked_part(message: str, asked: Asked) -> str:
     telling = _telling_of(asked)
     best = max(analysis.sentences(message), key=lambda one: len(_content_of(one) & telling))
     return best if 2 * len(_content_of(best) & telling) >= len(telling) else ""
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _end_told(question: str, asked: Asked, earlier: str, later: str) -> Change:
+    """How likely a message says that a state is over for which a question asks: who owed has paid, what broke works.
+
+    It names whom or what the question does; else it is a guess.
+    """
+    ends = _ends_of_states(question)
+    told = _told_of(question, earlier, later, _telling_of(asked)) if any(end.search(later) for end in ends) else ""
+    if not any(end.search(told) for end in ends):
+        return ""
+    people, known = _people_in(question), _content_of(earlier) | _content_of(question)
+    if people:
+        return "" if people.isdisjoint(_stems_in(told)) else "sure"
+    if _is_of_another(told, known, asked.telling, is_called=False) or _is_of_other_thing(
+        told, known, asked.telling, "polar"
+    ):
+        return ""
+    return "perhaps" if known.isdisjoint(_content_of(told)) else "sure"
+
+
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def _ends_of_states(question: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns of what ends a state for which a question asks that wants a yes or a no; none for another one."""
+    if _kind_of(question) != "polar":
+        return ()
+    return tuple(end for state, end in _STATES if state.search(question))
+
+
+_STATES: Final = tuple(
+    (lazy(rf"(?i)\b(?:{state})\b"), lazy(rf"(?i)\b(?:{end})\b"))
+    for state, end in (
+        (
+            r"owe[sd]?|lent|lend|borrow\w*|schulde\w*|geliehen",
+            r"(?:paid|gave|given|handed|brought|sent|transferred)\b[^.!?]*\b(?:back|over|money|loan)"
+            r"|paid (?:me|us|him|her|them|up)|returned|settled|(?:is|are|['’]re) (?:even|quits)"
+            r"|zurück(?:gezahlt|bezahlt|gegeben|gebracht)|überwiesen|beglichen",
+        ),
+        (
+            r"can|may|able|allowed|darf|dürfen|dürfte|kann|können",
+            r"all[ -]clear|cleared|green light|grünes Licht|wieder (?:erlaubt|fit|gesund)"
+            r"|(?:allowed|able|may|can|fine|ok|okay|free)(?: \w+){0,3} (?:again|now)|(?:darf|kann)\b[^.!?]*\bwieder",
+        ),
+        (
+            r"broken|down|out of order|closed|shut|ill|sick|hurt\w*|injured|kaputt|krank|gesperrt|geschlossen|zu",
+            r"(?:works?|working|runs?|running|opens?|up|well|healthy|better|back|fine) again|fixed|repaired|mended"
+            r"|healed|recovered|reopen\w*|(?:is|are|am|['’]s|['’]m) (?:open|well|better|back)|repariert"
+            r"|(?:läuft|geht|funktioniert)\b[^.!?]*\bwieder|wieder (?:gesund|ganz|heil|offen|fit|auf)|geheilt",
+        ),
+        (
+            r"wait\w*|missing|lost|gone|overdue|late|warte\w*|vermiss\w*|weg|verloren",
+            r"came|arrived|(?:is|are|['’]s) here|turned up|found|(?:brought|gave)\b[^.!?]*\bback|returned|angekommen"
+            r"|gefunden|aufgetaucht|zurückgebracht",
+        ),
+        (
+            r"fight\w*|argu\w*|quarrel\w*|angry|mad|upset|talking|streit\w*|böse|sauer",
+            r"made up|sorry|apologi[sz]ed|(?:good|friends|talking|fine) again|vertragen|versöhnt|entschuldigt"
+            r"|wieder gut",
+        ),
+        (
+            r"on (?:call|duty|leave|holiday|vacation)|away|im urlaub|krankgeschrieben",
+            r"over|back|done|ended|vorbei|zu ende|zurück",
+        ),
+    )
+)
+"""States, with what is said when they are over."""
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -198,38 +317,73 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
         # Of "Dune, the slow one" Dune is the value.
         has_old = not (before.names - telling - named).isdisjoint(new | _values_of(later).names | _stems_in(later))
     is_measured = kind in ("time", "number")
+    if is_measured and not has_old and any(map(later.casefold().__contains__, before.dates)):
+        # "No longer on Mondays" is of what was on Mondays.
+        has_old = _sign_of(_told_in(later)) == _REPLACED and not before.dates.isdisjoint(_values_of(later).dates)
     # Few questions name a date, and most messages end here: to read all values of one takes long.
     dates = _values_of(question).dates
     is_dated = bool(dates) and not dates.isdisjoint(_values_of(later).dates)
     # "New number" may be of a phone, or of a locker.
     is_loose = not asked.telling.isdisjoint(new)
-    if not (is_loose or has_old or is_dated) or not (told := _told_of(question, earlier, later, telling)):
+    # Whom or what it is about tells of everything of theirs.
+    is_named = not is_loose and bool(kind) and kind != "polar" and not (named - asked.telling).isdisjoint(new)
+    if not (is_loose or has_old or is_dated or is_named) or not (told := _told_of(question, earlier, later, telling)):
         return ""
     # "Ravi walks" names no walks.
     if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
         return ""
-    if _asks_for_contrary(telling, _stems_in(told)) or not (has_old or _may_be_of(_people_in(question), told)):
+    if (kind != "polar" and _asks_for_contrary(telling, _stems_in(told))) or not (
+        has_old or _may_be_of(_people_in(question), told)
+    ):
         return ""
     sign = _sign_of(told)
-    fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
     known = _content_of(earlier) | named | telling
-    if not fits or _is_of_another(told, known, telling, is_called=kind == "name"):
+    if sign == _SHIFTED_A_LITTLE and not has_old and _is_new_beside(told, known):
+        sign = 0
+    fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
+    # Who is named is known, whoever the sentence begins with.
+    is_known = kind == "name" and has_old
+    if not fits or (not is_known and _is_of_another(told, known, telling, is_called=kind == "name")):
         return ""
     topic = (_topic_of(question, earlier, told, shared, telling) or is_loose) + is_dated
     if fits == _FITS:
         is_moved = sign >= _CHANGED and _MOVING.search(told) is not None and _says_exactly(question, told, shared)
         is_instead = sign == _REPLACED and topic > 0 and kind != "name"
-        # Who "has a new assistant" still does what was asked.
-        is_gone = has_old and not is_measured and (topic > 0 or kind != "name" or _ONLY_NEW.search(told) is None)
+        is_gone = has_old and _is_gone(question, told, kind, sign, has_topic=topic > 0)
         is_close = topic > 1 or is_moved or is_instead or is_gone
         if sign and is_close:
             return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
-        return "perhaps" if sign or (topic > 1 and is_measured) or (topic > 0 and has_old) else ""
+        if is_named:
+            return "perhaps" if sign >= _CHANGED else ""
+        return "perhaps" if sign or (topic > 1 and kind in _TYPED) or (topic > 0 and has_old) else ""
     is_close = topic > 1 or has_old
     if sign == _REPLACED and is_close:
         return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
     is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
     return "perhaps" if is_told and is_close else ""
+
+
+_TYPED: Final = ("time", "number", "place")
+"""The kinds of values that another one takes the place of, though nothing says so."""
+
+
+def _is_new_beside(told: str, known: frozenset[str]) -> bool:
+    """True if all that is new in a sentence is a thing of which nothing was said: "the kids have a new teacher"."""
+    things = [lexicon.stems(thing.casefold().split()) for thing in _NEW_THING.findall(told)]
+    return bool(things) and all(map(known.isdisjoint, things)) and not _OF_LATE.search(_NEW_THING.sub(" ", told))
+
+
+_NEW_THING: Final = lazy(r"(?i)\bnew ((?:[a-z'’-]+ ?){1,2})")
+
+
+def _is_gone(question: str, told: str, kind: str, sign: int, *, has_topic: bool) -> bool:
+    """True if what names the old value says that it is so no more, not only that something is new with it."""
+    if kind in ("time", "number"):
+        return sign == _REPLACED and not _people_in(question).isdisjoint(_stems_in(told))
+    if has_topic:
+        return True
+    # Who "has a new assistant" still does what was asked, and who "started at the bank" is still there.
+    return sign > _SHIFTED_A_LITTLE if kind == "place" else kind != "name" or _ONLY_NEW.search(told) is None
 
 
 def _is_of_other_thing(told: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
@@ -252,14 +406,20 @@ def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: froz
     # "New password Swordfish9" has the value behind the noun.
     value = next((at for at, word in enumerate(said) if at > is_begun and word[-1].isdecimal()), None)
     around = enumerate(pairwise([*nouns, ""]))
-    end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), value)
+    if is_begun and words[0] not in _OURS and said[1:2] != [] and said[1][0].isupper():
+        end = next((at for at, word in enumerate(said[1:]) if word[0].islower()), value)  # German nouns have capitals.
+    else:
+        end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), value)
     if end is None or end > wording.MOST_OF_NOUN:
         return False
     phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
     of_phrase = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]
     if not any(of_phrase) or not _REFERRED.isdisjoint(_words_of(sentence)):
         return False
-    if any(word in _ITS_OR_OURS and lexicon.stem(noun) in telling for word, noun in pairwise(rest)):
+    if any(
+        word in _ITS_OR_OURS and lexicon.stem(noun) in telling and before not in lexicon.PREPOSITIONS
+        for before, word, noun in zip(["", *rest], rest, rest[1:], strict=False)
+    ):
         return False
     if not known.intersection(of_phrase):
         return is_begun
@@ -287,7 +447,7 @@ _NOT_IN_NOUN: Final = (
     lexicon.ONLY_GERMAN
     | lexicon.AUX
     | lexicon.PREPOSITIONS
-    | lexicon.word_set("now to for from with and or the a an my our has have again")
+    | lexicon.word_set("now to for from with and or the a an my our has have again hat war")
 )
 _OF_WHAT_IS_ASKED: Final = lexicon.word_set(
     "class lesson lessons appointment session meeting practice training rehearsal match course group club party trip"
@@ -419,6 +579,28 @@ def old_value(question: str, asked: Asked, earlier: str) -> str:
     words = dict.fromkeys(word.casefold() for word in _WORD.findall(earlier))
     wanted = [word for word in words if lexicon.stem(word.removesuffix("'s").removesuffix("’s")) in (names or old)]
     return " ".join(wanted[:_FEW])
+
+
+def is_planned(message: str) -> bool:
+    """True if a short message tells of what was still to be when it was said: when a train leaves, where one stays."""
+    return len(message) <= _SHORT and _PLANNED.search(message) is not None
+
+
+_PLANNED: Final = lazy(
+    r"(?i)\b(?:will|['’]ll|going to|booked|scheduled|appointment|tomorrow|next (?:week|month)"
+    r"|(?:am|is|are|['’](?:m|re|s)) (?:\w+ing|due|on|at)|leaves|departs|starts|begins|gebucht|reserviert"
+    r"|werden?|wird|morgen|termin|fährt|fahre|fliegt"
+    r"|fliege|beginnt|ist (?:am|um))\b"
+)
+"""What says that something is to be."""
+
+
+def names_old_value(question: str, asked: Asked, earlier: str, later: str) -> bool:
+    """True if a message has a name by which an earlier one answers a question for somebody or some place."""
+    if _kind_of(question) not in ("name", "place"):
+        return False
+    old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
+    return not (old & _values_of(earlier).names).isdisjoint(_content_of(later))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -570,10 +752,14 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
         has_one = (old.dates and new.dates - old.dates) or (old.hours and new.hours - old.hours)
         return _FITS if has_one or ((old.dates or old.hours) and _PUT_OFF.search(told)) else 0
     if kind == "number":
-        return _FITS if old.amounts and new.amounts - old.amounts else 0
+        pairs = (old.amounts, new.amounts), (_rates_in(earlier), _rates_in(told))
+        return _FITS if any(mine and theirs - mine for mine, theirs in pairs) else 0
     if kind == "name":
+        if old.amounts and new.amounts - old.amounts and _CALLED.match(question):
+            return _FITS
         is_over = has_old and _RETURNED.search(told) is not None
-        return _FITS if names or is_over else int(_SOMEBODY.search(told) is not None)
+        relatives = _related() & _stems_in(told) - known
+        return _FITS if names or relatives or is_over else int(_SOMEBODY.search(told) is not None)
     if kind == "place":
         return _FITS if any(each not in known for each in new.places) else 0
     if (new.dates or new.hours) and not (old.dates or old.hours or has_old) and sign < _REPLACED:
@@ -585,6 +771,11 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
     if (new.amounts or new.dates or new.hours) and sign < _REPLACED:
         return 0
     return int(any(each not in known for each in _content_of(told)))
+
+
+def _rates_in(text: str) -> frozenset[str]:
+    """How often a text says that something takes place: "daily", "every other week"."""
+    return frozenset(map(str.casefold, _RATE.findall(text)))
 
 
 def _kind_of(question: str) -> str:
@@ -614,7 +805,10 @@ def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *,
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
 def _people_in(question: str) -> frozenset[str]:
     """The stems of the people whom a question is about: relatives, and names that are no place."""
-    names = lexicon.stems(name.casefold() for name in _PERSON.findall(question)) - lexicon.stems((*_DATED, "i"))
+    is_german = not lexicon.GERMAN.isdisjoint(_words_of(question))
+    # All German nouns have capitals.
+    said = asked_terms.names_in_german(question) if is_german else map(str.casefold, _PERSON.findall(question))
+    names = lexicon.stems(said) - lexicon.stems((*_DATED, "i"))
     return names | (_related() & _stems_in(question))
 
 
@@ -668,7 +862,7 @@ _IN_CHATS: Final = lexicon.word_set(
     " until till i'm i've i'll we're we've we'll it's that's they're they've he's she's can't don't isn't aren't won't"
     " didn't doesn't there's street road lane avenue bought booked joined signed ends move moves moving"
     " over onto through after before during without within along around about against between under up down percent"
-    " euros pounds dollars kilos metres meters minutes hours square"
+    " euros pounds dollars kilos metres meters minutes hours square moment moments mr mrs ms dr herr herrn frau doktor"
 )
 """Words of a chat that do not tell what it is about."""
 _TAG: Final = "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag"
@@ -679,12 +873,14 @@ _REPLACING: Final = lazy(
     r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)(?! \d)|meant|scrap"
     rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(quantities.UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
-    r"|went bust|fell through|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
+    r"|(?:have|has|had) to (?:avoid|stop|give up)|went bust|fell through|shut(?:s| down)?|lost"
+    r"|(?:done|finished) with|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
     r"|(?:dropped|pulled|backed) out|called off|traded|deprecated|never again|returned"
     r"|(?:brought|gave|given) (?:\w+ ){0,3}back"
-    r"|nicht mehr|nie wieder|kein\w* (?:\w+ )?mehr|stattdessen|statt|doch (?:nicht|kein\w*|nur|wieder)|umgebucht"
-    r"|abgesagt|abgeblasen|storniert|ausverkauft|gewechselt|getauscht|ersetzt|gekündigt|aufgehört|aufgegeben|verkauft"
-    r"|zurückgebracht|zurückgegeben|übernimmt|übernommen|erledigt|ausgefallen|fällt aus|verworfen)\b"
+    r"|nicht mehr|nie wieder|lieber|verloren|kein\w* (?:\w+ )?mehr|stattdessen|statt"
+    r"|doch (?:nicht|kein\w*|nur|wieder)|umgebucht|abgesagt|abgeblasen|storniert|ausverkauft|gewechselt|getauscht"
+    r"|ersetzt|gekündigt|aufgehört|aufgegeben|verkauft|zurückgebracht|zurückgegeben|übernimmt|übernommen|erledigt"
+    r"|ausgefallen|fällt aus|verworfen)\b"
 )
 """What says that one thing is so no more, or took the place of another."""
 _CHANGING: Final = lazy(
@@ -696,7 +892,10 @@ _CHANGING: Final = lazy(
     r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
     r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
     r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
-    r"|another (?:week|day|month|hour)|has left|['’]s left|can['’]?t (?:do|make|come|begin|start)|grew out"
+    r"|another (?:week|day|month|hour)|on (?:\w+ )?leave|takes? (?:over|on|her|his|their)|in (?:Rente|Elternzeit)"
+    r"|has left|for good|extend\w*|put (?:me|us|him|her|them) on|['’]s left"
+    r"|can['’]?t (?:do|make|come|begin|start)|grew out"
+    rf"|gezogen|gelegt|vorgezogen|versetzt|leitet|(?:doch )?erst (?:wieder )?(?:am|um|ab|im|nächste\w*) "
     rf"|verschoben|verlegt|schieb\w* (?:\w+ ){{0,2}}auf|umgezogen|geändert|gestiegen|gesenkt|erhöht|verlängert"
     rf"|ab (?:jetzt|sofort|heute|morgen|(?:dem )?\d+\.|nächste\w*|{_TAG}|{_MONAT})|inzwischen|mittlerweile|runter"
     r"|(?:bin|ist|sind) (?:jetzt|nun))\b"
@@ -752,13 +951,17 @@ _MOVING: Final = lazy(
 )
 """What happens to times and amounts."""
 _PUT_OFF: Final = lazy(
-    r"(?i)\b(?:(?:back|by|out|forward|up) (?:a|an|another|one|two|three|\d+) (?:day|week|month|hour|year)s?|postponed"
+    r"(?i)\b(?:(?:back|by|out|forward|up) (?:by )?(?:half )?(?:an?|another|one|two|three|\d+) "
+    r"(?:day|week|month|hour|minute|year)s?|postponed"
     r"|(?:another|one more) (?:day|week|month|hour)|(?:day|week|month|hour|minutes?)s? (?:later|earlier)|cancell?ed"
     r"|called off|is off|['’]s off|fell through)\b"
 )
 """What moves something without a new time, or calls it off."""
 _NOW: Final = lazy(r"(?i)\b(?:now|new|since|these days|for now|jetzt|nun|neu(?:e[nmrs]?)?|inzwischen)\b")
-_ONLY_NEW: Final = lazy(r"(?i)\b(?:has|have|had|got|['’]s got|there['’]s|there is) (?:a|an|another|the) new\b")
+_ONLY_NEW: Final = lazy(
+    r"(?i)\b(?:has|have|had|got|['’]s got|there['’]s|there is) (?:a|an|another|the) new\b"
+    r"|\bhat (?:jetzt )?eine?n? neue[ns]?\b"
+)
 _ANEW: Final = lazy(r"(?i)\b(?:new|instead|chang|switch|moved?|moving)")
 _RETURNED: Final = lazy(r"(?i)\b(?:returned|(?:brought|gave|given) (?:\w+ ){0,3}back|zurück(?:gebracht|gegeben))\b")
 """What ends that somebody else has something, and says who does."""
@@ -782,14 +985,19 @@ _VALUE: Final = lazy(
     r"(?P<of> (?!days|weeks|months|mins|minutes|sharp|in|on|at|now|instead)[a-z]+s\b)?)"
 )
 """A date, a time of day, or another number, with what it counts."""
+_RATE: Final = lazy(
+    r"(?i)\b(?:(?:dai|hour|week|fortnight|month|quarter|year)ly|(?:every|each) (?:other |second |third )?\w+"
+    r"|(?:täg|stünd|wöchent|monat|jähr)lich|jede[nrs]? (?:zweite[nrs]? )?\w+)\b"
+)
 _AT: Final = lazy(r"(?i)(?:at|till|until|by|before|um|gegen) ")
 _PLACED: Final = lazy(
-    r"(?i:\b(?:at|in|to|near|round|around|on|into|from|bei|beim|nach|im|auf|zu|zur|zum) "
-    r"(?:the |a |an |our |my |his |her |der |die |den |dem |das )?(?:\d+\w? )?)"
+    r"(?i:\b(?:at|in|to|near|round|around|on|into|from|behind|opposite|beside|bei|beim|nach|im|auf|zu|zur|zum|hinter"
+    r"|neben|gegenüber) "
+    r"(?:the |a |an |our |my |his |her |der |die |den |dem |das )?(?:(?:old|new|big|little) )?(?:\d+\w? )?)"
     r"([^\W\d_][\w'’-]+)"
 )
 _NAME: Final = lazy(
-    r"(?:(?<=[\w,;:)] )|(?<=[(\"“])|(?<=\b[DM]r\. ))(?![DM]rs?\.)([A-Z][\w-]+)"
+    r"(?:(?<=[\w,;:)] )|(?<=[(\"“])|(?<=\b[DM]r\. ))(?![DM]rs?\.)(i?[A-Z][\w-]+)"
     r"|(?:^|(?<=[.!?] ))([A-Z][\w-]+)(?=['’]s|['’]ll| (?:is|has|will|from|can|takes|took|and)\b)"
 )
 """A name within a sentence, or what begins one and does or is something."""
@@ -799,9 +1007,12 @@ _KIND: Final = lazy(
     r"|wie ?(?:viele?n?|oft|lange|alt|hoch|teuer|groß|weit|schwer)\b)|(?P<name>who|whom|we[rmn]\b)"
     r"|(?P<place>where|wo(?:hin|her)?\b)"
     r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b)|wie heiß(?:t|en)\b)"
-    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were|[^\W\d_]+(?= (?:ich|wir|man)\b))\b)"
+    r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were|ist|sind|hat|haben|darf|dürfen|kann|können|muss"
+    r"|[^\W\d_]+(?= (?:ich|wir|man|mir|uns|der|die|das|mein|meine)\b))\b)"
 )
 """The kind of value that a question asks for."""
+_CALLED: Final = lazy(r"(?i)\W*(?:what|wie)\b")
+"""What asks how something is called, which may be a number."""
 _ASKED_NOUN: Final = lazy(
     r"(?i)\W*(?:what|which|whose|wie heiß(?:t|en)|welche[nmrs]?)(?:['’]s| is| are)? (?:(?:das|der|die|den|dem) )?"
     r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"

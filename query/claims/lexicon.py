@@ -322,10 +322,10 @@ IN_GERMAN: Final = word_set(
     " gehe geh macht machen mache machst kommt kommen sagt sagen uhr euro tag tage woche monat jahr zeit nächste"
     " nächsten letzte letzter letzten steht findet bekommt bekomme kriegt kriege nimmt nehme nehmen wohin woher"
     " warum übrigens inzwischen mittlerweile außerdem hier heim mag mögen gern gerne heisst heissen ausserdem wo"
-    " um ab viel viele vielen beginnt seit teuer grade"
+    " um ab viel viele vielen beginnt seit teuer grade im am an ans ins zu dann lautet lauten"
 )
 """German words that do not tell what a message or a question is about."""
-ONLY_GERMAN: Final = IN_GERMAN - word_set("bin man die war halt gut tag mag hat grade nun was um heim")
+ONLY_GERMAN: Final = IN_GERMAN - word_set("bin man die war halt gut tag mag hat grade nun was um heim im am an ins")
 """Those of them that are no English words."""
 GERMAN: Final = word_set(
     "der das dem ein eine einen ich wir ihr mich mir uns ist sind habe hab haben hatte wird werden kann nicht kein"

@@ -527,14 +527,18 @@ def _claims_of_turns(
 
 
 def _changes_told(
-    search: "_Search", ranked: Sequence[ranking.Ranked], stated: Mapping[int, _Statement]
+    search: "_Search", ranked: Sequence[ranking.Ranked], stated: Mapping[int, _Statement], *, of_plans: bool
 ) -> tuple[list[Rivals], list[ranking.Ranked]]:
     """The later messages by which the first hit has changed, be it a message of the same speaker or a statement.
+
+    ``of_plans``: only if it is a message of what was still to be, and no time is asked about.
 
     People name a thing once, and tell in passing what became of it: see :func:`chat_changes.change_told`. They are
     among the first hits, or name what the first one says: those that were not found are given, too.
     """
     gate, question = search.gate, search.request.question.text
+    if of_plans and (search.request.question.times or search.request.question.wish):
+        return [], []
     hits = [hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN or hit.passed.node in stated]
     if not hits or not (asked := asked_terms.asked_of(question)).all:
         return [], []
@@ -542,13 +546,22 @@ def _changes_told(
     said = [each for each in told if not each.is_machine]
     if not said or all(not each.speaker for each in said):
         return [], []
+    if of_plans and not (said[0].speaker and chat_changes.is_planned(said[0].text)):
+        return [], []
     known = {hit.passed.node for hit in ranked}
     added = dict[int, ranking.Ranked]()
 
     def later(first: _Message, messages: Iterable[_Message]) -> Iterator[tuple[Rivals, _Message]]:
         for each in messages:
             node, seen, *_ = each.hit.passed
-            if not each.speaker or not _is_newer(seen, first.hit.passed.seen) or not each.may_change(first, gate):
+            if not each.speaker or not _is_newer(seen, first.hit.passed.seen):
+                continue
+            if not each.may_change(first, gate) and (
+                # Whoever lives with them may say that Frau Wolf teaches them no more.
+                first.hit.passed.node in stated
+                or each.is_machine
+                or not chat_changes.names_old_value(question, asked, first.text, each.text)
+            ):
                 continue
             is_soon = seen.row.valid_from - first.hit.passed.seen.row.valid_from <= _SOON
             around = partial(_said_around, gate, node)
@@ -668,7 +681,7 @@ def _competing_pairs(
             or claim_relation.asks_of_rest(old.text, new.text, subject, question)
         ):
             continue
-        if (old.is_turn or new.is_turn) and _are_of_others(old, new, question):
+        if (old.is_turn or new.is_turn) and _are_of_others(old, new, question, told[0].doubt):
             continue
         if scoring.names_another(question, old.text, new.text):
             continue
@@ -683,12 +696,19 @@ def _competing_pairs(
             yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan", doubt=alike.doubt)
 
 
-def _are_of_others(old: _Statement, new: _Statement, question: str) -> bool:
-    """True if a turn beside a statement or another turn says the same time, or what was not asked for."""
+def _are_of_others(old: _Statement, new: _Statement, question: str, doubt: str) -> bool:
+    """True if a turn beside a statement or another turn says the same time, or what was not asked for.
+
+    ``doubt`` is why the later one may be of another thing, which it is unless it tells what is asked.
+    """
     if chat_changes.agree_in_times(question, old.text, new.text):
         return True
     asked = asked_terms.asked_of(question) if question and new.is_turn else None
-    return asked is not None and chat_changes.changes_another(question, asked, old.text, new.text)
+    if asked is None:
+        return False
+    if doubt and not chat_changes.may_answer(new.text, asked):
+        return True
+    return chat_changes.changes_another(question, asked, old.text, new.text)
 
 
 def _are_long(earlier: str, later: str, subject: frozenset[str]) -> bool:
@@ -1375,9 +1395,9 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     until, asked = plan_horizon(request.question, snapshot.place.moment.valid), words_of_now(request.question)
     past = request.question.asks_of == "past" and not _asks_of_now(request.question)
     claims = {} if past else _claims_of_turns(snapshot, own, request.question.text, alone=not said)
-    # What somebody has done, as far as it is not counted, is no state that changes.
+    # What somebody has done, as far as it is not counted, is no state that changes, though it may have been planned.
     is_event = request.question.asks_of == "past" and not request.question.answer_form.number
-    changes, added = ([], []) if past or is_event else _changes_told(search, own, said)
+    changes, added = _changes_told(search, own, said, of_plans=past or is_event)
     kept, rivals = lift_later_statements(
         snapshot,
         [*own, *added],

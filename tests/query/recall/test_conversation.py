@@ -615,7 +615,7 @@ TOLD_IN_PASSING = (
     ("what's the alarm code?", "the alarm code is 7734", "changed the door code to 4711", ""),
     ("where does Ana live?", "Ana lives in Ghent", "I live in a new flat in Antwerp now", ""),
     ("what's my mortgage rate?", "my mortgage rate is 2.9 percent", "rates on the market went up to 4.1", "perhaps"),
-    ("what's my badge number?", "badge number's 558", "new locker, number 41", "perhaps"),
+    ("what's my badge number?", "badge number's 558", "new locker, number 41", ""),
     ("who is our coach?", "Berit is our coach", "Berit has a new assistant called Jonas", "perhaps"),
     ("when does it close?", "the pool closes at 6, the big one", "the big pool opens at 10 now instead of 9", ""),
     # another attribute of it
@@ -637,6 +637,36 @@ TOLD_IN_PASSING = (
     ("what do the swimming lessons cost?", "swimming lessons are 12", "piano lessons went up to 30", "perhaps"),
     ("when is the exam?", "exam's on the 7th", "the faculty moved everything, exams on the 14th", "sure"),
     ("when is the guitar lesson?", "my guitar is on Mondays", "the guitar lesson moved to Fridays", "sure"),
+    # German words are compounds, and names are not the only ones with capitals
+    (
+        "Wann ist mein Arzttermin?",
+        "Mein Arzttermin ist am 4. Mai",
+        "Die Praxis hat den Termin verlegt, 9. Mai",
+        "perhaps",
+    ),
+    ("Wann ist Chorprobe?", "Chorprobe ist mittwochs", "Der Chor trifft sich jetzt montags", "sure"),
+    ("Wie lautet die PIN vom Handy?", "PIN vom Handy: 4412", "Neue Handy-PIN: 9031", "sure"),
+    ("Wann hat Lena Klavier?", "Lena hat dienstags Klavier", "Lenas Klavierstunde ist ab jetzt donnerstags", "sure"),
+    ("Wann kommt der Klempner?", "Der Klempner kommt am 3. Juni", "Der Klempner kommt doch erst am 10.", "sure"),
+    # a state that is over
+    ("Does Chris still owe me money?", "Chris owes me 40 euros", "Chris paid me back today", "sure"),
+    ("Schuldet mir Karl noch Geld?", "Karl schuldet mir 50 Euro", "Karl hat mir das Geld überwiesen", "sure"),
+    ("Is the lift still broken?", "the lift is broken", "the lift works again, it was a fuse", "sure"),
+    ("Ist die Heizung noch kaputt?", "Die Heizung ist kaputt", "Die Heizung läuft wieder", "sure"),
+    (
+        "Can I play tennis?",
+        "no tennis for six weeks, says the doctor",
+        "got the all-clear, tennis is fine again",
+        "sure",
+    ),
+    ("Can I play tennis?", "no tennis for six weeks, says the doctor", "the physio gave me the all-clear", "perhaps"),
+    # how often, and a shift by minutes
+    ("How often do we deploy?", "we deploy every Thursday", "since the new pipeline we deploy daily", "sure"),
+    ("When does practice start?", "practice starts at 5", "practice was pushed back by half an hour", "sure"),
+    # whom it is about, and a place
+    ("When does Omar land?", "Omar lands at 18:40", "Omar's flight is delayed, he gets in at 20:15", "perhaps"),
+    ("Where is the spare key?", "spare key is under the pot", "I put the spare key in the shed", "perhaps"),
+    ("Who walks Rex?", "Jack walks Rex", "Jack lost his licence, my mum walks Rex now", "sure"),
 )
 
 
@@ -659,6 +689,21 @@ OF_SOMETHING_ELSE = [
     ("Which gym do I go to?", "I go to the gym on Mill Street", "my colleague switched to the gym on Kent Road"),
     ("Where do I live?", "I live in Leeds", "my old pupil moved to Lisbon"),
     ("When is parents' evening?", "Parents' evening is on 1 May", "the Year 6 parents' evening got pushed to 8 May"),
+    (
+        "Who is my physio?",
+        "physio with Herr Adeyemi on Fridays",
+        "Herr Okafor hat keine Zeit mehr, Mia geht zu Frau Lindner",
+    ),
+    ("Wann hat Lena Klavier?", "Lena hat dienstags Klavier", "Lena hat jetzt montags Turnen"),
+    ("Schuldet mir Karl noch Geld?", "Karl schuldet mir 50 Euro", "Lena hat mir das Geld überwiesen"),
+    ("Does Chris still owe me money?", "Chris owes me 40 euros", "Chris paid for his new car in cash"),
+    ("Is the heating still broken?", "the heating is broken", "the lift works again"),
+    ("Am I allowed to drive?", "I'm not allowed to drive", "my sister may drive again, she passed"),
+    (
+        "Who drives the kids to school?",
+        "Jack drives the kids to school",
+        "the kids have a new teacher at school, Mr Bo",
+    ),
 ]
 """Questions, messages that answer them, and later ones of somebody or something else, or of today only."""
 
@@ -729,6 +774,43 @@ def test_what_is_told_at_length_is_less_sure() -> None:
     pairs = ((earlier, later), (earlier, later + chat), (earlier + chat, later), (earlier + chat, later + chat))
     told = [chat_changes.change_told(question, asked, *pair, tuple, is_soon=False) for pair in pairs]
     assert told == ["sure", "perhaps", "sure", ""]
+
+
+def test_who_lives_with_somebody_tells_a_change_of_theirs_by_the_old_name(db: Database) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    mem.add([{"role": "user", "name": "Mia", "content": "my class teacher is Frau Brink", "timestamp": "2023-01-01"}])
+    mem.add(
+        [{"role": "user", "content": "Frau Brink is on leave, Herr Novak takes her class", "timestamp": "2023-02-01"}]
+    )
+    found = mem.recall("Who is Mia's class teacher?")
+    assert found.hits[0].content == "nora: Frau Brink is on leave, Herr Novak takes her class"
+    assert found.competing
+
+
+PLANS = [
+    (
+        "At which hotel did I stay in Hamburg?",
+        "I'm staying at the Hotel Alster",
+        "the Alster was full, found the Hafenruh instead",
+    ),
+    ("What time did my train leave?", "my train leaves at 7:42", "my train got cancelled, I'm on the 8:19 train now"),
+]
+"""Questions about the past, what was planned, and what became of it."""
+
+
+@pytest.mark.parametrize(("question", "planned", "later"), PLANS)
+def test_what_was_planned_may_have_changed_before_it_was(db: Database, question: str, planned: str, later: str) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    days(mem, planned, "The tram was late.", later)
+    assert mem.recall(question).hits[0].content == f"nora: {later}"
+
+
+def test_what_shares_a_word_with_the_question_is_no_change_of_what_is_asked(db: Database) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    days(mem, "We deploy the checkout service every Thursday.", "The checkout was down for forty minutes.")
+    found = mem.recall("How often do we deploy the checkout service?")
+    assert found.hits[0].content == "nora: We deploy the checkout service every Thursday."
+    assert not found.competing
 
 
 def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
