@@ -37,6 +37,17 @@ def test_a_key_opens_its_world_with_its_right_and_user_in_every_process(db: Data
         assert db.accounts.authenticate(wrong) is None
 
 
+def test_a_store_with_a_plan_of_every_limit_verifies_deeply(db: Database) -> None:
+    names = [name for name in worlddb.Limits.__struct_fields__ if name != "features"]
+    limits: dict[str, Any] = {name: number for number, name in enumerate(names, 1)}
+    for named in (limits, dict(reversed(limits.items()))):
+        db.accounts.define_plan(f"plan {len(db.accounts.plans())}", **named)
+    assert db.verify(deep=True).findings == ()
+    root = db.view().hash()
+    assert db.rebuild("tables").root == root and db.verify(deep=True).ok
+    assert {each.limits for each in db.accounts.plans()} == {worlddb.Limits(**limits)}
+
+
 def test_a_key_opens_nothing_once_it_has_expired(tmp_path: Path) -> None:
     clock = ManualClock()
     with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Protocol, get_args
 
 import msgspec
 
+from worlddb.log.accounts import plan_limits
 from worlddb.log.model import events as ev
 from worlddb.log.model import hashing, ids
 from worlddb.projections.tables.storage import schema, write_buffer
@@ -73,7 +74,9 @@ _PLAN: Final = msgspec.msgpack.Decoder(PlanRow)
 def apply_change(tables: _Tables, seq: int, event: ev.AccountEvent) -> None:
     """Write what commit ``seq`` says."""
     if isinstance(event, ev.PlanSet):
-        row = PlanRow(seq, event.plan, event.limits, event.features)
+        # The log gives the names back in another order than a command does.
+        numbers = {name: event.limits[name] for name in plan_limits.NAMES if name in event.limits}
+        row = PlanRow(seq, event.plan, numbers, event.features)
         tables.marks.put(_plan_key(event.plan), msgspec.msgpack.encode(row))
     elif isinstance(event, ev.AccountSet):
         before = account(tables, event.account)
