@@ -858,13 +858,13 @@ class Memory:
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         then = self if idempotency_key is None else self._seen_in(look)
         session = repeated_messages.original_spelling(then._views(), session)
-        known, homes, corrected, others, alike = then._held(session, said)
+        known, homes, corrected, others, alike, apart = then._held(session, said)
         if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += repeated_messages.corrected_notes(corrected) + repeated_messages.changed_text_notes(
             others, _NOT_CHANGED
         )
-        notes += [] if known else repeated_messages.repeated_notes(alike, len(said))
+        notes += apart if known else repeated_messages.repeated_notes(alike, len(said))
         notes += [] if idempotency_key is None else then._unknown_key_notes(session, said, known)
         begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
         starts = [_start_of(each, fallback, look.valid) for each in said]
@@ -900,14 +900,15 @@ class Memory:
 
     def _held(
         self, session: str, said: Sequence[chat_messages.ChatMessage]
-    ) -> tuple[set[int], list[str], list[str], list[str], int]:
+    ) -> tuple[set[int], list[str], list[str], list[str], int, list[str]]:
         """Return the places of messages that the session has, or had, in the user's worlds, and the sessions.
 
         Also return the turns that were corrected since, those from a bundle whose text differs from the given one
-        with their id, and how many messages seem to be there already and are not recognised.
+        with their id, how many messages seem to be there already and are not recognised, and notes of those that are
+        there at other times.
         """
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
-        again = 0
+        again, apart = 0, list[str]()
         scope = self._scope_key() if views else ()
         keys = repeated_messages.message_keys(scope, session, said)
         for view in views:
@@ -920,10 +921,15 @@ class Memory:
                 known |= repeated_messages.find_unidentified(view, home, said, keys)
                 came, otherwise = repeated_messages.find_imported(view, home, said, keys)
                 known |= came
+                shifted, seconds = (
+                    (set[int](), 0) if known else repeated_messages.find_shifted(view, scope, session, said)
+                )
+                known |= shifted
+                apart += repeated_messages.shifted_notes(len(shifted), seconds)
                 others += otherwise
                 homes.append(home.ref)
                 corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
-        return known, homes, corrected, others, again
+        return known, homes, corrected, others, again, apart
 
     def _unknown_key_notes(
         self, session: str, said: Sequence[chat_messages.ChatMessage], known: Collection[int]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -113,6 +113,42 @@ def find_known(
         again = sum(one in frozenset[Said]().union(*held) for one in asked)
         return set(), again if again >= _MIN_RUN and 2 * again > len(asked) else 0
     return _align(held, asked), 0
+
+
+def find_shifted(
+    view: View, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
+) -> tuple[set[int], int]:
+    """Return the positions of messages that a session has at times that are all the same number of hours apart, and the seconds.
+
+    Two clocks, or two readings of local times, differ by whole hours. So may messages of a machine that repeats itself:
+    only an exchange counts, of two roles and several texts.
+    """
+    timed = {place: each for place, each in enumerate(said) if not each.id and isinstance(each.at, int)}
+    if len({each.text for each in timed.values()}) < _MIN_EXCHANGE or len({each.role for each in timed.values()}) < 2:
+        return set(), 0
+
+    def is_held(each: chat_messages.ChatMessage, shift: int) -> bool:
+        (key,) = message_keys(scope, session, [each._replace(at=cast(int, each.at) + shift)])
+        return key is not None and view.keyed(key) is not None
+
+    first = next(iter(timed.values()))
+    if is_held(first, 0):
+        return set(), 0
+    for shift in (step * _HOUR for each in range(1, _MOST_APART + 1) for step in (each, -each)):
+        if is_held(first, shift):
+            held = {place: each for place, each in timed.items() if is_held(each, shift)}
+            are_many = len({each.text for each in held.values()}) >= _MIN_EXCHANGE
+            if are_many and len({each.role for each in held.values()}) > 1:
+                return set(held), shift // 1_000_000
+    return set(), 0
+
+
+_HOUR: Final = 3_600_000_000
+"""In microseconds."""
+_MOST_APART: Final = 14
+"""How many hours a time zone is from UTC at most."""
+_MIN_EXCHANGE: Final = 4
+"""Different texts by which an exchange is known to be the same at other times."""
 
 
 def turns_of(
@@ -337,6 +373,15 @@ def corrected_notes(refs: Sequence[str]) -> list[str]:
         "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
     )
     return [f"{count}: {_listed(refs)}"]
+
+
+def shifted_notes(count: int, seconds: int) -> list[str]:
+    """Return a note if messages are in a session at other times, and are not written again."""
+    if not count:
+        return []
+    apart = "1 hour" if abs(seconds) == 3600 else f"{abs(seconds) / 3600:g} hours"
+    told = f"{count} messages are in this session with times {apart} {'later' if seconds > 0 else 'earlier'}"
+    return [f"{told}, as of another clock: give ids to say the same again"]
 
 
 def repeated_notes(alike: int, given: int) -> list[str]:

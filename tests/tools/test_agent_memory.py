@@ -1231,6 +1231,48 @@ def test_a_scope_that_ended_and_was_resumed_keeps_what_was_written_between(db: w
     assert [hit.content for hit in cleo.recall("zq")] == ["fourth zq"]
 
 
+def _talk(hour: int, first: int, last: int) -> list[dict[str, str]]:
+    roles = ("user", "assistant")
+    return [
+        {"role": roles[at % 2], "content": f"topic {at}", "timestamp": f"2026-01-01T{hour:02}:0{at}:00Z"}
+        for at in range(first, last)
+    ]
+
+
+@pytest.mark.parametrize("hours", [-5, 1, 2])
+def test_a_chat_given_again_by_another_clock_is_the_same_chat(tmp_path: Path, hours: int) -> None:
+    """It was written a second time, an hour apart."""
+    with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
+        first = mem.add(_talk(10, 0, 6))
+        again = mem.add(_talk(10 + hours, 0, 6))
+        assert (again.repeated, again.ids) == (6, first.ids)
+        apart = {-5: "5 hours later", 1: "1 hour earlier", 2: "2 hours earlier"}[hours]
+        assert f"6 messages are in this session with times {apart}" in again.notes[0]
+        longer = mem.add(_talk(10 + hours, 0, 8))
+        assert (longer.repeated, len(longer.ids)) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(_talk(11, 0, 3), id="few"),
+        pytest.param([each | {"role": "user"} for each in _talk(11, 0, 6)], id="of one role"),
+        pytest.param([each | {"content": "ping"} for each in _talk(11, 0, 6)], id="of one text"),
+        pytest.param(
+            [each | {"timestamp": each["timestamp"].replace(":00Z", ":07Z")} for each in _talk(11, 0, 6)],
+            id="by the way",
+        ),
+    ],
+)
+def test_what_is_said_again_later_is_written(tmp_path: Path, said: list[dict[str, str]]) -> None:
+    with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
+        earlier = [
+            each | {"timestamp": each["timestamp"].replace("T11:", "T10:").replace(":07Z", ":00Z")} for each in said
+        ]
+        assert len(mem.add(earlier).ids) == len(said)
+        assert mem.add(said).repeated == 0
+
+
 @pytest.mark.parametrize("how", ["erased", "forgotten"])
 @pytest.mark.parametrize("given", ["id", "timestamp"])
 def test_what_is_gone_does_not_come_back_when_the_messages_have_ids_or_times_by_now(
