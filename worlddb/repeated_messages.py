@@ -118,7 +118,7 @@ def find_known(
 def find_shifted(
     view: View, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
 ) -> tuple[set[int], int]:
-    """Return the positions of messages that a session has at times that are all the same number of hours apart, and the seconds.
+    """Return the positions of messages that a session has the same number of hours earlier or later, and the seconds.
 
     Two clocks, or two readings of local times, differ by whole hours. So may messages of a machine that repeats itself:
     only an exchange counts, of two roles and several texts.
