@@ -26,11 +26,12 @@ class ReadOptions(msgspec.Struct, frozen=True):
     """Options of formats whose conversation is named by the file's stem.
 
     ``conversation`` is another name for it; ``ignore_unknown`` keeps unknown fields as provenance instead of refusing
-    them.
+    them. Of a document in a ``folder`` that is imported as a whole, the path in it is the name.
     """
 
     conversation: str | None = None
     ignore_unknown: bool = False
+    folder: Path | None = None
 
 
 DEFAULT_READING: Final = ReadOptions()

@@ -108,6 +108,11 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     )
 
 
+def is_empty(path: Path) -> bool:
+    """Return whether a file has nothing but blanks."""
+    return not _head(path)[0]
+
+
 def _head(path: Path) -> tuple[bytes, bool]:
     """Return the first megabyte without leading blanks, and whether that is everything."""
     with input_files.open_decompressed(path) as stream:

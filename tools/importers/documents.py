@@ -11,11 +11,12 @@ Plain text is a document of paragraphs separated by empty lines.
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -37,7 +38,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     ``parent`` is the position of the containing block, -1 for the document itself. ``key`` is its name among the
     document's blocks, ``at`` the start of its validity in microseconds. A section with ``is_title`` names the document
-    and is the document itself.
+    and is the document itself, which may have ``fields``. ``links`` are the names of documents that it links to.
     """
 
     kind: str
@@ -48,6 +49,40 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     at: int | None
     line: int
     is_title: bool = False
+    fields: "Fields | None" = None
+    links: tuple[str, ...] = ()
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """What a document has from its front matter beside title and date: that as it was written, and as it was read."""
+
+    text: str
+    properties: dict[str, Any]
+    labels: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+
+FRONT: Final = Block(kind=PARAGRAPH, parent=0, key=("---",), at=None, line=1)
+"""The paragraph of a document's front matter, without its text: no heading has this key."""
+
+
+class Link(NamedTuple):
+    """A link from a paragraph to the document of a name."""
+
+    source: str
+    name: str
+
+
+class Written(NamedTuple):
+    """One commit of a document: its paragraphs and receipt, and the links in it.
+
+    The last one has the references of the paragraphs that an earlier import had and the file has no more (``gone``).
+    """
+
+    paragraphs: int
+    receipt: Any
+    gone: list[str]
+    links: list[Link]
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -71,6 +106,14 @@ class Document(msgspec.Struct, frozen=True):
         return [self.name]
 
     @property
+    def names(self) -> list[str]:
+        """Return what links call it, folded: its title, its aliases, its file with and without its folders."""
+        file = self.name.rpartition("/")[2]
+        return [
+            *map(folded, (self.root.name, *(self.root.fields.aliases if self.root.fields else ()), self.name, file))
+        ]
+
+    @property
     def blocks(self) -> list[Block]:
         """Return all blocks at once, for small documents."""
         return [self.root, *self.read()]
@@ -87,6 +130,7 @@ def document_of(
     root: Callable[[Block | None], Block],
     read: Callable[[], Iterator[Block]],
     turns_read: conversation.TurnsRead | None,
+    folder: Path | None = None,
 ) -> Document:
     """Check the blocks of a file to the last, and keep none of them.
 
@@ -105,9 +149,8 @@ def document_of(
                 raise input_files.too_large_error(path, f"more than {MAX_SECTIONS:,} headings")
     if turns_read is not None:
         turns_read(turns)
-    return Document(
-        format, name, input_files.file_name(path), check_block(path, root(title)), turns, worlds, title, read
-    )
+    file = input_files.name_in(path, folder)
+    return Document(format, name, file, check_block(path, root(title)), turns, worlds, title, read)
 
 
 class Batches(Protocol):
@@ -122,10 +165,8 @@ class Batches(Protocol):
         ...
 
 
-def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any, list[str]]]:
-    """Write a document in commits of some thousand worlds; yields (paragraphs, receipt, gone) of each.
-
-    ``gone``, of the last one, are the references of the paragraphs that it had by an earlier import and has no more.
+def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[Written]:
+    """Write a document in commits of some thousand worlds; yields each.
 
     Raises:
         RefusedError: the reconciler refused a part; what was committed before it stays.
@@ -134,6 +175,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     had = set[str]()
     view = db.view()
     inside_of = None if into is None else _container(view, into)
+    known = view if inside_of is None else view.confined(inside_of)
     # Imports that made the title a world of its own had no container in their keys, and are not gone on with.
     is_apart = inside_of is None and _has_separate_title(view, document)
 
@@ -147,19 +189,69 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
             for place, block in part:
                 inside = 0 if is_itself(block) else block.parent
                 world = into if inside < 0 else made[inside] if inside in made else containers[inside]
-                made[place] = world if is_itself(block) else _create(tx, document, block, world, inside_of, revive)
+                if is_itself(block):
+                    made[place] = world
+                    continue
+                root = None if block.fields is None else known.keyed(_key_of(document, inside_of, block))
+                made[place] = _create(
+                    tx, document, block, world, inside_of, revive, block.fields if root is None else None
+                )
+                if root is not None:
+                    _add_fields(tx, known, document, root, inside_of)
         receipt = tx.receipt
         receipt.raise_if_refused()
-        written = iter(receipt.refs)
+        links = list[Link]()
         for place, block in part:
-            ref = containers[0] if is_itself(block) else next(written)
+            # Labels and other fields of a document are commands with references of their own.
+            ref = containers[0] if is_itself(block) else receipt.refs[made[place].position]
             if block.kind != PARAGRAPH:
                 containers[place] = ref
+            links += [Link(ref, name) for name in block.links]
         if part[0][0] == 0:
             had = _taken_before(view, containers[0], document.file)
         had.difference_update(receipt.refs)
         is_last = part[-1][0] == blocks - 1
-        yield sum(block.kind == PARAGRAPH for _, block in part), receipt, sorted(had) if is_last else []
+        yield Written(sum(block.kind == PARAGRAPH for _, block in part), receipt, sorted(had) if is_last else [], links)
+
+
+def _add_fields(tx: Any, known: View, document: Document, root: World, inside_of: str | None) -> None:
+    """Give a document what is new in its front matter since the last import, so that corrections by hand stay."""
+    fields = cast(Fields, document.root.fields)
+    front = known.keyed(_key_of(document, inside_of, FRONT))
+    if fields.properties and (front is None or front.content != fields.text):
+        tx.revise(root, properties=fields.properties)
+    had = {mark.label for mark in known.marks(root)}
+    if labels := [label for label in fields.labels if label not in had]:
+        tx.label(root, *labels)
+    if aliases := [alias for alias in fields.aliases if alias not in root.aliases]:
+        tx.alias(root, *aliases)
+
+
+def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any) -> tuple[Any, set[str]]:
+    """Write links between documents as ``refers_to``, as one commit; returns its receipt and the names that none has.
+
+    ``named`` has the documents of this import by their folded names; others are looked up in ``into``. A link is
+    written once: one that was retracted by hand does not come back.
+    """
+    view, found, unknown, written = db.view(), dict(named), set[str](), set[tuple[str, str]]()
+    with db.batch() as tx:
+        for source, called in links:
+            name = folded(called)
+            if name not in found:
+                same = view.find(name=called, type=DOCUMENT, world=into)
+                found[name] = same[0].ref if len(same) == 1 else ""
+            ends = source, found[name]
+            if not found[name]:
+                unknown.add(name)
+            elif ends not in written and not view.states(*ends, type="refers_to"):
+                written.add(ends)
+                tx.link(source, "refers_to", found[name], why=f"[[{called}]]")
+    return tx.receipt, unknown
+
+
+def folded(name: str) -> str:
+    """Return a name as links compare it: without capitals, doubled blanks and compatibility forms."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _taken_before(view: View, ref: str, file: str) -> set[str]:
@@ -211,22 +303,31 @@ def _container(view: View, into: Any) -> str | None:
     return None if view.hash(into) == view.hash() else view.reference_of(into)
 
 
-def _create(tx: Any, document: Document, block: Block, world: Any, inside_of: str | None, revive: bool) -> Any:
+def _create(
+    tx: Any, document: Document, block: Block, world: Any, inside_of: str | None, revive: bool, fields: Fields | None
+) -> Any:
     line = block.line if block.content or document.title is not None else None
     if block.parent < 0 and document.title is not None:
         line = document.title.line
+    given = {} if fields is None else {each: getattr(fields, each) for each in ("properties", "labels", "aliases")}
     return tx.create(
         block.kind,
         block.name,
         content=block.content,
         world=world,
-        key=_key((block.kind, document.format, document.name), inside_of, block.key),
+        key=_key_of(document, inside_of, block),
         key_within=inside_of,
         valid_from=block.at,
         source={"file": document.file} | ({} if line is None else {"line": line}),
         resolve=False,
         revive=revive,
+        **given,
     )
+
+
+def _key_of(document: Document, inside_of: str | None, block: Block) -> str:
+    """Return the key of a block."""
+    return _key((block.kind, document.format, document.name), inside_of, block.key)
 
 
 def _key(document: tuple[str, ...], inside_of: str | None, place: tuple[Any, ...]) -> str:
@@ -273,8 +374,19 @@ def text_of(path: Path) -> Iterator[str]:
 
 
 def name_of(path: Path, reading: conversation.ReadOptions) -> str:
-    """Return the name of a document: the one given, else the file's stem."""
-    name = input_files.stem(path) if reading.conversation is None else reading.conversation
+    """Return the name that keys a document: the one given, else the file's stem, with its path in a whole folder."""
+    name = title_of(path, reading)
+    if reading.conversation is None and reading.folder is not None:
+        name = path.relative_to(reading.folder).with_name(name).as_posix()
+    return _checked_name(path, name)
+
+
+def title_of(path: Path, reading: conversation.ReadOptions) -> str:
+    """Return what a document is called without a title of its own: the name given, else the file's stem."""
+    return _checked_name(path, input_files.stem(path) if reading.conversation is None else reading.conversation)
+
+
+def _checked_name(path: Path, name: str) -> str:
     return input_files.with_place(
         input_files.Place(path),
         lambda: checked_text(name, "The name of the document", conversation.MAX_LABEL_BYTES, empty=False),
@@ -318,8 +430,8 @@ def load(
         for place, (line, text) in enumerate(_paragraphs(path, text_of(path))):
             yield check_block(path, Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line))
 
-    root = Block(kind=DOCUMENT, name=name, parent=-1, key=(), at=None, line=1)
-    return document_of(path, NAME, name, lambda _: root, read, turns_read)
+    root = Block(kind=DOCUMENT, name=title_of(path, reading), parent=-1, key=(), at=None, line=1)
+    return document_of(path, NAME, name, lambda _: root, read, turns_read, reading.folder)
 
 
 def _paragraphs(path: Path, pieces: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -17,7 +17,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Collection, Iterator, Sized
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -395,6 +395,23 @@ def file_name(path: Path) -> str:
         InvalidText: the name on disk is not valid Unicode.
     """
     return checked_text(path.name, f"The file name {path.name!a}", MAX_NAME_BYTES, empty=False)
+
+
+def name_in(path: Path, folder: Path | None) -> str:
+    """Return the file name, with the folders between it and ``folder`` before it if that is given."""
+    if folder is None:
+        return file_name(path)
+    within = path.relative_to(folder).as_posix()
+    return checked_text(within, f"The file name {within!a}", MAX_NAME_BYTES, empty=False)
+
+
+def files_in(folder: Path, suffixes: Collection[str]) -> list[Path]:
+    """Return the files with these suffixes in a folder at any depth, sorted; none that is hidden or behind a link."""
+    found = []
+    for around, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found += [Path(around, name) for name in names if not name.startswith(".")]
+    return sorted(path for path in found if suffix(path) in suffixes and path.is_file())
 
 
 def stem(path: Path) -> str:

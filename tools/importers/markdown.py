@@ -2,20 +2,23 @@
 
 A paragraph, a list item, a quotation, a table and a code block are one member each, as they were written. Front matter,
 between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``, from which
-everything in it is valid. A heading that begins with a date (``## 2024-05-01``) dates its section instead. Dates are
-ISO 8601; a time needs an offset. Undated text is valid from its import on. Rules and link definitions are not text. A
-first heading of level 1 that repeats the name of the document, from its file or front matter, is no world of its own:
-what stands below it stands in the document.
+everything in it is valid; without one, a file's name that begins with a date dates it. A heading that begins with a
+date (``## 2024-05-01``) dates its section instead. Dates are ISO 8601; a time needs an offset. Undated text is valid
+from its import on. ``tags`` and ``aliases`` are the document's, its other fields are properties of it, and together
+its first paragraph. ``[[Name]]``, ``[[Name|shown]]`` and ``[[Name#Heading]]`` link to the document of that name. Rules
+and link definitions are not text. A first heading of level 1 that repeats the name of the document, from its file or
+front matter, is no world of its own: what stands below it stands in the document.
 """
 
+import csv
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -36,8 +39,17 @@ MAX_BLOCK_WEIGHT: Final = 160_000
 _MARKS: Final = re.compile(r"[\s>*+\-\d.)]*+")
 """What may open blocks inside one another."""
 _FENCE: Final = "---"
+_OWN_FIELDS: Final = ("title", "date")
+"""Fields that the document has as its name and its beginning."""
+_TAGS: Final = ("tags", "tag")
+_ALIASES: Final = ("aliases", "alias")
+_QUOTES: Final = "\"'"
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][\w-]*)\s*:\s*(?P<value>.*)")
 _DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\S)")
+_LINK: Final = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^|][^\[\]\n]*)?\]\]")
+_ITEM: Final = re.compile(r"\s*-(?:\s+(?P<value>.*))?")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
+_PROPERTY_VALUES: Final = {"true": True, "false": False}
 _OFFSET: Final = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$)")
 
 
@@ -59,11 +71,12 @@ class _Section(NamedTuple):
 
 
 class _FrontMatter(NamedTuple):
-    """Title and date of the front matter, and how many lines it takes."""
+    """Title and date of the front matter, its other fields, and how many lines it takes."""
 
-    title: str
-    at: int | None
-    lines: int
+    title: str = ""
+    at: int | None = None
+    lines: int = 0
+    fields: documents.Fields | None = None
 
 
 def load(
@@ -80,7 +93,9 @@ def load(
     name = documents.name_of(path, reading)
     head = list(islice(_lines(path), MAX_FRONT_LINES))
     front = _front_matter(path, head)
-    called = front.title or name
+    called = front.title or documents.title_of(path, reading)
+    if front.at is None and reading.conversation is None:
+        front = front._replace(at=_heading_date(path, 1, called if not front.title else input_files.stem(path)))
 
     def read() -> Iterator[documents.Block]:
         lines = islice(_lines(path), front.lines, None)
@@ -90,9 +105,11 @@ def load(
     def root(title: documents.Block | None) -> documents.Block:
         dated = None if title is None or front.at is not None else _heading_date(path, title.line, title.name)
         begins = front.at if dated is None else dated
-        return documents.Block(kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)
+        return documents.Block(
+            kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1, fields=front.fields
+        )
 
-    return documents.document_of(path, NAME, name, root, read, turns_read)
+    return documents.document_of(path, NAME, name, root, read, turns_read, reading.folder)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -110,19 +127,26 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _is_title(heading: _Piece, called: str) -> bool:
     """Return whether the first heading repeats the name of the document."""
-    return heading.level == 1 and _folded(heading.text) == _folded(called)
+    return heading.level == 1 and documents.folded(heading.text) == documents.folded(called)
 
 
-def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+def _links(text: str) -> tuple[str, ...]:
+    """Return the names to which a text links, each once."""
+    return tuple(dict.fromkeys(filter(None, (each[1].strip() for each in _LINK.finditer(text)))))
 
 
 def _blocks(path: Path, front: _FrontMatter, called: str, pieces: Iterable[_Piece]) -> Iterator[documents.Block]:
     """Yield sections and paragraphs, each with the open section above it."""
     opened = [_Section(0, 0, (), front.at)]
+    first = 1
+    if front.fields is not None and front.fields.text:
+        first = 2
+        yield msgspec.structs.replace(
+            documents.FRONT, content=front.fields.text, at=front.at, line=2, links=_links(front.fields.text)
+        )
     paragraphs: Counter[tuple[str, ...]] = Counter()
     headings: Counter[tuple[str, ...]] = Counter()
-    for place, piece in enumerate(pieces, 1):
+    for place, piece in enumerate(pieces, first):
         while piece.level and opened[-1].level >= piece.level:
             opened.pop()
         around = opened[-1]
@@ -136,6 +160,7 @@ def _blocks(path: Path, front: _FrontMatter, called: str, pieces: Iterable[_Piec
                 key=key,
                 at=around.at,
                 line=piece.line,
+                links=_links(piece.text),
             )
             continue
         is_title = not headings and _is_title(piece, called)
@@ -237,25 +262,68 @@ def _is_piece(token: Token) -> bool:
 
 
 def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
-    """Parse title and date of the front matter; dashes around anything but fields are text."""
+    """Parse the fields of the front matter; dashes around anything else are text."""
     if lines[0].rstrip() != _FENCE:
-        return _FrontMatter("", None, 0)
+        return _FrontMatter()
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
-    if end is None:
-        return _FrontMatter("", None, 0)
-    title, date = "", None
-    found = [_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]]
-    if not any(found):
-        return _FrontMatter("", None, 0)
-    for number, field in enumerate(found, 2):
-        if field is None:
-            continue
-        value = field["value"].strip().strip("\"'")
-        if field["name"] == "title":
-            title = value
-        elif field["name"] == "date" and value:
-            date = _date(input_files.Place(path, "line", number, "$.date"), value)
-    return _FrontMatter(title, date, end + 1)
+    if end is None or not any(_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]):
+        return _FrontMatter()
+    title, date, name = "", None, ""
+    read, kept = dict[str, list[str]](), list[str]()
+    for number, line in enumerate(lines[1:end], 2):
+        field = _FIELD.fullmatch(line.rstrip())
+        name = field["name"] if field else name
+        value = field["value"].strip() if field else line.strip()
+        if name not in _OWN_FIELDS:
+            if name not in (*_TAGS, *_ALIASES):
+                kept.append(line.rstrip())
+            _read_value(read.setdefault(name, []), value, line, is_first=field is not None)
+        elif field and name == "title":
+            title = value.strip(_QUOTES)
+        elif field and value.strip(_QUOTES):
+            date = _date(input_files.Place(path, "line", number, "$.date"), value.strip(_QUOTES).strip("[]"))
+    text = "\n".join(kept).strip("\n")
+    fields = _fields(title, text, read) if any(read.values()) else None
+    return _FrontMatter(title, date, end + 1, fields)
+
+
+def _read_value(values: list[str], value: str, line: str, *, is_first: bool) -> None:
+    """Add what a line says of a field to its values: one value, a list in brackets, or an item of a list."""
+    if is_first:
+        values.clear()
+    if is_first and value.startswith("[") and value.endswith("]") and not value.startswith("[["):
+        try:
+            items = next(csv.reader([value[1:-1]], skipinitialspace=True), [])
+        except csv.Error:  # An item is too long for it.
+            items = value[1:-1].split(",")
+        values.extend(each.strip().strip(_QUOTES) for each in items)
+    elif not is_first and (item := _ITEM.fullmatch(line.rstrip())):
+        values.append((item["value"] or "").strip().strip(_QUOTES))
+    elif value and not value.startswith("#"):
+        values.append(value.strip(_QUOTES))
+
+
+def _fields(title: str, text: str, read: dict[str, list[str]]) -> documents.Fields:
+    """Return the properties, labels and aliases of a document."""
+    named = {name: list(filter(None, values)) for name, values in read.items() if name}
+    tags = [tag for name in _TAGS for value in named.pop(name, []) for tag in re.split(r"[\s,]+", value)]
+    aliases = [alias for name in _ALIASES for alias in named.pop(name, [])]
+    properties = {
+        name: _property(values[0]) if len(values) == 1 else [_property(each) for each in values]
+        for name, values in named.items()
+        if values
+    }
+    labels = dict.fromkeys(filter(None, (tag.lstrip("#") for tag in tags)))
+    return documents.Fields(
+        text, properties, tuple(labels), tuple(each for each in dict.fromkeys(aliases) if each != title)
+    )
+
+
+def _property(value: str) -> Any:
+    """Return a value as JSON has it: numbers as numbers, true and false, else the text."""
+    if _NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
+    return _PROPERTY_VALUES.get(value, value)
 
 
 def _heading_date(path: Path, line: int, heading: str) -> int | None:

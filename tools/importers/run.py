@@ -8,15 +8,18 @@ tail, and the same file twice into the same world is one import.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 import msgspec
 
-from worlddb import Extractor, InputError, RefusedError, Turn, View
-from worlddb.tools.importers import detect, documents, input_files
+from worlddb import Extractor, InputError, MalformedFile, RefusedError, Turn, View
+from worlddb.tools.importers import detect, documents, input_files, markdown
 from worlddb.tools.importers.conversation import Portion, ReadOptions, RereadableSource, Source
 
 PathLike: TypeAlias = str | os.PathLike[str]
+
+MAX_TOLD: Final = 20
+"""How many files that cannot be imported an error names."""
 
 Progress: TypeAlias = Callable[[int, int | None, str], None]
 """Callback for (turns done, total, activity); the total is None while files are being checked."""
@@ -94,7 +97,9 @@ class IngestSummary(msgspec.Struct, frozen=True):
     other words, or came back after an erasure. ``notes`` counts the notes of the receipts by code, "not_restored" for
     erased texts that stayed out; and messages of exported chats that were not taken: "other_branches", which were
     edited away or answered anew, "instructions" to a model, and "without_text". ``gone`` are the references of the
-    paragraphs that documents had by an earlier import and have no more: they stay, until somebody retires them.
+    paragraphs that documents had by an earlier import and have no more: they stay, until somebody retires them. Of
+    documents, "linked" counts the links between them, "links_unknown" names to which others lead, and "empty_files"
+    what was passed over in a folder.
     """
 
     events: int
@@ -125,7 +130,8 @@ def ingest_files(
 
     Args:
         db: an open store.
-        paths: files, compressed or not; one that is named twice is read once.
+        paths: files, compressed or not; one that is named twice is read once. Of a folder all Markdown and plain text
+            at any depth, but for what is hidden or empty.
         format: the name of a format in ``detect.FORMATS``, or "auto" to go by the content of each file.
         conversation: the name of the conversation in place of the file's stem, by which JSON Lines are known; for one
             file. Lines that name their conversation themselves keep it.
@@ -139,11 +145,11 @@ def ingest_files(
     Raises:
         InputError: a file cannot be read, two files are the same conversation by name, or a conversation is named
             for several files or for a format that names its conversations itself.
-        MalformedFile: a file breaks its format; file, record and path are named.
+        MalformedFile: a file breaks its format; file, record and path are named. If several do, each is.
         RefusedError: the reconciler refused a session; what was committed before it stays.
     """
-    files = _distinct_paths(paths)
-    if conversation is not None and len(files) != 1:
+    files, empty = _files_of(paths)
+    if conversation is not None and (len(files) != 1 or files[0].folder is not None):
         raise InputError(
             f"One conversation name, {conversation[:80]!r}, was given for {len(files):,} files",
             "Name the conversation of one file at a time",
@@ -156,23 +162,22 @@ def ingest_files(
     seq: int | None = None
     root: str | None = None
     missing_passages: list[str] = []
-    for _, name, source in loaded:
-        for written in _write_source(db, name, source, into, restore_erased, extractor, user):
-            if progress is not None:
-                progress(done, total, written.what)
-            receipt = written.receipt
-            worlds, done = worlds + written.worlds, done + written.turns
-            events += receipt.events
-            commits += receipt.events > 0
-            revised += receipt.revised
-            for note in receipt.notes:
-                about = note.refs[:1] if note.code == "not_changed" else note.refs
-                refs_by_code.setdefault(note.code, set()).update(about)
-            seq, root = receipt.seq, receipt.root
-            missing_passages += written.gone
+    notes = {"empty_files": empty} if empty else {}
+    for written in _write_sources(db, loaded, into, restore_erased, extractor, user, notes):
+        if progress is not None:
+            progress(done, total, written.what)
+        receipt = written.receipt
+        worlds, done = worlds + written.worlds, done + written.turns
+        events, commits = events + receipt.events, commits + (receipt.events > 0)
+        revised += receipt.revised
+        for note in receipt.notes:
+            about = note.refs[:1] if note.code == "not_changed" else note.refs
+            refs_by_code.setdefault(note.code, set()).update(about)
+        seq, root = receipt.seq, receipt.root
+        missing_passages += written.gone
     if progress is not None:
         progress(done, total, "done")
-    notes = {code: len(refs) for code, refs in refs_by_code.items()}
+    notes |= {code: len(refs) for code, refs in refs_by_code.items()}
     for _, _, source in loaded:
         if isinstance(source, RereadableSource):
             for code, count in source.left_out.items():
@@ -183,7 +188,8 @@ def ingest_files(
 class _Part(NamedTuple):
     """A commit of an import: its label and receipt, how many worlds begin with it, and how many turns it has.
 
-    The last one of a document has the references of the paragraphs that have ``gone`` from it.
+    One of a document has that document (``container``) and the ``links`` in it; the last one of it has the references
+    of the paragraphs that have ``gone`` from it.
     """
 
     what: str
@@ -191,6 +197,31 @@ class _Part(NamedTuple):
     worlds: int
     turns: int
     gone: Sequence[str] = ()
+    links: Sequence[documents.Link] = ()
+    container: str = ""
+
+
+def _write_sources(
+    db: Ingests,
+    loaded: list[tuple[Path, str, Source]],
+    into: Any,
+    revive: bool,
+    extractor: Extractor | None,
+    user: str | None,
+    notes: dict[str, int],
+) -> Iterator[_Part]:
+    """Write all sources, then the links between documents, and count these in ``notes``."""
+    links, named = list[documents.Link](), dict[str, str]()
+    for _, format, source in loaded:
+        for written in _write_source(db, format, source, into, revive, extractor, user):
+            links += written.links
+            if isinstance(source, documents.Document) and written.container:
+                named.update(dict.fromkeys(source.names, written.container))
+            yield written
+    if links:
+        receipt, unknown = documents.link(db, links, named, into)
+        notes |= {code: count for code, count in (("linked", receipt.events), ("links_unknown", len(unknown))) if count}
+        yield _Part("links", receipt, 0, 0)
 
 
 def _write_source(
@@ -205,9 +236,9 @@ def _write_source(
     """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
         worlds, root = source.worlds, ""
-        for turns, receipt, gone in documents.write(db, source, into, revive):
-            root = receipt.refs[0] if worlds else root
-            yield _Part(source.name, receipt, worlds, turns, gone)
+        for written in documents.write(db, source, into, revive):
+            root = written.receipt.refs[0] if worlds else root
+            yield _Part(source.name, written.receipt, worlds, written.paragraphs, written.gone, written.links, root)
             worlds = 0
         if extractor is not None and root:
             # Only who extracts from documents needs a store that does.
@@ -223,35 +254,77 @@ def _write_source(
         yield _Part(f"{portion.conversation}, {portion.session}", receipt, worlds, len(portion.turns))
 
 
-def _distinct_paths(paths: PathLike | Iterable[PathLike]) -> list[Path]:
-    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return list({os.path.realpath(path): Path(path) for path in listed}.values())
+class _File(NamedTuple):
+    """A file to import; ``folder`` is the one that was named, if not the file itself."""
+
+    path: Path
+    folder: Path | None = None
+
+
+def _files_of(paths: PathLike | Iterable[PathLike]) -> tuple[list[_File], int]:
+    """Return the named files and those in named folders, each once, and how many empty ones the folders have.
+
+    Raises:
+        InputError: a folder has nothing to import.
+    """
+    files, empty = dict[str, _File](), 0
+    for named in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
+        if not named.is_dir():
+            files.setdefault(os.path.realpath(named), _File(named))
+            continue
+        found = input_files.files_in(named, (*markdown.SUFFIXES, *documents.SUFFIXES))
+        told = [path for path in found if not detect.is_empty(path)]
+        if not told:
+            suffixes = ", ".join((*markdown.SUFFIXES, *documents.SUFFIXES))
+            raise InputError(
+                f"The folder {input_files.printable(named)} has no documents ({suffixes})",
+                "Name a folder that has some, or other files one by one",
+            )
+        empty += len(found) - len(told)
+        for path in told:
+            files.setdefault(os.path.realpath(path), _File(path, named))
+    return list(files.values()), empty
 
 
 def _load_all(
-    paths: list[Path], format: str, reading: ReadOptions, progress: Progress | None
+    files: list[_File], format: str, reading: ReadOptions, progress: Progress | None
 ) -> list[tuple[Path, str, Source]]:
     """Check every file; returns each with the name of its format. No conversation may be in two."""
     loaded: list[tuple[Path, str, Source]] = []
     owners: dict[tuple[str, str], Path] = {}
-    for path in paths:
+    wrong = list[InputError]()
+    for path, folder in files:
 
         def turns_read(turns: int, path: Path = path) -> None:
             if progress is not None:
                 progress(turns, None, f"checking {input_files.printable(path)}")
 
         turns_read(0)
-        found, source = detect.load(path, format, turns_read, reading)
-        for conversation in source.conversations:
-            other = owners.setdefault((found.name, conversation), path)
-            if other != path and not found.shared:
-                raise InputError(
-                    f"{input_files.printable(other)} and {input_files.printable(path)}"
-                    f" both have a conversation named {conversation!r}",
-                    "Rename one of them, or import them one by one and name the conversation of one; otherwise the"
-                    " second would revise the first",
-                )
+        try:
+            found, source = detect.load(path, format, turns_read, msgspec.structs.replace(reading, folder=folder))
+            for conversation in source.conversations:
+                other = owners.setdefault((found.name, conversation), path)
+                if other != path and not found.shared:
+                    raise InputError(
+                        f"{input_files.printable(other)} and {input_files.printable(path)}"
+                        f" both have a conversation named {conversation!r}",
+                        "Rename one of them, or import them one by one and name the conversation of one; otherwise the"
+                        " second would revise the first",
+                    )
+        except InputError as error:
+            wrong.append(error)
+            continue
         loaded.append((path, found.name, source))
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        told = "; ".join(error.message for error in wrong[:MAX_TOLD])
+        more = f"; and {len(wrong) - MAX_TOLD:,} more" if len(wrong) > MAX_TOLD else ""
+        raise MalformedFile(
+            f"{len(wrong):,} of {len(files):,} files cannot be imported: {told}{more}",
+            "Correct them, or leave them out; nothing was written from any file",
+            files=[error.details.get("file", "") for error in wrong],
+        )
     return loaded
 
 

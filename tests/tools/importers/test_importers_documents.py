@@ -337,6 +337,133 @@ def test_two_files_of_one_name_are_refused(db: Database, tmp_path: Path) -> None
         ingest_files(db, [written(tmp_path, "a.md", "one\n"), written(tmp_path / "x", "a.md", "two\n")])
 
 
+SPINDLES = """---
+title: Spindles 2024
+aliases: ["Lindqvist, 2024"]
+tags: [paper, "#sleep"]
+authors:
+  - "[[Mara]]"
+  - Jun Tanaka
+year: 2024
+doi: 10.1000/spindle.17
+status: reading
+date: 2026-09-03
+---
+# Spindles 2024
+Density predicts recall.
+"""
+
+
+def test_front_matter_gives_a_document_its_labels_aliases_and_properties(db: Database, tmp_path: Path) -> None:
+    """All but title and date was left out without a word."""
+    path = written(tmp_path, "spindles.md", SPINDLES)
+    ingest_files(db, path)
+    (found,) = members(db)
+    assert (found.name, found.labels, found.aliases) == ("Spindles 2024", ("paper", "sleep"), ("Lindqvist, 2024",))
+    assert found.properties == {
+        "authors": ["[[Mara]]", "Jun Tanaka"],
+        "year": 2024,
+        "doi": "10.1000/spindle.17",
+        "status": "reading",
+    }
+    assert [each.name for each in db.view().find(properties={"year": {"$gte": 2020}})] == ["Spindles 2024"]
+    hit = db.view().recall("what is the DOI?", k=1).hits[0]
+    assert "doi: 10.1000/spindle.17\n" in hit.content and "tags" not in hit.content
+    assert (hit.source["line"], hit.valid.start) == (2, found.valid.start)
+    db.unlabel(found, "sleep")
+    db.revise(found, properties={**found.properties, "status": "done"})
+    assert ingest_files(db, path).events == 0
+    written(tmp_path, "spindles.md", SPINDLES.replace("[paper,", "[paper, memory,"))
+    ingest_files(db, path)
+    (again,) = members(db)
+    assert (again.labels, again.properties["status"]) == (("paper", "memory"), "done"), "what was corrected stays"
+    written(tmp_path, "spindles.md", SPINDLES.replace("year: 2024", "year: 2025"))
+    ingest_files(db, path)
+    assert members(db)[0].properties["year"] == 2025
+
+
+@pytest.mark.parametrize(
+    ("field", "labels", "properties"),
+    [
+        ("tags: one, two", ("one", "two"), {}),
+        ("tags: one two", ("one", "two"), {}),
+        ("tags:\n- one\n- two", ("one", "two"), {}),
+        ("tags: [one", ("[one",), {}),
+        (f"tags: []\nlong: [{'x' * 140_000}]", (), {"long": "x" * 140_000}),
+        ("tag: one", ("one",), {}),
+        ("tags:", (), {}),
+        ("# a comment\nrating: 4.5", (), {"rating": 4.5}),
+        ("done: true\nplace: 'Porto'", (), {"done": True, "place": "Porto"}),
+        ("phone: 0049", (), {"phone": "0049"}),
+        ("summary: >\n  two\n  lines", (), {"summary": [">", "two", "lines"]}),
+    ],
+)
+def test_fields_are_read_as_they_are_commonly_written(
+    field: str, labels: tuple[str, ...], properties: dict[str, object], db: Database, tmp_path: Path
+) -> None:
+    ingest_files(db, written(tmp_path, "a.md", f"---\ntitle: A\n{field}\n---\ntext\n"))
+    (found,) = members(db)
+    assert (found.labels, found.properties) == (labels, properties)
+
+
+def test_a_link_leads_to_the_document_of_its_name(db: Database, tmp_path: Path) -> None:
+    written(tmp_path, "a.md", "See [[Mara|her]], [[b#Result]], ![[x.png]] and [[a]].\n\nAnd [[M. L.]], [[mara]].\n")
+    written(tmp_path, "b.md", "---\ntitle: Paper\n---\nBy [[Mara]] and [[Nobody]].\n")
+    written(tmp_path, "m.md", "---\ntitle: Mara\naliases: [M. L.]\n---\nA researcher.\n")
+    done = ingest_files(db, [tmp_path / name for name in ("a.md", "b.md", "m.md")])
+    assert done.notes == {"linked": 5, "links_unknown": 2}, "Nobody and x.png"
+    (mara,) = db.view().find(name="Mara")
+    linked = [db.view().get(edge.source) for edge in db.view().edges(mara, type="refers_to")]
+    assert sorted(each.content[:10] for each in linked if each) == [
+        "And [[M. L",
+        "By [[Mara]",
+        "See [[Mara",
+    ]
+    assert {hit.content[:10] for hit in db.view().recall("what of Mara?", about="Mara", type=PARAGRAPH)} == {
+        "And [[M. L",
+        "By [[Mara]",
+        "See [[Mara",
+    }
+    db.unlink(db.view().edges(mara, type="refers_to")[0])
+    assert ingest_files(db, [tmp_path / name for name in ("a.md", "b.md", "m.md")]).events == 0
+    written(tmp_path, "c.md", "Mail to [[Mara]].\n")
+    assert ingest_files(db, tmp_path / "c.md").notes == {"linked": 1}, "she is there from before"
+
+
+def test_a_folder_is_imported_with_the_path_of_each_document(db: Database, tmp_path: Path) -> None:
+    for name in ("2025", "2026", ".trash"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, "index.md", f"Of {name}.\n")
+    written(tmp_path, "2026-09-18.md", "A daily note.\n")
+    written(tmp_path, "empty.md", " \n")
+    written(tmp_path, "picture.png", b"\x89PNG\r\n\x1a\n\0")
+    written(tmp_path, ".hidden.md", "Not this.\n")
+    done = ingest_files(db, tmp_path)
+    assert (done.turns, done.notes) == (3, {"empty_files": 1})
+    assert sorted((each.name, each.source["file"]) for each in members(db)) == [
+        ("2026-09-18", "2026-09-18.md"),
+        ("index", "2025/index.md"),
+        ("index", "2026/index.md"),
+    ]
+    (day,) = db.view().find(name="2026-09-18")
+    assert format_time(day.valid.start) == "2026-09-18T00:00:00Z", "a name that begins with a date dates the document"
+    assert ingest_files(db, tmp_path).events == 0
+    with pytest.raises(InputError, match="has no documents"):
+        (tmp_path / "none").mkdir()
+        ingest_files(db, tmp_path / "none")
+
+
+def test_every_file_that_is_wrong_is_told_at_once(db: Database, tmp_path: Path) -> None:
+    """Only the first was, so a folder of notes took as many calls as it has mistakes."""
+    written(tmp_path, "a.md", "---\ndate: 31/02/2026\n---\ntext\n")
+    written(tmp_path, "b.md", "fine\n")
+    written(tmp_path, "c.md", b"one \xff\n")
+    head = db.head()
+    with pytest.raises(MalformedFile, match=r"2 of 3 files cannot be imported: .*a.md, line 2.*c.md, line 1") as e:
+        ingest_files(db, tmp_path)
+    assert [Path(file).name for file in e.value.details["files"]] == ["a.md", "c.md"] and db.head() == head
+
+
 pieces = st.sampled_from(
     [
         "# A\n",

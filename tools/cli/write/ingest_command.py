@@ -63,7 +63,8 @@ class _LazyStore:
 def _arguments(parser: Parser) -> None:
     formats = (
         "exports of ChatGPT and Claude (conversations.json or the .zip), ShareGPT, messages of OpenAI, Anthropic or"
-        " LangChain, LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); compressed as .xz, .gz or .zst too"
+        " LangChain, LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); compressed as .xz, .gz or .zst"
+        " too; a folder stands for all Markdown and text in it"
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
@@ -276,6 +277,12 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
     for code, which in chats.items():
         if done.notes.get(code):
             page.line((f"left out {wire.counted(done.notes[code], 'message')} {which}", "dim"))
+    if linked := done.notes.get("linked"):
+        page.line((f"linked documents by {wire.counted(linked, '[[link]]')}", "dim"))
+    if unknown := done.notes.get("links_unknown"):
+        page.line((f"no document here has {wire.counted(unknown, 'name')} of [[links]]", "dim"))
+    if empty := done.notes.get("empty_files"):
+        page.line((f"left out {wire.counted(empty, 'empty file')}", "dim"))
     if done.notes.get("not_extracted"):
         page.line(("the model failed for a part; repeat the command to ask it again", "warn"))
     if left_out:
@@ -298,6 +305,7 @@ COMMANDS = (
             ),
             ("ingest - --conversation march", "the output of another program, which has no file name"),
             ("ingest claude-export.zip", "all chats of an account; a newer export adds new ones"),
+            ("ingest vault", "a folder of notes, with their front matter and [[links]]"),
             ("ingest notes.md", "headings become nested worlds; repeat it to add what is new at the end"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ("ingest talks.jsonl --entities", "names in the turns become worlds, to which they refer"),
