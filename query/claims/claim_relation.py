@@ -70,6 +70,8 @@ def _relate_sentences(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    if earlier.key == later.key:
+        return pairs.REPEATED
     if (held := claim_endings.relate_other_holder(earlier, later)) is not None:
         return held
     if claim_coexistence.begin_apart(earlier, later) or claim_coexistence.moves_something_else(earlier, later):
@@ -208,8 +210,6 @@ _SWITCHED: Final = frozenset({"switch", "migrat"})
 
 
 def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    if earlier.key == later.key:
-        return pairs.REPEATED
     if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
         return pairs.comparison(0.5, later, "something else is used now", "replacement")
     if claim_endings.disposes(earlier, later):

@@ -116,7 +116,7 @@ def test_what_was_said_of_erased_worlds_is_gone_and_every_other_word_is_where_it
                 db.catch_up()
             refs = list(dict.fromkeys(history.worlds[which % len(history.worlds)].ref for which in erased))
             before, words, seq = stored(db, list(history.owners)), history.owners, db.head().seq
-            receipt = db.erase(refs, reason="request 114", turns=True)
+            receipt = db.erase(refs, reason="request 114", turns=True, members=False)
             gone = {word for word in words if words[word] & set(refs)}
             assert stored(db, list(gone)) == set()
             assert stored(db, list(words)) == before - gone
