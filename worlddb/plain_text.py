@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container
 from typing import Final
 
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors, limits, times
 
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
@@ -13,6 +13,7 @@ clipped = errors.clipped
 concealed = errors.concealed
 is_blank = limits.is_blank
 meant_arguments = limits.meant_arguments
+format_bound = times.format_bound
 
 
 def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:

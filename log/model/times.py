@@ -251,6 +251,11 @@ def format_time(micros: int) -> str:
     return moment.isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
 
 
+def format_bound(micros: int) -> str | None:
+    """As :func:`format_time`, but ``None`` for an open end, as JSON has it."""
+    return format_time(micros) if MIN_TIME <= micros < FOREVER else None
+
+
 def span_in_words(held: Validity) -> str:
     """``from … to …``, without an end where there is none."""
     until = "" if held.end == FOREVER else f" to {format_time(held.end)}"

@@ -148,7 +148,7 @@ class Base:
         )
 
     def _atom(self, node: int, claim: atoms.Claim) -> atoms.Atom:
-        return atoms.Atom(self._snapshot.tables.node(node).lineage.hex(), *claim)
+        return atoms.Atom(self._snapshot.ref(node), *claim)
 
     def entrenched(self, asked: Sequence[tuple[int, atoms.Claim]]) -> list[Entrenched]:
         """The believed ones of some atoms, the least entrenched first."""
@@ -175,7 +175,7 @@ class Base:
         outlook: dict[str, tuple[int, ...]] = {}
         for node in dict.fromkeys(node for node, _ in asked):
             found = list(self._beliefs.contraction(node, {claim for at, claim in goes if at == node}))
-            outlook[self._snapshot.tables.node(node).lineage.hex()] = belief_rows.outlook(found)
+            outlook[self._snapshot.ref(node)] = belief_rows.outlook(found)
             changes += [self._planned_change(node, change, whole=given.whole) for change in found]
         items = dict.fromkeys(change.item for change in changes)
         resting, cut_off = self._find_resting(list(items), named)
@@ -205,7 +205,7 @@ class Base:
         names = {number: name for name, number in self._tag_numbers(node).items()}
         content = _BeliefReader(self._snapshot).content(node, change.version)
         return PlannedChange(
-            item=self._snapshot.tables.node(node).lineage.hex(),
+            item=self._snapshot.ref(node),
             name="" if content is None else content.name,
             version=change.version,
             tags=tuple("current" if tag == belief_rows.CURRENT else names.get(tag, "") for tag in change.tags),

@@ -90,7 +90,7 @@ def _make_receipt(
     options = rr.Options(
         asked=request.question.asked,
         k=request.k,
-        world="" if inside == window.place.top else snapshot.tables.node(inside).lineage.hex(),
+        world="" if inside == window.place.top else snapshot.ref(inside),
         lanes=list(request.lanes),
         fusion=request.fusion,
         include_superseded=include_superseded,

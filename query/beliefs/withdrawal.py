@@ -241,7 +241,7 @@ def plan(
         named = {*(each.ref for each in withdrawn), *(each.ref for each in resting)}
         hidden = search.hidden_worlds(changed)
         top = window.place.top
-        inside = snapshot.tables.node(top).lineage.hex() if window.place.is_confined else ""
+        inside = snapshot.ref(top) if window.place.is_confined else ""
         logged = [each for ref in sorted(named) for each in receipted_recall.kept_hashes(snapshot, ref)]
         given_hashes = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
     return Withdrawal(

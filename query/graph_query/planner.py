@@ -341,7 +341,7 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         seen = Choice().version(snapshot.tables, node, snapshot.place.moment)
         anchor = None if seen is None else anchors(node, seen.number)
         return Composed(
-            ref=snapshot.tables.node(node).lineage.hex(),
+            ref=snapshot.ref(node),
             pool=pool,
             vector=tuple(vector.tolist()),
             anchor=None if anchor is None else tuple(anchor.tolist()),

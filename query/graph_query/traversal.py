@@ -305,7 +305,7 @@ class Walk:
             way.append(arrival)
         reached: records.Reached | None = None
         for arrival in reversed(way):
-            ref = self._ground.snapshot.tables.node(arrival.node).lineage.hex()
+            ref = self._ground.snapshot.ref(arrival.node)
             reached = _reached_record(arrival, ref, reached, self._ground.snapshot.body(arrival.seen.row))
         return reached
 

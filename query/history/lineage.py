@@ -362,7 +362,7 @@ def blame(snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> 
         raise errors.UnknownReference("The world was not known yet", "Look at a later view")
     found = _BlameReader(snapshot, node, moment)
     return Blame(
-        ref=snapshot.tables.node(node).lineage.hex(),
+        ref=snapshot.ref(node),
         number=seen.number,
         fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers(), *found.statements()),
         edges=tuple(found.edges()),
@@ -500,7 +500,7 @@ def identity_document(
     """
     moment = snapshot.place.moment
     members = world_lookup.identity_class(snapshot, node, moment.seq, spec)
-    refs = {member: snapshot.tables.node(member).lineage.hex() for member in members}
+    refs = {member: snapshot.ref(member) for member in members}
     worlds = [_newest_record(snapshot, member, spec) for member in members]
     versions = {refs[member]: tuple(history(snapshot, member)) for member in members}
     links: dict[str, records.Edge] = {}

@@ -30,6 +30,8 @@ class VectorQuery(NamedTuple):
 class VectorLane(Protocol):
     """Where a recall gets its vector hits."""
 
+    query: VectorQuery
+
     def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
         """The nearest vectors, best first, ties in log order; a version may have several.
 
@@ -53,6 +55,12 @@ class VectorLane(Protocol):
 
     def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
         """The same lane with the text of a (world, version) pair as its query; ``None`` if that has no vector."""
+        row = stored(self.query.space, *pair)
+        return (
+            None
+            if row is None
+            else self.asking(self.query._replace(vector=vector_rows.whole_text(row.values, self.query.dimension)))
+        )
 
 
 Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
@@ -71,13 +79,7 @@ def _query_apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored:
     return query._replace(vector=vector_rows.subtract_mean(query.vector, wholes, share)) if wholes else query
 
 
-def _query_like(query: VectorQuery, pair: tuple[int, int], stored: Stored) -> VectorQuery | None:
-    """The query with the vector of a version's whole text."""
-    row = stored(query.space, *pair)
-    return None if row is None else query._replace(vector=vector_rows.whole_text(row.values, query.dimension))
-
-
-class PresentVectorLane:
+class PresentVectorLane(VectorLane):
     """The index of a space up to the store's head; with ``before``, of worlds numbered below it."""
 
     def __init__(
@@ -91,29 +93,25 @@ class PresentVectorLane:
     ) -> None:
         self._follower = follower
         self._head = head
-        self._query = query
+        self.query = query
         self._before = before
         self._stating = stating
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
-        asked, before = self._query.vector, self._before
+        asked, before = self.query.vector, self._before
         return self._follower.find(
             asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating, wide=wide
         )
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        return self._follower.scores(self._query.vector, pairs, head=self._head, stating=self._stating)
+        return self._follower.scores(self.query.vector, pairs, head=self._head, stating=self._stating)
 
     def weighing(self, stating: float) -> VectorLane:
-        return PresentVectorLane(self._follower, self._head, self._query, self._before, stating=stating)
+        return PresentVectorLane(self._follower, self._head, self.query, self._before, stating=stating)
 
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
-        query = _query_apart(self._query, nearest, stored, share)
+        query = _query_apart(self.query, nearest, stored, share)
         return PresentVectorLane(self._follower, self._head, query, self._before, stating=self._stating)
-
-    def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
-        query = _query_like(self._query, pair, stored)
-        return None if query is None else self.asking(query)
 
     def asking(self, query: VectorQuery) -> VectorLane:
         return PresentVectorLane(self._follower, self._head, query, self._before)
@@ -153,29 +151,25 @@ class WorldVectors(NamedTuple):
         return self.vectors.pending
 
 
-class ExactVectorLane:
+class ExactVectorLane(VectorLane):
     """Every vector that is seen, compared with the query one by one."""
 
     def __init__(self, seen: SeenVectors | WorldVectors, query: VectorQuery, *, stating: float = 0.0) -> None:
         self._seen = seen
-        self._query = query
+        self.query = query
         self._stating = stating
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None, wide: int = 1) -> list[vector_rows.VectorHit]:
-        return self._seen.vectors.search(self._query.vector, limit, nodes, stating=self._stating)
+        return self._seen.vectors.search(self.query.vector, limit, nodes, stating=self._stating)
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        return self._seen.vectors.scores(self._query.vector, pairs, stating=self._stating)
+        return self._seen.vectors.scores(self.query.vector, pairs, stating=self._stating)
 
     def weighing(self, stating: float) -> VectorLane:
-        return ExactVectorLane(self._seen, self._query, stating=stating)
+        return ExactVectorLane(self._seen, self.query, stating=stating)
 
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
-        return ExactVectorLane(self._seen, _query_apart(self._query, nearest, stored, share), stating=self._stating)
-
-    def like(self, pair: tuple[int, int], stored: Stored) -> VectorLane | None:
-        query = _query_like(self._query, pair, stored)
-        return None if query is None else self.asking(query)
+        return ExactVectorLane(self._seen, _query_apart(self.query, nearest, stored, share), stating=self._stating)
 
     def asking(self, query: VectorQuery) -> VectorLane:
         return ExactVectorLane(self._seen, query)

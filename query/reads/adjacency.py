@@ -39,7 +39,7 @@ def _identity_refs(window: Window, ref: Any) -> list[str]:
     with window.snapshot() as snapshot:
         node = world_lookup.named_node(snapshot, window.spec, ref, unify=True)
         one = world_lookup.IdentityClasses(snapshot, window.spec).members(node)
-        return [snapshot.tables.node(member).lineage.hex() for member in one]
+        return [snapshot.ref(member) for member in one]
 
 
 def _first_of_each_identity(window: Window, worlds: Iterator[records.World]) -> Iterator[records.World]:

@@ -433,7 +433,7 @@ def conflicts(
     """The worlds that contradict this one at a moment or in a period, in log order."""
     found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
     others = (row.target if place.source == node else place.source for place, row in found)
-    return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
+    return tuple(snapshot.ref(other) for other in others)
 
 
 def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, moment: asof.Moment) -> records.Edge:
@@ -518,7 +518,7 @@ def proposal(
     """The record of a proposal at a commit; for ``is_visible`` see :func:`visible_evidence`."""
     status, decided = asof.decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
-    sides = snapshot.tables.node(row.source).lineage.hex(), snapshot.tables.node(row.target).lineage.hex()
+    sides = snapshot.ref(row.source), snapshot.ref(row.target)
     return records.Proposal(
         ref=identifier.hex(),
         status=STATUS_NAMES[status],

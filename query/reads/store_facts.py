@@ -27,7 +27,7 @@ def tunings(snapshot: VisibleSnapshot, home: int | None, *, ended: bool) -> list
 def _tuning_record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning:
     row = known.row
     return records.Tuning(
-        world=snapshot.tables.node(known.world).lineage.hex(),
+        world=snapshot.ref(known.world),
         type=known.type,
         fuzzy=row.fuzzy,
         phonetic=row.phonetic,
@@ -48,7 +48,7 @@ def profiles(snapshot: VisibleSnapshot, home: int | None) -> list[records.Vocabu
             name=known.name,
             node_types=known.node_types,
             relations=known.relations,
-            world=snapshot.tables.node(known.world).lineage.hex(),
+            world=snapshot.ref(known.world),
             seq=known.seq,
             why=snapshot.details(known.seq, known.details).why,
         )
@@ -85,7 +85,7 @@ def guards(snapshot: VisibleSnapshot) -> list[records.Guarded]:
     """The settings of worlds for credentials and personal data, in log order."""
     return [
         records.Guarded(
-            world=snapshot.tables.node(each.world).lineage.hex(),
+            world=snapshot.ref(each.world),
             credentials=each.modes.credentials,
             personal=each.modes.personal,
             seq=each.seq,
@@ -98,7 +98,7 @@ def guards(snapshot: VisibleSnapshot) -> list[records.Guarded]:
 def guards_at(snapshot: VisibleSnapshot, home: int) -> records.Guarded:
     """The settings for credentials and personal data that apply in a world."""
     found = snapshot.guards_at(home)
-    lineage = snapshot.tables.node(home).lineage.hex()
+    lineage = snapshot.ref(home)
     return records.Guarded(world=lineage, credentials=found.credentials, personal=found.personal, seq=0)
 
 

@@ -409,7 +409,7 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         no_reference = error
     else:
         if isinstance(given, str):
-            _refuse_ambiguous_prefix(snapshot, spec, given, unify, [snapshot.tables.node(node).lineage.hex()])
+            _refuse_ambiguous_prefix(snapshot, spec, given, unify, [snapshot.ref(node)])
         return node
     found = _find_named(snapshot, spec, given, unify)
     if len(found) > 1:
@@ -452,7 +452,7 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
         UnknownReference: the only world of the name lies in somebody's world, and as in :func:`named_node`.
     """
     node, given = named_node(snapshot, spec, ref, unify=unify), ids.as_ref(ref)
-    lineage = snapshot.tables.node(node).lineage.hex()
+    lineage = snapshot.ref(node)
     if not isinstance(given, str) or ids.is_kref(given):
         return node
     # A name of one letter may begin the reference by chance.

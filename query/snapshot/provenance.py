@@ -379,7 +379,7 @@ class _StaleReasons:
 
     def ref(self, made: _DerivedVersion) -> str:
         """The reference of a world."""
-        made.ref = made.ref or self._snapshot.tables.node(made.node).lineage.hex()
+        made.ref = made.ref or self._snapshot.ref(made.node)
         return made.ref
 
 
@@ -498,7 +498,7 @@ def _stale_record(
     ingested_at: int | None = None,
 ) -> records.Stale:
     return records.Stale(
-        ref=snapshot.tables.node(node).lineage.hex(),
+        ref=snapshot.ref(node),
         version=row.body.hex(),
         why=why,
         since=since,
@@ -610,7 +610,7 @@ def _basis_record(
     body: Body | None,
 ) -> records.Basis:
     return records.Basis(
-        ref=snapshot.tables.node(node).lineage.hex(),
+        ref=snapshot.ref(node),
         version=row.body.hex(),
         type="" if body is None else body.type,
         name="" if body is None else body.name,

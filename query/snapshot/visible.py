@@ -66,6 +66,7 @@ MAX_BODIES: Final = 64
 
 
 Kept = TypeVar("Kept")
+Setting = TypeVar("Setting", settings.Registration, settings.Tuning)
 
 
 class Shown(NamedTuple):
@@ -599,7 +600,7 @@ class VisibleSnapshot:
         """The registration of an edge type that holds for edges at home in a world."""
         tables, seq = self._snapshot.tables, self.place.moment.seq
         found = settings.RegistrationFinder(tables, type_name, seq).at(home, self._visible_containers)
-        return None if found is None else self._registration_as_seen(found)
+        return None if found is None else self._as_seen(found)
 
     def _visible_containers(self, node: int) -> list[int]:
         """The containers of a node whose registrations apply in this view.
@@ -617,9 +618,8 @@ class VisibleSnapshot:
         known = settings.registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_partial:
             return known
-        inside = [one for one in known if self._is_inside(one.world)]
         inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
-        return inside + [one for one in inherited if one is not None and one not in inside]
+        return self._with_inherited(known, filter(None, inherited))
 
     def profiles(self, home: int | None) -> list[settings.Profile]:
         """The profiles that are set, or with ``home`` those that hold in a world.
@@ -632,15 +632,17 @@ class VisibleSnapshot:
             known = settings.profiles_around(known, home, above)
         if not self.place.is_partial:
             return known
-        around = settings.profiles_around(known, self.place.top, above)
         inside = [one for one in known if self._is_inside(one.world)]
+        around = settings.profiles_around(known, self.place.top, above)
         return inside + [one._replace(world=self.place.top, details=NONE) for one in around if one not in inside]
 
-    def _registration_as_seen(self, known: settings.Registration) -> settings.Registration:
-        """Show a registration as this view sees it.
+    def _with_inherited(self, known: Iterable[Setting], inherited: Iterable[Setting]) -> list[Setting]:
+        """The settings inside, and those from outside that hold for the outermost world."""
+        inside = [one for one in known if self._is_inside(one.world)]
+        return inside + [one for one in inherited if one not in inside]
 
-        One from outside holds for everything here, without its reason.
-        """
+    def _as_seen(self, known: Setting) -> Setting:
+        """Show a setting as this view sees it: one from outside holds for everything here, without its reason."""
         if not self.place.is_partial or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
@@ -650,13 +652,12 @@ class VisibleSnapshot:
         known = settings.tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_partial:
             return known
-        inside = [one for one in known if self._is_inside(one.world)]
-        return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
+        return self._with_inherited(known, self.tunings_at(self.place.top))
 
     def tunings_at(self, home: int) -> list[settings.Tuning]:
         """The thresholds that hold in a world, one for each type that has its own."""
         found = settings.tunings_holding(self._snapshot.tables, home, self._visible_containers, self.place.moment.seq)
-        return [self._tuning_as_seen(one) for one in found]
+        return [self._as_seen(one) for one in found]
 
     def guards(self) -> list[settings.Guard]:
         """The guards of worlds inside, for credentials and personal data."""
@@ -677,11 +678,6 @@ class VisibleSnapshot:
         tables = self._snapshot.tables
         around = settings.tunings_holding(tables, self.place.top, settings.containers_known(tables, seq), seq)
         return any(tables.node(one.world).lineage == lineage for one in around)
-
-    def _tuning_as_seen(self, known: settings.Tuning) -> settings.Tuning:
-        if not self.place.is_partial or self._is_inside(known.world):
-            return known
-        return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
     def is_made_of_others(self, node: int, row: schema.VersionRow) -> bool:
         """True if a world may rest on others. Cheap; false for nearly all worlds."""

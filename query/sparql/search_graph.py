@@ -57,7 +57,7 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
                     meaning.setdefault(found.node, found.score)
         scores = scoring.reciprocal_rank_scores({"words": list(words), "meaning": list(meaning)})
         for node in sorted(scores, key=lambda each: (-scores[each], each)):
-            subject = f"<{WORLD_URN}{snapshot.tables.node(node).lineage.hex()}>"
+            subject = f"<{WORLD_URN}{snapshot.ref(node)}>"
             for name, said in (("score", scores), ("words", words), ("likeness", meaning)):
                 if node in said:
                     yield f'{subject} <{NAMESPACE}{name}> "{said[node]:.6E}"^^<{XSD}double> .\n'.encode()

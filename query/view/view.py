@@ -122,7 +122,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             top = self._named_node(snapshot, to)
-            world = None if top == ROOT_NODE else _lineage(snapshot, top)
+            world = None if top == ROOT_NODE else snapshot.ref(top)
         return View(self._window.narrowed(top), self.ingested, world)
 
     def _for_users(self, users: Iterable[str]) -> View:
@@ -370,7 +370,7 @@ class View:
         with self._snapshot() as snapshot:
 
             def is_other(node: int) -> bool:
-                return _lineage(snapshot, node) not in known
+                return snapshot.ref(node) not in known
 
             wanted = Lookup(None, None, self._node(snapshot, None), ())
             how: dict[str, Any] = {"include_superseded": False, "period": period, "among": is_other}
@@ -628,7 +628,7 @@ class View:
             AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
         """
         with self._snapshot() as snapshot:
-            return _lineage(snapshot, self._named_node(snapshot, ref))
+            return snapshot.ref(self._named_node(snapshot, ref))
 
     def _reference_to_write(self, ref: Any) -> str:
         """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
@@ -638,19 +638,19 @@ class View:
         """
         with self._snapshot() as snapshot:
             node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
-            return _lineage(snapshot, node)
+            return snapshot.ref(node)
 
     def _user_world_of(self, ref: Any) -> str | None:
         """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
         with self._snapshot() as snapshot:
             holder = world_lookup.user_world_around(snapshot, self._named_node(snapshot, ref))
-            return None if holder is None else _lineage(snapshot, holder)
+            return None if holder is None else snapshot.ref(holder)
 
     def _reference_by_prefix(self, digits: str) -> str:
         """The full reference of the world with a prefix; names do not count."""
         with self._snapshot() as snapshot:
             node = table_reads.find_node(snapshot.tables, digits, self.seq)
-            return _lineage(snapshot, node)
+            return snapshot.ref(node)
 
     def _top_level_namesakes(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
@@ -678,7 +678,7 @@ class View:
         """The reference of the world that :meth:`keyed` gives."""
         with self._snapshot() as snapshot:
             node = world_lookup.keyed_node(snapshot, _checked_key(key))
-            return None if node is None else _lineage(snapshot, node)
+            return None if node is None else snapshot.ref(node)
 
     def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
         """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
@@ -905,7 +905,7 @@ class View:
             node = self._named_node(snapshot, ref)
             one = self._identity(snapshot, node)
             places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
-            return [_lineage(snapshot, source) for _, source in places]
+            return [snapshot.ref(source) for _, source in places]
 
     def history(
         self,
@@ -990,7 +990,7 @@ class View:
         wanted = None
         if ref is not None:
             with self._snapshot() as snapshot:
-                wanted = _lineage(snapshot, self._node(snapshot, ref))
+                wanted = snapshot.ref(self._node(snapshot, ref))
         through = self.seq if last is None else min(last, self.seq)
         return journal(self._window.reader, first, through, wanted, place=self._window.place, skip=skip)
 
@@ -1032,7 +1032,7 @@ class View:
         with self._snapshot() as snapshot:
             start = self._named_node(snapshot, ref)
             one = world_lookup.identity_class(snapshot, start, self.seq, self.spec)
-            return [_lineage(snapshot, node) for node in one]
+            return [snapshot.ref(node) for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of one identity, as one document for an access request."""
@@ -1118,7 +1118,7 @@ class View:
 
         with self._snapshot() as snapshot:
             nodes = [self._named_node(snapshot, ref) for ref in refs]
-            return [_lineage(snapshot, node) for node in fork_reads.with_forks(snapshot, nodes)]
+            return [snapshot.ref(node) for node in fork_reads.with_forks(snapshot, nodes)]
 
     def forked_from(self, world: Any) -> Fork | None:
         """The origin of a world, if it or a container was forked; ``None`` if the view does not see it.
@@ -1628,11 +1628,6 @@ _FILTER_OPTIONS: Final = frozenset(
     )
 )
 """What a recall may be limited to."""
-
-
-def _lineage(snapshot: visible.VisibleSnapshot, node: int) -> str:
-    """The reference of a world."""
-    return snapshot.tables.node(node).lineage.hex()
 
 
 def _most(limit: int | None) -> int | None:

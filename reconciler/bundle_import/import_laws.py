@@ -40,7 +40,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
             if event.source == event.target and _is_loop(ctx, event):
                 reason = f"In the bundle {ids.short(event.source)} has an edge of type {event.type} to itself"
                 ctx.refuse("self_reference", reason)
-            if isinstance(ctx.scopes.deciding_handler(event.type, _node(ctx, event.home)), handler.AcyclicHandler):
+            if isinstance(ctx.scopes.deciding_handler(event.type, ctx.node_known(event.home)), handler.AcyclicHandler):
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
@@ -61,13 +61,13 @@ def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> Non
     """Refuse types and relations that the profile of a world here does not allow."""
     for event in events:
         if isinstance(event, ev.Linked):
-            home = _node(ctx, event.home)
+            home = ctx.node_known(event.home)
             if event.type == CONTAINS:
-                relation_laws.refuse_member(ctx, ctx.scopes, _node(ctx, event.target), home)
+                relation_laws.refuse_member(ctx, ctx.scopes, ctx.node_known(event.target), home)
             else:
                 relation_laws.refuse_relation(ctx, ctx.scopes, event.type, home)
         elif isinstance(event, ev.Revised):
-            node = _node(ctx, event.lineage)
+            node = ctx.node_known(event.lineage)
             text = ctx.text(node)
             if text is not None:
                 for container in ctx.containers(node):
@@ -76,7 +76,7 @@ def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> Non
 
 def _is_loop(ctx: Context, edge: ev.Linked) -> bool:
     """True if an edge leads from a world to itself, and not from a later version to an earlier one."""
-    known = ctx.scopes.deciding_handler(edge.type, _node(ctx, edge.home))
+    known = ctx.scopes.deciding_handler(edge.type, ctx.node_known(edge.home))
     if not isinstance(known, handler.PlainHandler):
         return False
     return not known.joins_versions or edge.source_version <= edge.target_version
@@ -88,7 +88,7 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
     A bundle has none in itself, so one must lead through a known world.
     """
     for edge in memberships:
-        source, target = _node(ctx, edge.source), _node(ctx, edge.target)
+        source, target = ctx.node_known(edge.source), ctx.node_known(edge.target)
         way = _path_to_container(ctx, source, target) if target < ctx.tables.first_new_node else []
         if way:
             told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
@@ -132,7 +132,7 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
     code = ctx.tables.type_code(type_name)
     assert code is not None, "edges of the type were written"
     order: TopologicalSorter[int] = TopologicalSorter()
-    pending = [_node(ctx, edge.source) for edge in edges]
+    pending = [ctx.node_known(edge.source) for edge in edges]
     seen = set(pending)
     for node in pending:
         # An edge to the world itself joins two versions of it, of which the one is later.
@@ -144,7 +144,7 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
     try:
         order.prepare()
     except CycleError as error:
-        arriving = {(_node(ctx, edge.source), _node(ctx, edge.target)) for edge in edges}
+        arriving = {(ctx.node_known(edge.source), ctx.node_known(edge.target)) for edge in edges}
         told = [
             f"{ctx.shown(one)} {type_name} {ctx.shown(other)} ({'bundle' if (one, other) in arriving else 'here'})"
             for one, other in pairwise(reversed(error.args[1]))
@@ -157,7 +157,7 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
 
 
 def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
-    target = _node(ctx, edge.target)
+    target = ctx.node_known(edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The bundle supersedes this store's root world")
     bundle_holes = merge.lineages.history_of(target).holes
@@ -170,7 +170,7 @@ def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) ->
         ):
             ctx.void(target, window)
         return
-    takeover, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
+    takeover, first = supersession.first_takeover(ctx, ctx.node_known(edge.source), edge.valid_from)
     by = ctx.lineage(first)
     if merge.is_timeline_from_bundle(edge.target):
         # There it was said then that it holds nothing; what it holds now was resumed since.
@@ -211,7 +211,7 @@ def _settle_succession(ctx: Context, lineages: Sequence[bytes]) -> None:
     """Make at most one of the worlds of each succession hold at a time."""
     seen: set[int] = set()
     for lineage in dict.fromkeys(lineages):
-        node = _node(ctx, lineage)
+        node = ctx.node_known(lineage)
         if node not in seen and supersession.is_joined(ctx, node):
             seen.update(supersession.joined(ctx, node))
             supersession.settle(ctx, node)
@@ -234,7 +234,7 @@ def _end_replaced_worlds(ctx: Context, versions: Sequence[ev.Revised], merge: Bu
         if version.valid_from < version.valid_to:
             earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, times.FOREVER))
     for lineage, begins in earliest.items():
-        node = _node(ctx, lineage)
+        node = ctx.node_known(lineage)
         if not _are_predecessors_from_bundle(ctx, node, merge) and not any(
             row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
             for _, row in ctx.tables.version_rows(node)
@@ -262,12 +262,6 @@ def _path_to_container(ctx: Context, world: int, container: int) -> list[int]:
 def _describe_links(links: list[str]) -> str:
     more = f", and {len(links) - _SHOWN:,} more" if len(links) > _SHOWN else ""
     return ", ".join(links[:_SHOWN]) + more
-
-
-def _node(ctx: Context, lineage: bytes) -> int:
-    node = ctx.tables.node_of(lineage)
-    assert node is not None, "it was created, or known"
-    return node
 
 
 # -- what was erased here

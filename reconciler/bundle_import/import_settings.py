@@ -7,7 +7,7 @@ store that holds nothing else, or where the caller lets the bundle reach outside
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Final, Generic, TypeVar
 
@@ -92,8 +92,13 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         """True if a setting is what the command would set."""
 
     @abstractmethod
-    def _was_taken_back(self, command: C) -> bool:
-        """True if the setting of a command was taken back here."""
+    def _subject(self, command: C) -> Hashable:
+        """What a command sets, of which one setting at most is in force."""
+
+    @property
+    @abstractmethod
+    def _set_before(self) -> Container[Hashable]:
+        """The subjects that were set here before the import; those with none in force were taken back."""
 
     @abstractmethod
     def _decide_setting(self, command: C, details: int) -> None:
@@ -105,7 +110,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
 
     def _missing_commands(self) -> Iterator[tuple[C, F]]:
         for command, frame in self._commands():
-            if self._setting_in_force(command) is None and not self._was_taken_back(command):
+            if self._setting_in_force(command) is None and self._subject(command) not in self._set_before:
                 yield command, frame
 
     def _reason(self, command: C, frame: F) -> str:
@@ -118,9 +123,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
 
     def _world(self, command: Register | Tune | SetProfile) -> int:
         assert isinstance(command.world, bytes), "that of a group of the bundle"
-        node = self._ctx.tables.node_of(command.world)
-        assert node is not None, "it was created, or known"
-        return node
+        return self._ctx.node_known(command.world)
 
 
 class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.Registration]):
@@ -157,13 +160,13 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
     def _is_same(self, known: settings.Registration, command: Register) -> bool:
         return configuration.is_same_registration(known, command)
 
-    def _was_taken_back(self, command: Register) -> bool:
-        return (command.type, self._world(command)) in self._commands_taken_back
+    def _subject(self, command: Register) -> Hashable:
+        return command.type, self._world(command)
 
     @cached_property
-    def _commands_taken_back(self) -> set[tuple[str, int]]:
+    def _set_before(self) -> Container[Hashable]:
         every = settings.registered(self._ctx.tables, self._before, ended=True)
-        return {(known.type, known.world) for known in every if known.row.ended <= self._before}
+        return {(known.type, known.world) for known in every}
 
     def _decide_setting(self, command: Register, details: int) -> None:
         reserved = sorted(_SAID_HERE & set(command.rewrites))
@@ -199,13 +202,13 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
     def _is_same(self, known: settings.Tuning, command: Tune) -> bool:
         return configuration.is_same_tuning(known, command)
 
-    def _was_taken_back(self, command: Tune) -> bool:
-        return (command.type, self._world(command)) in self._commands_taken_back
+    def _subject(self, command: Tune) -> Hashable:
+        return command.type, self._world(command)
 
     @cached_property
-    def _commands_taken_back(self) -> set[tuple[str, int]]:
+    def _set_before(self) -> Container[Hashable]:
         every = settings.tunings_known(self._ctx.tables, self._before, ended=True)
-        return {(known.type, known.world) for known in every if known.row.ended <= self._before}
+        return {(known.type, known.world) for known in every}
 
     def _decide_setting(self, command: Tune, details: int) -> None:
         configuration.set_thresholds(self._ctx, command, details)
@@ -247,8 +250,12 @@ class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.P
             command.relations,
         )
 
-    def _was_taken_back(self, command: SetProfile) -> bool:
-        return self._world(command) in self._last_profiles
+    def _subject(self, command: SetProfile) -> Hashable:
+        return self._world(command)
+
+    @property
+    def _set_before(self) -> Container[Hashable]:
+        return self._last_profiles
 
     def _decide_setting(self, command: SetProfile, details: int) -> None:
         configuration.set_profile(self._ctx, command, details)
@@ -267,7 +274,7 @@ class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
         super().__init__(ctx, contents, blobs)
         self._is_wanted = may_reach_outside or ctx.tables.first_new_node == ROOT_NODE + 1
         every = belief_rows.settings_known(ctx.tables, self._before)
-        self._last_profiles = {(each.what, each.name): each.how for each in every}
+        self._last_set = {(each.what, each.name): each.how for each in every}
 
     def _commands(self) -> Iterator[tuple[SetBeliefs, fr.BeliefFrame]]:
         for world in self._contents.worlds:
@@ -276,14 +283,18 @@ class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
 
     def _setting_in_force(self, command: SetBeliefs) -> str | None:
         """The settings in force; empty if there are none and the bundle may not set them."""
-        known = self._last_profiles.get((command.what, command.named))
+        known = self._last_set.get((command.what, command.named))
         return (None if self._is_wanted else "") if known is None else known or None
 
     def _is_same(self, known: str, command: SetBeliefs) -> bool:
         return known == command.how
 
-    def _was_taken_back(self, command: SetBeliefs) -> bool:
-        return (command.what, command.named) in self._last_profiles
+    def _subject(self, command: SetBeliefs) -> Hashable:
+        return command.what, command.named
+
+    @property
+    def _set_before(self) -> Container[Hashable]:
+        return self._last_set
 
     def _decide_setting(self, command: SetBeliefs, details: int) -> None:
         belief_changes.set_beliefs(self._ctx, command, details)

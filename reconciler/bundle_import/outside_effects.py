@@ -147,7 +147,7 @@ def _effects_of_event(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, 
             if outside.is_outside(node):
                 yield OutsideEffect(kind, ctx.lineage(node).hex(), event.proposal.hex())
     elif isinstance(event, ev.Closed | ev.Lost | ev.Ended | ev.Voided | ev.Revised | ev.Named | ev.Unnamed):
-        node = _node(ctx, event.lineage)
+        node = ctx.node_known(event.lineage)
         if outside.is_outside(node):
             if isinstance(event, ev.Closed):
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.valid_to)
@@ -159,11 +159,11 @@ def _effects_of_event(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, 
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
             else:
                 yield OutsideEffect("revises" if isinstance(event, ev.Revised) else "names", event.lineage.hex())
-    elif isinstance(event, ev.Stated | ev.Unstated) and outside.is_outside(_node(ctx, event.lineage)):
+    elif isinstance(event, ev.Stated | ev.Unstated) and outside.is_outside(ctx.node_known(event.lineage)):
         yield OutsideEffect("states", event.lineage.hex())
-    elif isinstance(event, ev.Profiled) and outside.is_outside(_node(ctx, event.world)):
+    elif isinstance(event, ev.Profiled) and outside.is_outside(ctx.node_known(event.world)):
         yield OutsideEffect("closes_to", event.world.hex(), event.profile)
-    elif isinstance(event, ev.Registered | ev.Tuned) and outside.is_outside(_node(ctx, event.world)):
+    elif isinstance(event, ev.Registered | ev.Tuned) and outside.is_outside(ctx.node_known(event.world)):
         yield OutsideEffect("registers" if isinstance(event, ev.Registered) else "tunes", event.world.hex(), event.type)
 
 
@@ -191,9 +191,3 @@ def _has_query_rewrites(ctx: Context, type_name: str, home: int) -> bool:
     """True if a registered type rewrites queries."""
     known = None if type_name in ctx.scopes.built_in else ctx.scopes.in_force(type_name, home)
     return known is not None and bool(known.rewrites)
-
-
-def _node(ctx: Context, lineage: bytes) -> int:
-    node = ctx.tables.node_of(lineage)
-    assert node is not None, "it was created, or known"
-    return node

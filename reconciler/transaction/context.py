@@ -139,6 +139,12 @@ class ReadContext:
         """The node's full reference."""
         return self.tables.node(node).lineage
 
+    def node_known(self, lineage: bytes) -> int:
+        """The node of a world that was created before, or by this transaction."""
+        node = self.tables.node_of(lineage)
+        assert node is not None, "it was created, or known"
+        return node
+
     def edges(self, node: int, type_name: str, *, incoming: bool = False) -> Iterator[HandledEdge]:
         """Edges of a type from a node, or to it, that have not been unlinked, in log order."""
         tables = self.tables

@@ -13,7 +13,7 @@ import msgspec
 import worlddb
 from worlddb import EntityPath, Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
 from worlddb.memory_scopes import BEGINNING
-from worlddb.plain_text import around, clipped, escaped, one_line
+from worlddb.plain_text import around, clipped, escaped, format_bound, one_line
 from worlddb.tools.mcp import mcp_wording
 
 MAX_LISTED_TEXT: Final = 1_000
@@ -762,10 +762,7 @@ class Verified(msgspec.Struct, kw_only=True):
     findings: list[str]
 
 
-def time(micros: int) -> str | None:
-    """Format a time as ISO 8601; None for an open end."""
-    text = format_time(micros)
-    return None if text in ("forever", "always") else text
+time = format_bound
 
 
 def _text_fields(text: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
+from worlddb import plain_text
 
 _TIMES: Final = frozenset(
     ("ingested_at", "since", "expires_at", "ingested", "valid_from", "valid_to", "at", "t_create")
@@ -16,10 +17,7 @@ _NATIVE: Final = frozenset((str, bool, int, float, type(None), dict))
 """What is the same as JSON, where it is no time and no commit."""
 
 
-def time(micros: int) -> str | None:
-    """Format a time; None for an open end."""
-    text = worlddb.format_time(micros)
-    return None if text in ("forever", "always") else text
+time = plain_text.format_bound
 
 
 def to_wire(value: Any, *, commits: bool) -> Any:

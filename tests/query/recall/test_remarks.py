@@ -108,10 +108,10 @@ def test_a_query_is_apart_from_what_texts_have_in_common() -> None:
         return VectorRow(node, version, 1, rows[node]) if node in rows else None
 
     lane = ExactVectorLane(WorldVectors(NOTHING), query)
-    apart: Any = lane.apart([(9, 1), (7, 1), (8, 1)], stored, 0.8)
-    assert np.allclose(apart._query.vector, [0, 0, 1], atol=1e-6)
-    same: Any = lane.apart([(8, 1)], stored, 0.8)
-    assert same._query is query
+    apart = lane.apart([(9, 1), (7, 1), (8, 1)], stored, 0.8)
+    assert np.allclose(apart.query.vector, [0, 0, 1], atol=1e-6)
+    same = lane.apart([(8, 1)], stored, 0.8)
+    assert same.query is query
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -16,10 +16,7 @@ from worlddb.tools.cli.base.output import translate_remedy
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
 
-def time(micros: int) -> str | None:
-    """Format a time as ISO 8601 in UTC; None for an open end."""
-    text = worlddb.format_time(micros)
-    return None if text in ("forever", "always") else text
+time = plain_text.format_bound
 
 
 def valid(interval: worlddb.Valid) -> dict[str, str | None]:
