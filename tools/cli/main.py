@@ -118,11 +118,29 @@ _COMMAND_MODULES: Final = (
     _CommandModule("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
     _CommandModule("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
-"""The modules of all commands, in the order of the help."""
+"""The modules of all commands."""
+
+COMMAND_GROUPS: Final = (
+    ("every day", "demo ingest remember recall context profile show history retire"),
+    ("worlds and edges", "create revise reassert move link unlink children query path impact provenance kref artifact"),
+    ("time", "timeline blame log at bookmark rollback"),
+    ("marks and deadlines", "label tag pin expire refresh sweep deprecate marked working"),
+    ("contradictions and beliefs", "conflicts stale believe expand contract beliefs belief-settings withdraw"),
+    ("preferences and relations", "prefer preferences relation states vocabulary types"),
+    ("identity: who is who", "proposals accept reject undo recluster tune untune tunings"),
+    ("statements in RDF", "state unstate statements sparql"),
+    ("erasure, trust and guards", "erase forget-user check-receipt guard trust trusts"),
+    ("forks and exchange", "fork merge export import diff"),
+    ("proofs", "hash head keygen cosign prove check-proof receipts check-recall prove-recall"),
+    ("upkeep by models and rules", "embed reembed spaces consolidate enrich dream"),
+    ("operation", "init stats verify doctor backup restore rebuild upgrade snapshot replay redecide completion"),
+    ("servers and access", "mcp serve key accounts keys plans usage"),
+)
+"""The commands as ``--help`` lists them: what they are for, and their names."""
 
 
 def commands() -> tuple[Command, ...]:
-    """Every command, in the order of the help."""
+    """Every command."""
     return tuple(command for home in _COMMAND_MODULES for command in home.load())
 
 
@@ -192,7 +210,8 @@ def _run_line(arguments: list[str]) -> int:
     # The parser may reject the line before it sees --json, so look for it in the words themselves.
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
-        parser = build_parser(_needed_commands(arguments))
+        needed = _needed_commands(arguments)
+        parser = build_parser(needed, COMMAND_GROUPS if len(needed) > 1 else ())
         args = parse_line(parser, arguments)
         out = Output(json=args.json, quiet=args.quiet)
         if args.command is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -122,6 +123,15 @@ def test_the_commands_are_those_that_are_promised():
         *("keys", "plans", "usage", "completion"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
+
+
+def test_the_help_lists_every_command_once_in_groups_and_daily_work_first(run):
+    listed = run("--help").out.partition("commands:\n")[2].partition("start here:")[0]
+    groups = dict(re.findall(r"^  (\w[^\n]*):\n((?: {4}.*\n)+)", listed, re.M))
+    names = {title: re.findall(r"^ {4}([\w-]+)", lines, re.M) for title, lines in groups.items()}
+    assert sorted(each for some in names.values() for each in some) == sorted(command.name for command in COMMANDS)
+    first, *_ = names
+    assert first == "every day" and len(names[first]) < 10 and {"remember", "recall", "context"} <= {*names[first]}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

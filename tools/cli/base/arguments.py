@@ -143,9 +143,28 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
 
 
-def build_parser(commands: Sequence[Command]) -> Parser:
-    """Build the parser of the whole command line."""
-    parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG)
+class _GroupedHelp(argparse.RawDescriptionHelpFormatter):
+    """Help that lists commands in groups, each under a title."""
+
+    groups: tuple[tuple[str, str], ...] = ()
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if not self.groups or not isinstance(action, argparse._SubParsersAction):
+            return super()._format_action(action)
+        lines = {each.dest: each for each in action._get_subactions()}
+        parts = list[str]()
+        for title, names in self.groups:
+            parts.append(f"\n  {title}:\n")
+            self._indent()
+            parts += [super(_GroupedHelp, self)._format_action(lines[name]) for name in names.split()]
+            self._dedent()
+        return "".join(parts)
+
+
+def build_parser(commands: Sequence[Command], groups: tuple[tuple[str, str], ...] = ()) -> Parser:
+    """Build the parser of some commands; its help lists them in ``groups``, pairs of a title and names."""
+    grouped = type("Grouped", (_GroupedHelp,), {"groups": groups})
+    parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG, formatter_class=grouped)
     parser.add_argument("--version", action="version", version=f"worlddb {__version__}")
     _add_global(parser, {"store": None, "json": False, "quiet": False})
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=False)
