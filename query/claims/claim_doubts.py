@@ -104,7 +104,7 @@ _OTHER_THING: Final = "the new one may be of another thing"
 _MORE_VALUES: Final = "they differ in more than one value"
 _OTHER_DAYS: Final = "they are of different days"
 _NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
-PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME})
+PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT})
 """The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 
 

@@ -282,22 +282,11 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def relate_other_holder(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    """The relation of "Tomas owns billing" to "Mara owns billing", said of the project; it ends nothing."""
-    if not (earlier.topic and later.topic) or earlier.topic == later.topic:
+    """The relation of "Tomas owns billing" to "Mara owns billing", whatever they are said of; it ends nothing."""
+    if earlier.negated or later.negated or earlier.mood or later.mood:
         return None
-    held = [_HOLDING(one.key) for one in (earlier, later)]
-    if not (held[0] and held[1]):
-        return None
-    is_one = (
-        held[0]["what"] == held[1]["what"] and earlier.negated == later.negated and not (earlier.mood or later.mood)
-    )
-    return pairs.doubted(0.7, later, "another one has it", "both may have it") if is_one else None
-
-
-_HOLDING: Final = wording.kept_search(
-    r" (?P<what>(?:owns|leads|manages|maintains|chairs|heads|is responsible for|is in charge of|is the owner of"
-    r"|is the lead of) .+)$"
-)
+    is_one = bool(wording.held_words(earlier.key, later.key))
+    return pairs.doubted(0.7, later, "another one has it", pairs.BOTH_HAVE_IT) if is_one else None
 
 
 def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:

@@ -53,6 +53,7 @@ def clamp_likeness(value: float) -> float:
 
 
 SAYS_MORE: Final = "it says more than the new one replaces"
+BOTH_HAVE_IT: Final = "both may have it"
 OTHER_TIME: Final = "it may be another one, or another time"
 
 

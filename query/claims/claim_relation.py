@@ -323,12 +323,12 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, LaterRival]:
             shared = earlier.about & later.about
             subject = frozenset[str]().union(*map(wording.words_of, shared))
             before, after = wording.leading_subject(earlier.text), wording.leading_subject(later.text)
-            if wording.names_agree(before, after):
-                subject |= wording.shared_subject(before, after)
-            elif not shared:
+            is_led = wording.names_agree(before, after)
+            subject |= wording.shared_subject(before, after) if is_led else frozenset()
+            held = frozenset() if shared or is_led else wording.held_words(earlier.text, later.text)
+            if not (shared or held) and (not is_led or (earlier.about and later.about)):
                 continue
-            if not shared and earlier.about and later.about:
-                continue
+            subject |= held
             if wording.share_family_name(earlier.text, later.text):
                 continue
             one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)

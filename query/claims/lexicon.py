@@ -126,7 +126,7 @@ SAME_WORD: Final = {
     "scared": "afraid", "fears": "afraid", "fear": "afraid", "frightened": "afraid", "rewritten": "written",
     "writes": "written", "wrote": "wrote", "favorite": "favourite", "color": "colour", "resides": "lives",
     "house": "flat", "apartment": "flat", "leader": "leads", "lead": "leads", "led": "leads", "cellphone": "phone",
-    "children": "child", "kids": "child", "kid": "child",
+    "children": "child", "kids": "child", "kid": "child", "goes": "go",
     "hates": "hates", "dislikes": "hates", "detests": "hates", "loathes": "hates", "hate": "hates", "dislike": "hates",
     "cost": "price", "costs": "price",  "turned": "turned", "vp": "vp", "purchased": "bought",
 }  # fmt: skip

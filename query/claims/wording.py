@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from worlddb.log.model import times
 from worlddb.log.model.times import lazy
@@ -136,6 +136,18 @@ _HOLDER: Final = lazy(
     r"(?P<rest>(?: (?:now|again|today|these days|since|from|until|till|for|at|in)\b.*|[.!?]*)?)$"
 )
 """Who plays such a part for whom: it is told of whose it is."""
+_HELD: Final = lazy(
+    r"^(?:it(?: is|'s)(?: now| again)? (?P<whose>[^\W\d][\w-]*(?: [\w-]+)?)'s? (?P<turn>turn)"
+    r"|(?P<who>(?!(?:nobody|no one|none|who|what|which|it|there|if|when)\b)[^\W\d][\w.'-]*(?: [\w.'-]+){0,2}?)"
+    r"(?: (?:now|currently|still))? (?:(?P<does>own|lead|manage|maintain|chair|head|took over|take over)s?"
+    r"|(?:is|are|am)(?: (?:now|currently|still|again))?"
+    r" (?:(?P<part>responsible for|in charge of|on(?= call| duty| watch)"
+    r"|the (?:owner|lead|leader|manager|maintainer|chair|head) of))))"
+    r" (?P<what>(?!(?:an?|my|our|his|her|its|their|your|some|several|many|most|no|two|three|four|five|\d+)\b)\S.*?)"
+    r"(?:,? (?:now|again|currently|instead|these days|today|(?:since|from|as of) .+))?$"
+)
+"""Who alone has what others may have at another time: the one who owns billing, or is on call, or whose turn it is."""
+_HOLDS: Final = {"lead": "head", "leader": "head", "in charge": "responsible for", "owner": "own", "take over": ""}
 _DIGIT: Final = re.compile(r"\d")
 _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
@@ -328,6 +340,38 @@ def _begins_with_full_name(text: str) -> bool:
     )
 
 
+class Holding(NamedTuple):
+    """Who has something that one has at a time, in which way, and what that is, in small letters."""
+
+    who: str
+    way: str
+    """Empty if whoever it was took it over."""
+    what: str
+
+    def is_passed_on(self, other: "Holding | None") -> bool:
+        """True if another one has the same, in the same way."""
+        if other is None or self.what != other.what or names_agree(words_of(self.who), words_of(other.who)):
+            return False
+        return self.way == other.way or ("" in (self.way, other.way) and "on" not in (self.way, other.way))
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def holding(text: str) -> Holding | None:
+    """Who a statement says to have what one has at a time: "Tomas owns billing", "Falk is on call"."""
+    told = _HELD.match(fold_blanks(text[:LEADING]).rstrip(".!").casefold().replace("’", "'"))
+    if told is None:
+        return None
+    part = (told["part"] or "").removeprefix("the ").removesuffix(" of")
+    way = told["turn"] or told["does"] or {"manager": "manage", "maintainer": "maintain"}.get(part, part)
+    return Holding(told["whose"] or told["who"], "" if way == "took over" else _HOLDS.get(way, way), told["what"])
+
+
+def held_words(one: str, other: str) -> frozenset[str]:
+    """The words for what two statements say that one has now and another one had; empty if they say no such thing."""
+    first = holding(one)
+    return words_of(first.what) if first is not None and first.is_passed_on(holding(other)) else frozenset()
+
+
 _PREFACE: Final = lazy(
     r"(?i)^(?:(?:big|good|bad) )?(?:news|update|note|fyi|reminder|btw|by the way)\s*[:,] (?=\S)"
     r"|^(?:(?:no|wait|no wait|sorry|oops|actually|correction|scratch that|my mistake|ok|oh)[,:.!] )+"
@@ -336,9 +380,9 @@ _PREFACE: Final = lazy(
 _IN_FRONT: Final = lazy(
     r"^(?P<front>(?:[Ff]rom|[Ss]ince|[Aa]s (?:of|from)|[Ii]nstead of"
     r"|(?:[Ss]tarting|[Bb]eginning)(?: in| on| from| with)?)"
-    r"(?: (?!(?:I|we|my|our|in|on|from|with)\b)[\w'’-]+){1,3}?(?: on(?:wards)?)?"
+    r"(?: (?!(?:I|we|my|our|in|on|from|with|to|until|till)\b)[\w'’-]+){1,3}?(?: on(?:wards)?)?"
     r"|(?:[Ll]ast|[Tt]his|[Nn]ext) (?:week(?:end)?|month|year|spring|summer|autumn|winter|[A-Z][a-z]{2,5}day)),? "
-    r"(?P<rest>(?:I|we|my|our)\b.*[^.!?]|[A-Z].*[^.!?])(?P<stop>[.!?]*)$"
+    r"(?P<rest>(?:I|we|my|our|the)\b.*[^.!?]|[A-Z].*[^.!?])(?P<stop>[.!?]*)$"
 )
 """What stands before the subject: when something is so, or in the place of what."""
 _MOVES_TO: Final = lazy(

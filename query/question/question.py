@@ -279,6 +279,16 @@ _DID_BEFORE: Final = lazy(
 )
 """The same of what lasts: "where did she live before she moved to Porto?"."""
 
+_BEFORE_NUMBER: Final = lazy(
+    r"\b(?:who(?:se|m)?|which|what|where|how)\b[^.?!]{0,80}?\b(?:was|were|did)\b[^.?!]{0,80}?"
+    r"(?P<said>\b(?:before|prior\s+to)\s+(?P<whom>"
+    r"(?:port|version|release|room|number|code|size|line|bus|gate|platform|level|plan|ticket|build)\s+v?\d[\w.]*"
+    r"|v\d[\w.]*|\d+(?:\.\d+){2,}|(?!(?:19|20)\d\d\b|0)(?:\d{1,3}(?:,\d{3})+|\d{3,}(?:\.\d+)?)"
+    r"|\d[\d.,]*\s?(?:[€$£%]|euros?|dollars?|pounds|percent|m[gl]|k[gm]|[gmt]b|degrees)))\s*(?:[?,;]|\Z)",
+    re.I,
+)
+"""What was in the place of a number that is no time: "which port did it use before 9090?"."""
+
 _TIMES: Final = frozenset(
     [
         *DAYS,
@@ -359,7 +369,7 @@ def _find_before_name(text: str) -> re.Match[str] | None:
         for found in form.finditer(text):
             if found["whom"].split()[0].casefold() not in _TIMES and not found["whom"][0].isdigit():
                 return found
-    return None
+    return _BEFORE_NUMBER.search(text)
 
 
 _WORD_ALONE: Final = lazy(r"[^\W_]+")

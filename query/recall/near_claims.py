@@ -316,15 +316,17 @@ def _compare_claims(
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
     is_said = wording.fold_blanks(said) == framed[2]
-    is_apart = bool(subject.names) and not (is_linked or is_said)
+    held = frozenset[str]() if is_linked or is_said else wording.held_words(framed[1], said)
+    is_apart = bool(subject.names) and not (is_linked or is_said or held)
     is_apart = is_apart and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
-    if subject.names and not (is_linked or is_said or is_apart) and targets:
+    if subject.names and not (is_linked or is_said or is_apart or held) and targets:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
-    if is_apart:
-        subject = _Subject(wording.leading_subject(framed[1]), ())
+    if is_apart or held:
+        # Of what one has at a time each other one is told who has it.
+        subject = _Subject(held or wording.leading_subject(framed[1]), ())
         framed = claim_frame.frame(framed[1], subject.words), framed[1], framed[2]
-    if (is_apart or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
+    if (is_apart or held or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
         return None
     start, (since, until) = seen.validity.start, span
@@ -335,9 +337,8 @@ def _compare_claims(
     meets = snapshot.place.moment.valid if since is None else since
     told = wording.without_beginning(said) if is_stated else said
     told = said if told != said and _has_yet_to_begin(said, start, meets) else told
-    cosine, began = cosines.get(node), 1970 + start // _YEAR
-    alike = claim_pairs.REPEATED if is_said else None
-    alike = alike or _likeness(subject, told, framed[:2], cosine, is_linked=is_linked, is_later=is_later, began=began)
+    how: Any = {"is_linked": is_linked or bool(held), "is_later": is_later, "began": 1970 + start // _YEAR}
+    alike = claim_pairs.REPEATED if is_said else _likeness(subject, told, framed[:2], cosines.get(node), **how)
     if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_pairs.COMPETING)):
         return None
     if is_apart:
@@ -357,13 +358,18 @@ def _compare_claims(
         is_later=is_later,
         is_of_one=alike.is_single_valued,
         doubt=alike.doubt if alike.relation == "replacement" else "",
-        is_repeated=(not begins_later or start <= until)
-        and (seen.validity.end == until or since in (None, start))
-        and is_said
+        is_repeated=is_said
+        and _meet(seen, since, until)
         and (not subject.names or not targets or subject.is_that_of(targets))
         and inside in snapshot.containers(node)
         and not (is_stated and since is not None and _are_two_acts(framed[0], start, since)),
     )
+
+
+def _meet(seen: SeenVersion, since: int | None, until: int) -> bool:
+    """True if what holds in a span may be what a statement says: each begins while the other holds, or both end."""
+    start, end = seen.validity.start, seen.validity.end
+    return (since is None or start <= max(since, until)) and (end == until or since in (None, start))
 
 
 def _competes_later(

@@ -686,7 +686,7 @@ def _competing_pairs(
         if scoring.names_another(question, old.text, new.text):
             continue
         alike, order = told
-        if is_loose and not alike.is_single_valued:
+        if is_loose and not (alike.is_single_valued or wording.held_words(old.text, new.text)):
             continue
         if order in ("beside", "swapped"):
             first, last = (later, earlier) if order == "swapped" else (earlier, later)
@@ -736,7 +736,10 @@ def _pairs_of_a_subject(
         mine, theirs = words[node], words[other_node]
         has_turn = one.is_turn or other.is_turn
         are_two = has_turn and one.about and other.about
-        if not shared and (are_two or mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)):
+        # Of what one has at a time each other one is told who has it.
+        held = frozenset() if shared or has_turn else wording.held_words(one.text, other.text)
+        is_of_two = are_two or mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)
+        if not shared and not held and is_of_two:
             continue
         if wording.share_family_name(one.text, other.text):
             continue
@@ -752,7 +755,8 @@ def _pairs_of_a_subject(
         if one.is_turn != other.is_turn and one.seen.row.valid_from == other.seen.row.valid_from:
             # What was taken from a message holds from when that was said.
             continue
-        if _start_order(one.seen) == _start_order(other.seen) or not (shared or wording.names_agree(mine, theirs)):
+        is_one = shared or held or wording.names_agree(mine, theirs)
+        if _start_order(one.seen) == _start_order(other.seen) or not is_one:
             continue
         for each in shared - called.keys():
             called[each] = _name_words(snapshot, each)
@@ -760,6 +764,8 @@ def _pairs_of_a_subject(
         if shared and one.is_turn and other.is_turn and len(mine | theirs) == 1:
             # "The rent is 900" and "the landlord raised the rent" are of who speaks.
             subject |= {"i"}
+        elif held:
+            subject = held
         elif not shared or wording.names_agree(mine, theirs):
             # Who is told to be Ana may be "my" in what is said of her.
             subject |= wording.shared_subject(mine, theirs)
@@ -866,13 +872,11 @@ def rivalry_of(
             return alike or _BESIDE, "beside"
         if claim_relation.tells_less_of_now(given, known, asked):
             return alike or _BESIDE, "swapped"
-    if alike is None:
-        return None
     since = starts[1]
     is_plan = starts[0] <= until < since or (until < FOREVER and _is_plan(known, given, later, since, until))
-    if alike.relation not in claim_pairs.COMPETING and not (is_plan and _have_single_value(known, given)):
-        return None
-    return alike, "plan" if is_plan else "later"
+    if alike is not None and alike.relation in claim_pairs.COMPETING:
+        return alike, "plan" if is_plan else "later"
+    return (alike or _BESIDE, "plan") if is_plan and _tell_of_one(known, given) else None
 
 
 def _starts(earlier: _Statement, later: _Statement) -> tuple[int, int]:
@@ -882,9 +886,11 @@ def _starts(earlier: _Statement, later: _Statement) -> tuple[int, int]:
 _BESIDE: Final = claim_pairs.ClaimComparison(0.0, "compatible", "")
 
 
-def _have_single_value(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
-    """True if both say, with one verb, something that has one value at a time: where somebody lives."""
-    return earlier.verb == later.verb and later.verb in lexicon.single_verbs()
+def _tell_of_one(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
+    """True if both say, with one verb, something that has one value at a time (where somebody lives), or of one thing
+    (to which gym they go)."""
+    is_of_one = not (earlier.content & later.content).isdisjoint(later.content - {later.verb})
+    return bool(later.verb) and earlier.verb == later.verb and (later.verb in lexicon.single_verbs() or is_of_one)
 
 
 def _is_plan(earlier: claim_frame.Frame, later: claim_frame.Frame, text: str, said: int, until: int) -> bool:
@@ -972,9 +978,13 @@ def find_past_times(request: Request, now: int) -> list[valid_period.Period]:
 def asks_about_past(request: Request) -> bool:
     """True if a question is one of the past that names no time, where only the present is shown."""
     question = request.question
-    if request.choice != valid_period.Choice() or question.asks_of != "past":
+    if request.choice not in (valid_period.Choice(), _WITH_EARLIER) or question.asks_of != "past":
         return False
     return not (question.times or question.is_remark or question.asks_for_present)
+
+
+_WITH_EARLIER: Final = valid_period.Choice(earlier=True)
+"""What is shown where a question asks what was before."""
 
 
 def _asks_of_begun_times(question: Question, now: int) -> bool:
@@ -1475,7 +1485,10 @@ def _put_asked_state_first(search: _Search, found: Found) -> Found:
 
 
 def _add_what_is_over(search: _Search, found: Found) -> Found:
-    """Add what came to its own end, where a question of the past names no time: it may be what is asked for."""
+    """Add what came to its own end, where a question of the past names no time: it may be what is asked for.
+
+    Where it asks what was before, that is also what was retired.
+    """
     if search.request.group is not None or not asks_about_past(search.request):
         return found
     return found._replace(ranked=_merge_ended(search, found.ranked))
@@ -1541,7 +1554,8 @@ def _lift_asked_states(
 def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits with what came to its own end, by score; of what scores as much the present first, then the last to end.
 
-    Retired and replaced worlds may never have been true, and are shown only if change is asked for.
+    Retired worlds may never have been true, and are shown only if it is asked what was before; what was replaced is
+    shown behind its replacement then.
     """
     snapshot, text = search.snapshot, search.lanes.text
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -1551,10 +1565,12 @@ def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.
         ever = search.window.exact_lane(snapshot, up_to_now)
         if ever.counts(()).documents == text.counts(()).documents:
             return ranked
+    asks_before, shown = search.request.choice.earlier, {hit.passed.node for hit in ranked}
+    ever_shown = valid_period.Choice(include_superseded=True, earlier=True) if asks_before else up_to_now
     over = [
         hit._replace(parts={name: part for name, part in hit.parts.items() if name != THEN} | {OVER: 0.0})
-        for hit in _find_ended(search, [search.gate_of(up_to_now)])
-        if not has_ended(tables, hit.passed.node, moment.seq)
+        for hit in _find_ended(search, [search.gate_of(ever_shown)])
+        if (hit.passed.node not in shown if asks_before else not has_ended(tables, hit.passed.node, moment.seq))
     ]
     over.sort(key=lambda hit: -hit.passed.seen.validity.end)
     return sorted([*ranked, *over], key=lambda hit: -round(hit.score, 6))

@@ -855,6 +855,39 @@ def test_what_is_said_of_one_says_nothing_of_another_with_a_word_of_the_name_in_
     assert found.competing == () == db.view().recall(f"{one} {said}").competing
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "competes"),
+    [
+        ("Tomas owns billing.", "Mara owns billing.", True),
+        ("Tomas owns billing.", "Mara took over billing.", True),
+        ("Jonas maintains the parser.", "Edda now maintains the parser.", True),
+        ("Falk is on call this week.", "Roth is on call this week.", True),
+        ("It is Karl's turn to take out the bins.", "It's Rosa's turn to take out the bins.", True),
+        ("Falk is in charge of the release.", "Roth is responsible for the release.", True),
+        ("Tomas owns billing.", "Mara owns search.", False),
+        ("Tomas owns a car.", "Mara owns a car.", False),
+        ("Tomas owns two horses.", "Mara owns two horses.", False),
+        ("Falk is on leave.", "Roth is on leave.", False),
+        ("Jonas maintains the parser.", "Edda reads the parser.", False),
+        ("Karl has a key.", "Rosa has a key.", False),
+        ("Tomas owns billing.", "Nobody owns billing.", False),
+    ],
+)
+def test_another_one_who_has_what_one_has_at_a_time_competes_and_ends_nothing(
+    db: Database, earlier: str, later: str, competes: bool
+) -> None:
+    old = say(db, earlier)
+    near = [one for one in db.view().near(later) if one.relation in claim_pairs.COMPETING]
+    assert [(one.ref, one.is_of_one, one.doubt) for one in near] == [(old, False, "both may have it")] * competes
+    named = [claim_relation.NamedStatement(later), claim_relation.NamedStatement(earlier)]
+    assert [*claim_relation.find_later_rivals(named)] == [1] * competes
+    if competes:
+        # Who has it again has it anew.
+        say(db, later, since="2025-06-02")
+        began = worlddb.parse_time("2025-06-03")
+        assert not any(one.is_repeated for one in db.view(valid="2025-06-03").near(earlier, since=began))
+
+
 @pytest.mark.parametrize("on_near", ["propose", "supersede_same_subject"])
 @pytest.mark.parametrize(("one", "said", "other", "later"), OTHERS[:6])
 def test_whom_a_memory_is_about_may_be_no_world_yet(

@@ -120,8 +120,10 @@ def test_earlier_versions_are_shown_where_a_question_asks_for_change_and_only_th
     plain = db.view().recall("Does Sarah live in Boston?")
     asked = db.view().recall("Did Sarah use to live in Boston, or has that changed?")
     for found in (plain, asked):
-        (hit,) = found.hits
-        assert (hit.ref, hit.content) == (sarah, "lives in Berlin")
+        assert (found.hits[0].ref, found.hits[0].content) == (sarah, "lives in Berlin")
+    assert len(plain.hits) == 1
+    # What was retired may never have been true, and comes only where it is asked what was before.
+    assert refs(asked) == [sarah, gone] and "is over, and the question is about the past" in asked.hits[1].reason
     assert plain.hits[0].others == () and "change" not in plain.note
     assert [other.content for other in asked.hits[0].others] == ["lives in Boston"]
     assert "the question asks for change" in asked.note
@@ -442,10 +444,58 @@ def test_what_held_before_something_that_a_question_names_comes_first(tmp_path: 
         ("What did I eat before dinner?", ""),
         ("Where does Ana work?", ""),
         ("Where did Ana work before?", ""),
+        ("Which port did the API use before 9090?", "9090"),
+        ("What did it listen on before port 9090?", "port 9090"),
+        ("What was the budget before 5,500 euros?", "5,500 euros"),
+        ("Which release was live before v2.1?", "v2.1"),
+        ("What did we eat before 2019?", ""),
+        ("Who was here before 9?", ""),
+        ("Who was in the office before 9:30?", ""),
+        ("What was planned before 12 May?", ""),
+        ("Whom do I call before 9090?", ""),
     ],
 )
 def test_what_is_asked_to_come_before_is_known_by_its_name(question: str, named: str) -> None:
     assert Question(question, 0).asks_before == named
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "first"),
+    [
+        (("Tomas owns billing.", "Mara owns billing."), "who owns billing?", "Mara owns billing."),
+        (("Tomas owns billing.", "Mara owns billing."), "who owned billing on 18 November?", "Tomas owns billing."),
+        (("Falk is on call.", "Roth is on call."), "who is on call?", "Roth is on call."),
+        (("Falk is on call.", "Roth is on call."), "who was on call before Roth?", "Falk is on call."),
+        (("The API is on 8080.", "The API is on 9090."), "what was it before 9090?", "The API is on 8080."),
+        (
+            ("Lea goes to the gym in Ulm.", "Lea will go to the gym in Bonn from May on."),
+            "which gym does Lea go to?",
+            "",
+        ),
+        (("The team meets in room 4.", "From May on the team meets in room 9."), "where does the team meet?", ""),
+    ],
+)
+def test_what_holds_and_what_held_is_told_from_what_two_statements_say_of_one_thing(
+    tmp_path: Path, said: tuple[str, str], question: str, first: str
+) -> None:
+    """Who owns billing, or is on call, is told of the thing, whatever name a statement begins with."""
+    clock = ManualClock(worlddb.parse_time("2025-11-01"))
+    with worlddb.memory(tmp_path / "ana", user="ana", clock=clock) as mem:
+        for text in said:
+            mem.add(text)
+            clock.advance(30 * 86_400_000_000)
+        assert mem.recall(question).hits[0].content == (first or said[0])
+
+
+def test_what_was_forgotten_is_found_where_it_is_asked_what_was_so_before(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "ana", user="ana") as mem:
+        flaky = mem.add("test_checkout is flaky.").id
+        mem.add("test_login takes 4 seconds.")
+        mem.forget(flaky)
+        for question in ("was test_checkout flaky before?", "what was flaky before?"):
+            found = mem.recall(question)
+            assert found.hits[0].ref == flaky and "the question is about the past, and this is over" in found.note
+        assert flaky not in [hit.ref for hit in mem.recall("is test_checkout flaky?").hits]
 
 
 @pytest.mark.parametrize(
