@@ -730,6 +730,7 @@ def _pairs_of_a_subject(
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
     words = {node: wording.leading_subject(one.text) for node, one in said.items()}
+    holders = {node for node, one in said.items() if not one.is_turn and wording.holding(one.text) is not None}
     for node, other_node in pairs:
         one, other = said[node], said[other_node]
         shared = one.about & other.about
@@ -737,7 +738,8 @@ def _pairs_of_a_subject(
         has_turn = one.is_turn or other.is_turn
         are_two = has_turn and one.about and other.about
         # Of what one has at a time each other one is told who has it.
-        held = frozenset() if shared or has_turn else wording.held_words(one.text, other.text)
+        may_hold = not shared and node in holders and other_node in holders
+        held = wording.held_words(one.text, other.text) if may_hold else frozenset()
         is_of_two = are_two or mine.isdisjoint(theirs) or not _may_be_of_one(snapshot, one, other)
         if not shared and not held and is_of_two:
             continue
