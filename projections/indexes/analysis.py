@@ -176,6 +176,7 @@ _GERMAN_DAY: Final = lazy(
     re.I,
 )
 """Counts as a German word more: in English a day has no point behind it, nor behind its month in figures."""
+_GERMAN_DAY_ALONE: Final = lazy(r"\W*\d{1,2}\.\s?\d{1,2}\.\W*")
 _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
 """Letters and signs that count as one such word more."""
 LEAST_FUNCTION_WORDS: Final = 2
@@ -461,6 +462,8 @@ def language_of(question: str) -> str:
     English needs as many of its words as any other language has of its own.
     """
     if question.isascii():
+        if "." in question and _GERMAN_DAY_ALONE.fullmatch(question):
+            return "de"
         words = words_in(question)
     else:
         for language, script in _SCRIPTS:

@@ -131,6 +131,7 @@ FIGURES: Final = lazy(
     r"(?P<one>\d{1,2})(?P<dot>[./-])(?P<two>\d{1,2})(?P=dot)(?P<year>\d{4}|\d\d)\b(?![./-]\d|:)", re.I
 )
 SHORT_FIGURES: Final = lazy(r"(?P<one>\d{1,2})/(?P<two>\d{1,2})\b(?![./-]\d|:|\s*%)", re.I)
+FIGURES_ALONE: Final = lazy(r"\W*(?!24/7)\d{1,2}/\d{1,2}\W*")
 SHORT_LEADS: Final = frozenset(("on", "by", "until", "till", "since"))
 """Behind such a word two numbers are a day, and no ratio."""
 DAYS_OF_MONTH: Final = lazy(

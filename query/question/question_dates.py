@@ -1033,9 +1033,12 @@ class _Reader:
         return "the" in article and ((form.resolve is _month and not is_dated) or form.pattern is english.YEAR)
 
     def _may_stand_there(self, form: _Form, match: re.Match[str], lead: str) -> bool:
-        """True if a form may stand there; a month or a season with its year stands for itself."""
+        """True if a form may stand there; a month or a season with its year stands for itself, as do two numbers that
+        are all of a question."""
         if form.leads is None or lead in form.leads:
             return True
+        if form.pattern is english.SHORT_FIGURES:
+            return english.FIGURES_ALONE.fullmatch(self.question) is not None
         dated = match.groupdict()
         return form.resolve in (_month, _season) and bool(dated.get("year") or dated.get("relative"))
 

@@ -380,6 +380,7 @@ How many days are in the month of the moon? | | |
 What did I order second? | | |
 Which march did the band play? | | |
 Is the 4/4 beat right? | | |
+24/7? | | |
 Do I owe 2024 or 2025 points? | | |
 """
 
@@ -766,6 +767,9 @@ def test_a_day_and_a_weekend_are_the_last_or_the_coming_one_by_the_tense(text: s
         ("appointments in December", "2026-12-01..2027-01-01"),
         ("what is on on 12/24?", "2026-12-24"),
         ("what is on on 12/4?", ""),
+        ("12/24?", "2026-12-24"),
+        ("12/4?", ""),
+        ("4.12.?", "2026-12-04"),
         ("Wie hoch ist die Miete ab Januar?", "2027-01-01..2027-02-01"),
         ("Wie hoch war die Miete ab Januar?", "2026-01-01..2026-11-30"),
         ("Wie hoch ist die Miete seit Januar?", "2026-01-01..2026-11-30"),
