@@ -52,9 +52,9 @@ from worlddb.memory_statements import (
     Place,
     Statement,
     check_statement_type,
-    containers_at_start,
     is_past,
     retry_while_changed,
+    revise_where_it_lies,
     view_for_write,
     write_statement,
 )
@@ -394,10 +394,9 @@ class Memory:
                 )
         is_open = until is None and not replace_later
         ends = _end_of_correction(said, begins, found, is_now=since is None) if is_open else until
-        changes = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
-        receipt = retry_while_changed(
-            lambda: self._revise_with_containers(found.ref, since, {**changes, "source": self._source({})})
-        )
+        changes: dict[str, Any] = {"content": text, "valid_from": since, "valid_to": ends, "why": why}
+        changes |= {"replace_later": replace_later, "source": self._source({})}
+        receipt = revise_where_it_lies(self.db, found.ref, **changes)
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
         changed = [
@@ -432,18 +431,6 @@ class Memory:
                         return world
                     known += [] if edge.source in known else [edge.source]
         return None
-
-    def _revise_with_containers(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
-        """Revise a memory; before its beginning it is put into the worlds that contain it from its beginning on."""
-        look = self.db.view()
-        earlier = None if since is None else containers_at_start(look, ref, times.parse_time(since, "since"))
-        if not earlier:
-            return cast(Receipt, self.db.revise(ref, **said))
-        with self.db.batch(seen=look) as tx:
-            for container, begun in earlier.items():
-                tx.link(container, "contains", ref, valid_from=since, valid_to=begun, why=said["why"])
-            tx.revise(ref, **said)
-        return tx.receipt
 
     @translate_errors
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:

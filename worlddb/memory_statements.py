@@ -10,6 +10,8 @@ from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedError, UnavailableError, UnknownReference
@@ -460,8 +462,53 @@ def containers_at_start(view: View, ref: str, since: int) -> dict[str, int]:
     first: dict[str, int] = {}
     for edge in view.edges(ref, type="contains", direction="in", include_superseded=True):
         first[edge.source] = min(edge.valid.start, first.get(edge.source, edge.valid.start))
-    # Only the root has no container, and it is found whenever it holds.
-    return {world: at for world, at in first.items() if at == begins and view.containers(world)}
+    # What lies in the root of the whole store, which alone has no container, is found whenever it holds.
+    return {
+        world: at for world, at in first.items() if at == begins and (world == view.world or view.containers(world))
+    }
+
+
+def begin_earlier(tx: Any, view: View, ref: str, since: TimeLike, why: str) -> None:
+    """Put a world into its :func:`containers_at_start` from an earlier time on, in the batch that revises it from then.
+
+    It comes before the revision, which then says of none of them that the world is not found there.
+    """
+    for container, begun in containers_at_start(view, ref, parse_time(since, "valid_from")).items():
+        tx.link(container, "contains", ref, valid_from=since, valid_to=begun, why=why)
+
+
+def revise_where_it_lies(
+    db: Database,
+    ref: str,
+    *,
+    world: str | None = None,
+    idempotency_key: str | None = None,
+    valid_from: TimeLike | None = None,
+    why: str = "",
+    **changes: Any,
+) -> Receipt:
+    """Revise a world; from before its beginning, it then lies in the worlds that contain it since that beginning.
+
+    Of those, it is put into the ones that are seen from inside ``world``.
+
+    Raises:
+        UnavailableError: others wrote in between every time; nothing was written.
+    """
+    told = {**changes, "valid_from": valid_from, "why": why}
+
+    def write() -> Receipt:
+        look = view_for_write(db, idempotency_key)
+        inside = look if world is None else db.view(seq=look.seq, valid=look.valid, world=world)
+        if valid_from is None or not containers_at_start(inside, ref, parse_time(valid_from, "valid_from")):
+            revised: Receipt = db.revise(ref, idempotency_key=idempotency_key, **told)
+            return revised
+        with db.batch(seen=look, idempotency_key=idempotency_key) as tx:
+            begin_earlier(tx, inside, ref, valid_from, why)
+            tx.revise(ref, **told)
+        receipt: Receipt = tx.receipt
+        return replace(receipt, requested=receipt.requested[-1:])
+
+    return retry_while_changed(write)
 
 
 def _restate_memory(

@@ -213,3 +213,21 @@ def test_a_key_of_a_user_reads_nothing_by_name_or_id_that_belongs_to_others_alon
         assert ana.send("POST", "/v1/worlds/user:ben/memories", text="Ben swims.")["receipt"]["events"]
         assert ana.send("PATCH", f"/v1/worlds/{theirs}", content="Ben paid.")["events"]
         assert len(owner.get("/v1/worlds", name="user:ben")["worlds"]) == 1, "it began no second one"
+
+
+def test_what_a_key_of_one_world_corrects_from_before_it_began_is_found_there_and_only_there(tmp_path: Path) -> None:
+    with serve_store(tmp_path, embedder=None) as served:
+        owner = served.caller("owner")
+        inside = owner.send("POST", "/v1/worlds", name="inside", valid_from="2020-01-01")["refs"][0]
+        beside = owner.send("POST", "/v1/worlds", name=OUTSIDE, valid_from="2020-01-01")["refs"][0]
+        caller = served.caller("guest", inside)
+        said = {"text": "Mara lives in Lisbon.", "valid_from": "2024-01-01"}
+        ref = caller.send("POST", f"/v1/worlds/{inside}/memories", **said)["receipt"]["refs"][0]
+        owner.send("POST", "/v1/edges", source=beside, type="contains", target=ref, valid_from="2024-01-01")
+        for key in ({}, {"Idempotency-Key": "again"}, {"Idempotency-Key": "again"}):
+            change = {"content": "Mara lives in Porto.", "valid_from": "2023-01-01"}
+            told = caller("PATCH", f"/v1/worlds/{ref}", json=change, headers=key).json()
+            assert told["refs"] == [ref] and "outside" not in str(told["notes"])
+        for client, world, then in ((caller, inside, ["Mara lives in Porto."]), (owner, beside, [])):
+            listed = client.get(f"/v1/worlds/{world}/members", valid="2023-06-01")["worlds"]
+            assert [each["content"] for each in listed] == then

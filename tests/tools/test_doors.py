@@ -91,6 +91,25 @@ class House:
         )
         return Told(told["id"], False, told["notes"])
 
+    def correct(self, door: str, id: str, text: str, since: str, until: str | None) -> list[str]:
+        """Rewrite a statement from a time on; return the references of the answer. REST names an ETag, or none."""
+        if door == "library":
+            return [*self._mem.correct(id, text, since=since, until=until).ids]
+        if door == "functions":
+            how: dict[str, Any] = {"until": until, "replace_later": until is None, "world": self.home}
+            return [remember(self.db, text, replaces=id, since=since, **how)["id"]]
+        if door == "command line":
+            ends = () if until is None else ("--valid-to", until)
+            return [self.run.json("revise", id, "--content", text, "--valid-from", since, *ends)["ref"]]
+        if door == "mcp":
+            span: dict[str, Any] = {"replace_later": True} if until is None else {"valid_to": until}
+            return [call(self._session, "memory_amend", id=id, text=text, valid_from=since, **span)["id"]]
+        headers = {"If-Match": self.db.view().hash(id)} if until is None else {}
+        body = {"content": text, "valid_from": since, "valid_to": until}
+        told = self.caller("PATCH", f"/v1/worlds/{id}", json=body, headers=headers)
+        assert told.status_code == 200, told.text
+        return list(told.json()["refs"])
+
 
 @pytest.fixture
 def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]:
@@ -122,6 +141,22 @@ def test_a_plan_is_told_to_be_one_and_is_recognised_when_it_is_said_again(house:
     left = f"The start 2126-11-01T00:00:00Z was left out: {first.id} holds from 2126-10-01T00:00:00Z on already"
     assert later.notes == [left, note]
     assert not house.say(door, plan, "2126-09-01").again, "which is another time than was planned"
+
+
+@pytest.mark.parametrize("until", [None, "2026-02-01"])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_correction_from_before_a_statement_began_is_found_where_it_lies(
+    house: House, door: str, until: str | None
+) -> None:
+    """By the library alone it was; by the other doors it was true, and in no world of the user's."""
+    said = house.say(door, "Ana lives in Lisbon.", "2026-02-20").id
+    homes = {edge.source for edge in house.db.view().edges(said, type="contains", direction="in")}
+    assert house.correct(door, said, "Ana lives in Porto.", "2026-01-10", until) == [said]
+    for day, text in (("2026-01-09", None), ("2026-01-10", "Porto"), ("2026-01-31", "Porto")):
+        for home in homes:
+            found = house.db.view(valid=day).find(type="Fact", world=home)
+            assert [each.content for each in found if each.ref == said] == ([f"Ana lives in {text}."] if text else [])
+    assert house.db.redecide().differing == () and house.db.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -45,6 +45,7 @@ from worlddb.memory_statements import (
     check_statement_type,
     is_past,
     retry_while_changed,
+    revise_where_it_lies,
     write_statement,
 )
 from worlddb.plain_text import is_blank, shown
@@ -263,7 +264,7 @@ def _rewrite_span(
         raise InputError(
             f"{given[0]} was given with replaces and {span}", f"Leave out {span}, or remember it separately"
         )
-    receipt = db.revise(found.ref, content=text, **window, source=source, why=why)
+    receipt = revise_where_it_lies(db, found.ref, world=world, content=text, **window, source=source, why=why)
     receipt.raise_if_refused()
     embed_new(db)
     empty: dict[str, Any] = {"proposals": [], "near": [], "restated": False}

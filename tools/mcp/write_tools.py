@@ -30,7 +30,7 @@ from worlddb import (
     write_notes,
 )
 from worlddb.memory_scopes import Label, ScopeKey, check_scope_name, embed_new, is_visible, notes_inside
-from worlddb.memory_statements import check_statement_type, retry_while_changed
+from worlddb.memory_statements import check_statement_type, retry_while_changed, revise_where_it_lies
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
@@ -553,8 +553,10 @@ def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.
     holding = view.history(ref, during=Valid(since, until)) if since < until else []
     if any(is_same_text(version.content, given.text) for version in holding):
         return _unchanged_answer(session, view, ref, f"{ref} already says that in this span: nothing was written")
-    receipt = session.db.revise(
+    receipt = revise_where_it_lies(
+        session.db,
         ref,
+        world=session.world,
         content=given.text,
         valid_from=given.valid_from,
         valid_to=given.valid_to,

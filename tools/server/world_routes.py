@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
+from worlddb.memory_statements import begin_earlier, revise_where_it_lies
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
@@ -159,23 +162,18 @@ def revise_world(store: ClientStore, request: Request) -> Reply:
     view = store.view_of_write(store.key(request.idempotency_key))
     ref = store.target_ref(view, request.path["world"])
 
+    changes = {name: getattr(body, name) for name in types.Revision.__struct_fields__}
+
     def write(target: Any, **key: Any) -> Any:
-        return target.revise(
-            ref,
-            type=body.type,
-            name=body.name,
-            content=body.content,
-            valid_from=body.valid_from,
-            valid_to=body.valid_to,
-            replace_later=body.replace_later,
-            source=body.source,
-            properties=body.properties,
-            why=body.why,
-            **key,
-        )
+        if target is store.db:
+            return revise_where_it_lies(store.db, ref, world=store.home(), **changes, **key)
+        if body.valid_from is not None:
+            begin_earlier(target, view, ref, body.valid_from, body.why)
+        return target.revise(ref, **changes)
 
     rests_on = precondition(store, request, view, ref)
     receipt = store.commit_write(write, key=request.idempotency_key, rests_on=rests_on)
+    receipt = structs.replace(receipt, requested=receipt.requested[-1:])
     span = body.valid_from, body.valid_to
     return receipt_reply(store, with_revision_notes(store.db, receipt, body.content, span, "give replace_later"))
 

@@ -4,6 +4,7 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import Database, Receipt
+from worlddb.memory_statements import revise_where_it_lies
 from worlddb.plain_text import is_blank
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.write_notes import same_words_beside, with_revision_notes, with_sentences
@@ -128,7 +129,8 @@ def _revise(args: Namespace, out: Output) -> int:
         raise worlddb.InputError("The new content is blank", "Say what holds instead, or retire it")
     validity = _parse_validity(args)
     with stores.open_existing(args, author=args.author) as db:
-        receipt = db.revise(
+        receipt = revise_where_it_lies(
+            db,
             stores.resolve_to_write(db.view(), args.ref),
             content=content,
             name=args.name,
