@@ -100,11 +100,13 @@ def _cannot_open(folder: Path, error: Exception) -> errors.UnavailableError:
 
 
 @contextmanager
-def scratch_folder(path: str | Path) -> Iterator[Path]:
+def scratch_folder(path: str | Path, *, derived: bool = False) -> Iterator[Path]:
     """Make a folder for temporary files in the directory of a store, or of one still to be made.
 
     It is deleted with the block, and so is a directory that was made only for it; after a kill it is deleted when the
-    store is next opened. Use it for input that must be read twice before it is written, such as a stream.
+    store is next opened. Use it for input that must be read twice before it is written, such as a stream. A folder for
+    what is ``derived`` from the store, such as a copy of its texts, is in a store that is there, and an erasure
+    deletes it at any time: then begin again.
 
     Raises:
         NotAStore: the path is a file, or a directory that holds something else.
@@ -113,11 +115,11 @@ def scratch_folder(path: str | Path) -> Iterator[Path]:
     folder = folder_of(path)
     try:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
-        _prepare(folder, create=True)
+        _prepare(folder, create=not derived)
     except (OSError, ValueError) as error:
         raise _cannot_open(folder, error) from error
     try:
-        with scratch.temporary_folder(folder) as held:
+        with scratch.temporary_folder(folder, scratch.TABLES_PREFIX if derived else scratch.HELD_PREFIX) as held:
             yield held
     finally:
         for made in missing:

@@ -24,7 +24,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors
-from worlddb.log.store import environment, shared_environment
+from worlddb.log.store import environment, scratch, shared_environment
 from worlddb.log.store.log import COPIES, HEAD_KEY, LmdbLog
 
 COPIES_FILE: Final = "copies.jsonl"
@@ -86,7 +86,7 @@ def refuse_companion(target: Path) -> None:
 def refuse_inside(folder: Path, target: Path) -> None:
     """Refuse to copy into the directory of the store itself: an erasure must find everything there.
 
-    The files beside a store are none to write over either.
+    It finds what is in a folder of scratch tables. The files beside a store are none to write over either.
 
     Raises:
         InputError: the target lies inside the store, is a file beside one, or is not a path.
@@ -94,6 +94,7 @@ def refuse_inside(folder: Path, target: Path) -> None:
     try:
         refuse_companion(target)
         is_inside = folder.resolve() in target.resolve().parents
+        is_inside = is_inside and not scratch.is_removed_by_erasures(folder, target)
     except ValueError as error:
         raise errors.InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None
     if is_inside:
@@ -110,7 +111,12 @@ def is_only_file(path: Path) -> bool:
 
 
 def note_copy(env: environment.Environment, copy: Copy, *, overwrites: bool = False) -> None:
-    """Note a copy in both places, if the directory is writable; ``overwrites`` the one that was at its path."""
+    """Note a copy in both places, if the directory is writable; ``overwrites`` the one that was at its path.
+
+    A copy that every erasure removes needs no note.
+    """
+    if scratch.is_removed_by_erasures(env.folder, Path(copy.path)):
+        return
     copy = msgspec.structs.replace(copy, path=copy.path.encode("utf-8", "backslashreplace").decode())
     noted = [copy]
     if overwrites:

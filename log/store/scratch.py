@@ -1,6 +1,7 @@
 """Temporary folders inside a store's directory, each locked by its owner, so that leftovers are found and removed.
 
-    DIR/.scratch-TOKEN/   scratch tables, derived again to compare or copy them; an erasure removes them at any time
+    DIR/.scratch-TOKEN/   scratch tables, derived again to compare or copy them, and copies of texts that a server
+                          keeps for its clients; an erasure removes them at any time
     DIR/.held-TOKEN/      private to the owner: staged input, and the note of a file that is being written elsewhere
     .../held              locked by the process that made the folder, for as long as it lives
     .../outside           the directory in which ``.export-TOKEN-*`` is being written, and which folder says so; the
@@ -147,6 +148,12 @@ def _remove_unfinished(folder: Path) -> None:
                     os.unlink(each.path)
 
 
+def is_removed_by_erasures(store: Path, file: Path) -> bool:
+    """Whether a file lies in a folder of scratch tables of a store, so that every erasure removes it."""
+    folder = file.resolve().parent
+    return folder.parent == store.resolve() and folder.name.startswith(TABLES_PREFIX)
+
+
 def abandoned_folders(store: Path) -> list[Path]:
     """List the folders whose owner has ended, without changing anything."""
     return [folder for folder in _list_folders(store) if not _is_locked(folder)]
@@ -227,7 +234,8 @@ def _lock_folder(folder: Path) -> FileLock | None:
     """Lock a folder; ``None`` if its owner lives, or it is another user's."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / _LOCK, timeout=0)
+    # A folder may be removed by another thread than the one that made it.
+    lock = FileLock(folder / _LOCK, timeout=0, thread_local=False)
     try:
         lock.acquire()
     except (Timeout, OSError):

@@ -12,7 +12,9 @@ import httpx
 import msgspec
 import pytest
 
+import worlddb
 from tests.server.test_serve import PATIENCE_SECONDS, serving
+from tests.support.faults.traces import find_traces
 from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb.client import wire_records as wire
 
@@ -90,6 +92,37 @@ def test_an_erasure_is_planned_done_and_receipted(served: RestServer, ana: RestC
     assert guest.get("/v1/jobs")["jobs"] == []
     gone = guest("GET", f"/v1/jobs/{done.id}")
     assert gone.status_code == 404 and "end with the server" in gone.json()["remedy"]
+
+
+def test_an_erasure_removes_the_files_of_jobs_and_so_does_an_opening_after_a_kill(tmp_path: Path) -> None:
+    """They lay in the temporary directory, with what was erased later, and for ever if the server was killed."""
+    texts = ["a diary of bees", "a book of wasps"]
+    with serving(tmp_path / "store") as server, server.client() as client:
+        for name, text in zip(("Ove", "Ada"), texts, strict=True):
+            client.post("/v1/worlds", json={"name": name, "content": text}).raise_for_status()
+
+        def end(path: str, **body: Any) -> Any:
+            at = client.post(path, json=body).headers["location"]
+            until = time.monotonic() + PATIENCE_SECONDS
+            while (job := client.get(at).json())["status"] == "running" and time.monotonic() < until:
+                time.sleep(0.01)
+            assert job["status"] == "done", job
+            return job
+
+        exported = end("/v1/bundles")
+        assert client.get(exported["file"]).status_code == 200
+        erased = end("/v1/worlds/Ove/erase", reason="request 7")
+        assert [each for each in erased["result"]["erasure"]["not_reached"] if "bundle at" in each] == []
+        gone = client.get(exported["file"])
+        assert gone.status_code == 404 and "erasure" in gone.json()["remedy"]
+        assert client.get(f"/v1/jobs/{exported['id']}").json()["file"] is None
+        assert texts[1].encode() in client.get(end("/v1/bundles")["file"]).content
+        assert find_traces(tmp_path, texts[:1]) == []
+        server.process.kill()
+        folders = [each.name for each in (tmp_path / "store").glob(".scratch-*")]
+    assert len(folders) == 1
+    worlddb.open(tmp_path / "store").close()
+    assert not [*(tmp_path / "store").glob(".scratch-*")]
 
 
 def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: RestClient) -> None:

@@ -1,11 +1,13 @@
 """Routes of long-running jobs: erasure, bundles and verification, and their progress."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from worlddb import InputError, InvalidBundle, UnknownReference
+from worlddb import InputError, InvalidBundle, Receipt, UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import problems, wire_values
 from worlddb.tools.server import request_types as types
@@ -100,7 +102,8 @@ def export(store: ClientStore, request: Request) -> Reply:
     ref = None if body.world is None else store.ref(view, body.world)
 
     def work(job: Job, step: Step) -> dict[str, Any]:
-        made = store.db.export(ref, job.path, seq=view.seq, proof=body.proof, progress=step)
+        how: Any = {"seq": view.seq, "proof": body.proof, "progress": step}
+        made = store.jobs.workshop.write_file(job, lambda path: store.db.export(ref, path, **how))
         return {"bundle": made.hash, "world": made.world, "worlds": made.worlds, "size": made.size}
 
     return _begin_job(store, "export", work)
@@ -113,17 +116,20 @@ def import_bundle(store: ClientStore, request: Request) -> Reply:
     if not request.body:
         raise InputError("The body has no bundle", "Send the bytes of a bundle")
 
-    def work(job: Job, step: Step) -> dict[str, Any]:
-        job.path.write_bytes(request.body)
+    how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside, "join": query.join}
+
+    def take(path: Path) -> Receipt:
+        path.write_bytes(request.body)
         try:
-            key = store.key(request.idempotency_key)
-            how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside, "join": query.join}
-            receipt = store.db.import_bundle(job.path, idempotency_key=key, **how)
+            return store.db.import_bundle(path, idempotency_key=store.key(request.idempotency_key), **how)
         except InvalidBundle as error:  # The path on the server means nothing to the client.
-            said = error.message.replace(repr(str(job.path)), "The body").replace(str(job.path), "The body")
+            said = error.message.replace(repr(str(path)), "The body").replace(str(path), "The body")
             raise InvalidBundle(said, error.remedy, **error.details | {"file": ""}) from None
         finally:
-            job.path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+    def work(job: Job, step: Step) -> dict[str, Any]:
+        receipt = store.jobs.workshop.write_file(job, take)
         receipt.raise_if_refused()
         return {"receipt": store.receipt(receipt)}
 
@@ -143,9 +149,12 @@ def get_job(store: ClientStore, request: Request) -> Reply:
 def get_file(store: ClientStore, request: Request) -> Reply:
     """The file that a job has left."""
     job = store.jobs.get(request.path["job"])
-    if job.status != "done" or not job.path.exists():
-        raise UnknownReference("The job has no file", "Check its status")
-    return Reply(job.path.read_bytes(), media_type=BYTES)
+    with suppress(FileNotFoundError):  # An erasure may remove it now.
+        if job.has_file and job.path is not None:
+            return Reply(job.path.read_bytes(), media_type=BYTES)
+    raise UnknownReference(
+        "The job has no file", "Check its status; if it was done, an erasure has removed the file: begin it again"
+    )
 
 
 _JOB_ROUTE: Final[Any] = {"statuses": (202,), "whole": True, "feature": "jobs"}

@@ -1,16 +1,15 @@
 """Background jobs of the server: they run in a thread pool, report progress, and keep their results."""
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from worlddb import SystemEntropy, UnavailableError, UnknownReference, WorldDBError
+from worlddb import SystemEntropy, UnavailableError, UnknownReference, WorldDBError, scratch_folder
 from worlddb.client.wire_records import Problem
 
 WORKERS: Final = 2
@@ -18,7 +17,9 @@ WORKERS: Final = 2
 MAX_JOBS: Final = 20
 """Jobs kept for one client; the oldest ended one is dropped first."""
 _ID_BYTES: Final = 8
+_ATTEMPTS: Final = 3
 
+T = TypeVar("T")
 Step = Callable[[int, int], None]
 
 
@@ -29,19 +30,23 @@ class JobStopped(UnavailableError):
 
 
 class Job:
-    """One job. It may write a file at ``path``."""
+    """One job. It may have a file at ``path``, until an erasure removes that."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str) -> None:
         self.kind, self.id = kind, SystemEntropy().bytes(_ID_BYTES).hex()
-        self.path = folder / self.id
+        self.path: Path | None = None
         self.status = "running"
         self.done = self.total = 0
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
 
+    @property
+    def has_file(self) -> bool:
+        """Whether it has ended, and its file is there."""
+        return self.status == "done" and self.path is not None and self.path.exists()
+
     def to_wire(self) -> dict[str, Any]:
         """Return the job as JSON."""
-        has_file = self.status == "done" and self.path.exists()
         return {
             "id": self.id,
             "kind": self.kind,
@@ -49,25 +54,45 @@ class Job:
             "progress": {"done": self.done, "total": self.total},
             "result": self.result,
             "problem": None if self.problem is None else msgspec.to_builtins(self.problem),
-            "file": f"/v1/jobs/{self.id}/file" if has_file else None,
+            "file": f"/v1/jobs/{self.id}/file" if self.has_file else None,
         }
 
 
 class JobPool:
-    """Runs the jobs of all clients, and keeps their files until the server ends."""
+    """Runs the jobs of all clients, and keeps their files until the server ends.
 
-    def __init__(self) -> None:
+    The files may have texts of the store, so they lie in its directory: an erasure removes them, and so does the next
+    opening of the store after a kill.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
         self.stopping = Event()
         self._threads = ThreadPoolExecutor(WORKERS, "worlddb-job")
-        self._lock = Lock()
+        self._lock, self._folders = Lock(), ExitStack()
         self._folder: Path | None = None
 
-    @property
-    def folder(self) -> Path:
-        """The directory of the files, created when it is first needed."""
+    def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
+        """Call ``write`` with the place of a job's file; again if an erasure removed the directory meanwhile.
+
+        Raises:
+            UnavailableError: the store's directory is not writable, or erasures came in between again and again.
+        """
+        for _ in range(_ATTEMPTS):
+            folder = self._make_folder()
+            job.path = folder / job.id
+            try:
+                return write(job.path)
+            except (WorldDBError, OSError):
+                if folder.exists():
+                    raise
+        raise UnavailableError("Erasures kept removing the file", "Begin the job again")
+
+    def _make_folder(self) -> Path:
         with self._lock:
-            if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="worlddb-jobs-"))
+            if self._folder is None or not self._folder.exists():
+                self._folders.close()
+                self._folder = self._folders.enter_context(scratch_folder(self._store, derived=True))
             return self._folder
 
     def begin(self, job: Job, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> None:
@@ -95,8 +120,7 @@ class JobPool:
         """End all jobs, and remove their files."""
         self.stopping.set()
         self._threads.shutdown(cancel_futures=True)
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folders.close()
 
 
 class Jobs:
@@ -116,9 +140,10 @@ class Jobs:
             ended = next((job for job in self._jobs.values() if job.status != "running"), None)
             if ended is None:
                 raise UnavailableError(f"{MAX_JOBS} jobs are running already", "Wait until one of them ends")
-            ended.path.unlink(missing_ok=True)
+            if ended.path is not None:
+                ended.path.unlink(missing_ok=True)
             self._jobs.pop(ended.id, None)
-        job = Job(kind, self.workshop.folder)
+        job = Job(kind)
         self._jobs[job.id] = job
         self.workshop.begin(job, work, explain)
         return job
