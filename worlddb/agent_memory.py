@@ -60,8 +60,18 @@ from worlddb.memory_statements import (
 )
 from worlddb.memory_wording import meant_call, translate_errors, translate_wording
 from worlddb.plain_text import one_line
+from worlddb.projections.tables.consolidation.interior_witness import SUMMARY
 from worlddb.projections.tables.names.canonical import compose_name
-from worlddb.prompt_text import CONTEXT_HITS, Count, Profile, PromptText, later_competitors, prompt_text, unlisted_note
+from worlddb.prompt_text import (
+    CONTEXT_HITS,
+    Count,
+    Profile,
+    PromptText,
+    is_summary_of,
+    later_competitors,
+    prompt_text,
+    unlisted_note,
+)
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question import LANES
 from worlddb.query.question.question_dates import begin_named
@@ -648,7 +658,7 @@ class Memory:
         """Return what is known and valid, by type, without a question and without a model.
 
         Pinned memories come first, then at most ``limit`` statements of each type, the newest first. Printed, a text of
-        more than 1,000 characters is cut, which is marked.
+        more than 1,000 characters is cut, which is marked. Summaries that consolidation made of what is listed are not.
         """
         limits.checked_number(limit, "limit", 1, 10_000)
         views = self._views()
@@ -669,6 +679,10 @@ class Memory:
                     about.setdefault(source, set()).add(world.name)
             elif has_statement(world) and world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
+        if SUMMARY in kinds:
+            listed = {world.ref for worlds in kinds.values() for world in worlds}
+            kinds[SUMMARY] = [world for world in kinds[SUMMARY] if not is_summary_of(world, listed)]
+            kinds = {kind: worlds for kind, worlds in kinds.items() if worlds}
         left = 0
         for kind, worlds in kinds.items():
             # Memories of one commit, such as an import, stay in log order.
@@ -680,7 +694,7 @@ class Memory:
             )
         far = ((later_view(self.db, view, FAR), (view.valid + 1, None)) for view in views)
         ahead = (each for view, span in far for each in view._find_others(seen.keys(), span))
-        to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted}
+        to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted and not each.erased}
         pinned = self._pinned()
         later, doubted = later_competitors(itertools.chain(pinned, *kinds.values()), about)
         return Profile(

@@ -17,6 +17,7 @@ import msgspec
 
 from worlddb.log.model import errors, times
 from worlddb.plain_text import Excerpts, one_line
+from worlddb.projections.tables.consolidation.interior_witness import SUMMARY, WITNESS
 from worlddb.query.claims import claim_relation
 from worlddb.query.recall.retrieve import OVER, THEN
 from worlddb.query.recall.scoring import GOVERNS, KEPT
@@ -94,6 +95,7 @@ def prompt_text(
         before = [told for _, told in sorted(shown)]
         is_next = line.is_relevant and not left
         forms = ([] if line.is_due and is_bare else [line.whole]) + ([line.bare] if line.is_due or is_next else [])
+        forms += [line.short] if line.is_due else []
         told = next((form for form in forms if fits([*before, form])), "")
         told = told or _cut_line(line, before, tokens, max_tokens, question)
         if told:
@@ -130,13 +132,14 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A memory, or a version of it, for a prompt.
 
     One that ``is_due`` is shown in any case: cut, if it has to be. One that is not ``is_relevant`` is shown only if
-    everything before it is.
+    everything before it is. ``beside`` quotes what contradicts it or is later; ``marked`` only says that something is.
     """
 
     order: tuple[int, int, int, int]
     found: records.World | records.Hit | records.Version
     ref: str
     beside: str
+    marked: str
     is_due: bool
     is_relevant: bool
 
@@ -149,13 +152,21 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The line without time and source."""
         return f"- {one_line(_named_text(self.found))}{self.beside}"
 
+    @functools.cached_property
+    def short(self) -> str:
+        """The line without time, source and what others say: these are cut before the memory itself."""
+        return f"- {one_line(_named_text(self.found))}{self.marked}"
+
 
 def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: View) -> list[_Line]:
     """Return what a prompt may show, pinned memories first, each text once.
 
-    These, the best hit and a later one that competes with it are due. A message that only replies tells nothing.
+    These, the best hit and a later one that competes with it are due. A message that only replies tells nothing, nor
+    does a summary beside what it was made of.
     """
     telling = [hit for hit in found.hits if not _is_mere_reply(hit)]
+    refs = {world.ref for world in pinned} | {hit.ref for hit in telling}
+    telling = [hit for hit in telling if not is_summary_of(hit, refs)]
     known = {hit.ref: hit for hit in telling}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     sure = {pair.earlier for pair in found.competing if later.get(pair.earlier) == pair.ref and not pair.doubt}
@@ -170,21 +181,21 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
     hits.sort(key=lambda hit: hit.ref not in due)
     lines: dict[tuple[str, str], _Line] = {}
     for hit in hits:
-        told: list[tuple[records.World | records.Hit | records.Version, str]] = [
-            (hit, _remarks(hit, known, later, later.keys() - sure))
+        told: list[tuple[records.World | records.Hit | records.Version, str, str]] = [
+            (hit, _remarks(hit, known, later, later.keys() - sure), _short_remarks(hit, known, later))
         ]
-        told += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
-        for each, beside in told:
+        told += ((each, "", "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
+        for each, remarks, short in told:
             said = one_line(each.content or each.name), _time_label(each)
-            if each.valid.start > view.valid:
-                beside += " (still to begin)"
-            elif each is first:
-                beside += " (begins after the time in the question)"
+            begins = " (still to begin)" if each.valid.start > view.valid else ""
+            if each is first and not begins:
+                begins = " (begins after the time in the question)"
             order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
             is_due = hit.ref in due and each is hit
             is_far = isinstance(hit, records.Hit) and hit.score < least and _GUIDES.isdisjoint(hit.scores)
-            marks = {"is_due": is_due, "is_relevant": is_due or not is_far}
-            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, beside=beside, **marks))
+            marks: Any = {"is_due": is_due, "is_relevant": is_due or not is_far}
+            beside: Any = {"beside": remarks + begins, "marked": short + begins}
+            lines.setdefault(said, _Line(order=order, found=each, ref=hit.ref, **beside, **marks))
     return [*lines.values()]
 
 
@@ -199,6 +210,12 @@ _MERE_REPLY: Final = re.compile(
 
 def _is_mere_reply(hit: records.Hit) -> bool:
     return hit.type == extraction.TURN and not hit.pinned and _MERE_REPLY.fullmatch(hit.content) is not None
+
+
+def is_summary_of(found: records.World | records.Hit, refs: Set[str]) -> bool:
+    """Return whether consolidation made a summary of some of these worlds, so that it repeats them."""
+    is_made = found.type == SUMMARY and WITNESS in found.properties
+    return is_made and any(basis.ref in refs for basis in found.rests_on)
 
 
 def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str:
@@ -231,7 +248,7 @@ def _cut_line(line: _Line, before: Sequence[str], tokens: Measure, max_tokens: i
             if tokens(told) <= room and tokens("\n".join([*before, told])) <= max_tokens:
                 return told
             size = size * 7 // 8
-    for beside in dict.fromkeys((line.beside, "")) if line.is_due else ():
+    for beside in dict.fromkeys((line.marked, "")) if line.is_due else ():
         size = min(len(found.content), longest * 2)
         while size >= _SHORTEST_BARE:
             piece = msgspec.structs.replace(found, content=excerpts.at_most(size))
@@ -294,6 +311,14 @@ def _remarks(
         told = "compare" if found.ref in doubted else "a later one says"
         remark += f" ({told}: {one_line(_piece(known[later[found.ref]].content))})"
     return remark
+
+
+def _short_remarks(
+    found: records.World | records.Hit, known: Mapping[str, records.World | records.Hit], later: Mapping[str, str]
+) -> str:
+    """Return that a memory is contradicted, or competes with a later one, without the texts of these."""
+    remark = " (contradicted)" if any(ref in known for ref in found.conflicts) else ""
+    return remark + (" (compare later ones)" if found.ref in later else "")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):

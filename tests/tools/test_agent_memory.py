@@ -556,6 +556,40 @@ def test_a_context_keeps_its_budget_is_in_order_and_says_each_text_once(mem: wor
         assert len(mem.context("Ana's dog", max_tokens=budget, count=lambda text: len(text.split())).split()) <= budget
 
 
+def test_summaries_do_not_repeat_what_a_context_and_a_profile_show(mem: worlddb.Memory) -> None:
+    """After a consolidation both told everything twice."""
+    mem.add("Ana plays the tuba in a band.", about="Ana")
+    mem.add("Ana sings in a choir.", about="Ana")
+    mem.add([{"role": "user", "content": "The tuba was repaired in May."}, {"role": "assistant", "content": "Good."}])
+    mem.add("A summary of my own: Ana likes music.", type="Summary")
+    mem.db.consolidate(min_age=0)
+    made = {world.name for world in mem.db.view().find(type="Summary")}
+    assert made == {"", "Summary of call", "Summary of user:ana"}
+    text = mem.context("what does Ana play, the tuba?", max_tokens=2_000)
+    assert "tuba in a band" in text and "Summary of" not in text and "A summary of my own" in text
+    (own, talk) = mem.profile().kinds["Summary"]
+    assert {own.name, talk.name} == {"", "Summary of call"}, "a profile lists no messages, so that of the talk stays"
+    only = mem.context("what does Ana play, the tuba?", prefer_summaries=True)
+    assert "Summary of user:ana" in only
+
+
+def test_what_was_erased_is_not_counted_as_still_to_begin(mem: worlddb.Memory) -> None:
+    mem.db.erase(mem.add("Ana has a rash.").id, reason="asked")
+    mem.add("Ana moves to Porto.", since="2126-01-01")
+    assert mem.profile().to_begin == 1
+
+
+def test_what_contradicts_a_memory_is_cut_before_the_memory_itself(mem: worlddb.Memory) -> None:
+    """A small budget held two words of the best memory, and the whole of what contradicts it."""
+    one = mem.add("The depth of sleep predicts recall in the morning (r = 0.41, n = 62).", since="2024-01-01")
+    told = "The depth of sleep does not predict recall in the morning (r = 0.03, n = 240)."
+    mem.add(told, since="2025-01-01", contradicts=one)
+    question = "does the depth of sleep predict recall in the morning?"
+    whole = mem.context(question, max_tokens=500)
+    assert f"{told} [call, tutor;" in whole and "(contradicted by: The depth of sleep predicts" in whole
+    assert mem.context(question, max_tokens=34) == f"- {told} (contradicted)"
+
+
 def test_of_a_memory_longer_than_the_budget_a_context_shows_what_is_asked_for(mem: worlddb.Memory) -> None:
     wall = "The wall was measured again and noted. " * 300
     told = f"Minutes of the site meeting. {wall}The emergency phone of the site is 555-0199. {wall}"
