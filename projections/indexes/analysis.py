@@ -503,6 +503,7 @@ class Sought(NamedTuple):
     def matched(self, text: str) -> list[str]:
         """As :func:`matched_words`."""
         spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
+        spaced = _without_signs(spaced)
         if spaced.isascii():
             matched = self._among(self._likely_words(spaced))
         else:
@@ -518,8 +519,7 @@ class Sought(NamedTuple):
 
     def stems_in(self, text: str) -> frozenset[str]:
         """The stems that a query looks for and a text has."""
-        text = text[:MAX_MATCH_CHARACTERS]
-        spaced = text if text.isascii() else prepare(text).spaced
+        spaced = _without_signs(prepare(text[:MAX_MATCH_CHARACTERS]).spaced)
         if not spaced.isascii():
             return self.stems.intersection(_words(spaced)[1])
         likely = self._likely_words(spaced)
@@ -539,6 +539,18 @@ class Sought(NamedTuple):
         """Those of some ASCII words in lower case that the query finds."""
         stems = zip(words, _english_stems(words), strict=True)
         return [word for word, stem in stems if stem in self.stems or word in self.words]
+
+
+_SIGNS: Final = re.compile(
+    "[\u00a0-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u2000-\u206f\u20a0-\u20bf\u2190-\u23ff"
+    "\u2500-\u26ff\U0001f300-\U0001faff]"
+)
+"""Signs beyond ASCII that part words as any other sign does: quotes, dashes, arrows, pictures."""
+
+
+def _without_signs(spaced: str) -> str:
+    """A prepared text with spaces for signs beyond ASCII: most are in ASCII then, and their words are quick to find."""
+    return spaced if spaced.isascii() else _SIGNS.sub(" ", spaced)
 
 
 _MOST_STEMS: Final = 16_384

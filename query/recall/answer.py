@@ -93,7 +93,9 @@ class Judge:
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
         # Among what one user says and is told, a bank that they use is any that is theirs.
         asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
-        self._required = asked - asked_terms.little_stems() - analysis.query_stems(request.question.wish)
+        if asked:
+            asked = asked - asked_terms.little_stems() - analysis.query_stems(request.question.wish)
+        self._required = asked
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._seen, self._shown = 0, list[scoring.HitFeatures]()
 
@@ -575,15 +577,17 @@ def _note_of_pairs(
     least = NOTED_SHARE * max(scores.values(), default=0.0)
     pairs = [pair for pair in pairs if any(scores.get(ref, 0.0) >= least for ref in (pair.ref, pair.earlier))]
     asked = _asked_words(question) if pairs else ""
+    by_ref = {hit.ref: hit for hit in hits} if pairs else {}
     if asked:
-        fits = {hit.ref for hit in hits if text_lane.matched(asked, hit.name, hit.content)}
+        both = {ref: by_ref[ref] for pair in pairs for ref in (pair.ref, pair.earlier) if ref in by_ref}
+        fits = {ref for ref, hit in both.items() if text_lane.matched(asked, hit.name, hit.content)}
         pairs = [pair for pair in pairs if not fits.isdisjoint((pair.ref, pair.earlier))]
     if not pairs:
         return ""
-    said = {hit.ref: f" ({beginning(hit.content)})" for hit in hits if hit.content}
 
     def named(ref: str) -> str:
-        return f"{ref}{said.get(ref, '')}"
+        hit = by_ref.get(ref)
+        return f"{ref} ({beginning(hit.content)})" if hit is not None and hit.content else ref
 
     if note is _PERHAPS:
         told = (f"{named(pair.ref)} after {named(pair.earlier)}" for pair in pairs[:MAX_TOLD])
