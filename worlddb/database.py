@@ -367,6 +367,8 @@ class Database(WriteCalls):
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
+            if any(note.code == "keys_ended" for note in receipt.notes):
+                self.accounts._note_keys_ended(receipt.seq)
             if self._shared.keyring is not None:
                 self._shared.keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.

@@ -89,6 +89,7 @@ NOTES = {
         "that too"
     ),
     "already_erased": "{} had no text left to erase",
+    "keys_ended": "{first} was the default user of access keys, which have ended: {others}",
     "shared_kept": (
         "{first} was erased with its members, except these, which other worlds share: {others}; erase them too "
         "if they have to go"

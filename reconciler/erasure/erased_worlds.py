@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Final
+from unicodedata import normalize
 
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.consolidation import interior_witness
+from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction import inputs, recorded_texts
 
@@ -206,6 +208,7 @@ def worlds_saying_the_same(log: LmdbLog, tables: rows.Tables, nodes: Collection[
 OWNERS: Final = frozenset({"scope", "user", "tenant"})
 """The types, in any case, of worlds that own their contents: erasing one erases what it contains."""
 _SCOPE: Final = "Scope"
+_SCOPE_TYPE: Final = type_digest(_SCOPE)
 _USER: Final = re.compile("user:")
 _RUN: Final = re.compile("run:")
 _WAY_SCOPE: Final = re.compile("(agent|app|run):")
@@ -216,6 +219,14 @@ def is_owner_world(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
     """True if a world is a scope, a user or a tenant."""
     body = next(recorded_texts.bodies_of(log, tables, node), None)
     return body is not None and body.type.casefold() in OWNERS
+
+
+def users_of(log: LmdbLog, tables: rows.Tables, node: int) -> set[str]:
+    """The users, as a key names one as its default, of which a world is or was the scope."""
+    if not tables.node(node).versions or tables.version(node, 1).type != _SCOPE_TYPE:
+        return set()
+    names = (normalize("NFC", body.name) for body in recorded_texts.bodies_of(log, tables, node))
+    return {name[found.end() :] for name in names if (found := _USER.match(name)) is not None}
 
 
 class ErasedInteriors:

@@ -9,11 +9,13 @@ once. Which worlds these are is found in :mod:`worlddb.reconciler.erasure.erased
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
+from unicodedata import normalize
 
 from worlddb.log.model import codec, errors, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.accounts import account_rows
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.consolidation.interior_witness import ENRICHMENT_TYPE
 from worlddb.projections.tables.forks import fork_rows
@@ -69,16 +71,32 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             assigned_places = {place for each in marks.values() for place in each}
             naming_places = {place for mark in find_naming_settings(log, tables, reached) for place in mark.blobs}
             marks[command_targets[0].node] = sorted(naming_places - assigned_places)
-    return inputs.PlannedErasure(
-        named,
-        targets,
-        blobs_of(
-            log, tables, seq, [target.node for command_targets in targets for target in command_targets], inside.whole
-        ),
-        marks,
-        inside.kept,
-        inside.whole,
-    )
+    reached_nodes = [target.node for command_targets in targets for target in command_targets]
+    blobs = blobs_of(log, tables, seq, reached_nodes, inside.whole)
+    keys = _add_keys_of_users(log, tables, reached_nodes, blobs)
+    return inputs.PlannedErasure(named, targets, blobs, marks, inside.kept, inside.whole, keys)
+
+
+def _add_keys_of_users(
+    log: LmdbLog, tables: rows.Tables, nodes: Sequence[int], blobs: dict[int, list[inputs.BlobPlace]]
+) -> dict[int, list[bytes]]:
+    """Add the texts of access keys to those of the user who is their default; returns by node the keys in force."""
+    made = [key for key in account_rows.access_keys(tables) if log.blob(key.made, key.position) is not None]
+    if not made:
+        return {}
+    users = {user: node for node in nodes for user in erased_worlds.users_of(log, tables, node)}
+    found: dict[int, list[bytes]] = {}
+    for key in made:
+        body = recorded_texts.body_at(log, key.made, key.position)
+        node = users.get(normalize("NFC", body.content)) if body is not None and body.content else None
+        if node is None:
+            continue
+        events = (each for each in log.events(key.made).events if isinstance(each, ev.KeyMade) and each.key == key.key)
+        places = {(key.made, position) for each in events for position in (each.body, each.details)}
+        own = {place for place in places if place[1] != ev.NONE and log.blob(*place) is not None}
+        blobs[node] = sorted({*blobs.get(node, []), *own})
+        found.setdefault(node, []).extend([] if key.ended else [key.key])
+    return found
 
 
 class _MemberEffects(NamedTuple):
@@ -279,6 +297,11 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
             ctx.draft.emit(ev.Erased(lineage, erased_places, details, target.everywhere, forbidden))
             for event in trust_events:
                 ctx.draft.emit(event)
+            keys = planned.keys.get(target.node, [])
+            for key in keys:
+                ctx.draft.emit(ev.KeyEnded(key, details))
+            if keys:
+                ctx.note("keys_ended", lineage, *keys[:MOST_TOLD])
             changed = True
             if forbidden:
                 ctx.forbid()

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.accounts import account_rows
 from worlddb.projections.tables.names.canonical import normalise_name
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.statements import statement_rows
@@ -55,7 +56,8 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     the levels go on to hold. ``members`` are those ``worlds`` that lie inside of one that was named, and ``kept`` what
     stays although it lies there, or is mentioned. ``same_words`` are other worlds that say, or ever said, word for word
     what one that was named does: they would stay. ``telling`` are others whose texts may tell it, by a code, a name or
-    most of its words: at most 32 by each of these are looked at, and they would stay.
+    most of its words: at most 32 by each of these are looked at, and they would stay. ``keys`` are the names of access
+    keys whose default user is erased: they would end.
     """
 
     worlds: tuple[str, ...]
@@ -70,6 +72,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[KeptWorld, ...] = ()
     same_words: tuple[str, ...] = ()
     telling: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -90,6 +93,9 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
     naming = list(find_naming_settings(log, tables, _worlds_to_search_names_of(planned, commands)))
     mentioned = _mentioning_worlds(log, tables, set(planned.named), set(reached))
     alike = erased_worlds.worlds_saying_the_same(log, tables, set(planned.named))
+    live = {key for own in planned.keys.values() for key in own}
+    keys = (each for each in account_rows.access_keys(tables) if each.key in live)
+    named = (body_at(log, key.made, key.position) for key in keys)
     same_words = sorted({node for others in alike.values() for node in others} - reached.keys())
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
@@ -101,6 +107,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         trusts=tuple(dict.fromkeys(each.name for each in naming if not each.is_bookmark)),
         names_forbidden=tuple(dict.fromkeys(body.name for body in bodies if not body.content)),
         members=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.member),
+        keys=tuple(body.name for body in named if body is not None),
         kept=tuple(
             KeptWorld(
                 ref=tables.node(each.node).lineage.hex(),

@@ -84,7 +84,8 @@ class PlannedErasure(NamedTuple):
     ``named`` has the world that each command names, ``targets`` all worlds that it reaches, ``blobs`` the blobs of each
     target. ``marks`` are the blobs of bookmarks and levels of trust that mention a name of a world that a command
     reaches ``everywhere``, under its first target. ``kept`` has for each command the members that stay. ``whole`` are
-    the worlds that are erased with their members, and these members.
+    the worlds that are erased with their members, and these members. ``keys`` are the access keys in force by whose
+    default user, whose world is erased, they were made: without that they would open more.
     """
 
     named: list[int]
@@ -93,3 +94,4 @@ class PlannedErasure(NamedTuple):
     marks: dict[int, list[BlobPlace]]
     kept: list[list[KeptMember]]
     whole: set[int]
+    keys: dict[int, list[bytes]]

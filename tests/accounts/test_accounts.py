@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_machine_as_test
 
 import worlddb
+from tests.support.faults.traces import find_traces
 from worlddb import Database, InputError, ManualClock, PlanLimit, RefusedError, UnknownReference
 
 
@@ -297,3 +298,36 @@ def test_an_ended_key_never_authenticates_whatever_becomes_of_the_store(tmp_path
     Machine.folder = tmp_path
     told = settings(max_examples=examples, stateful_step_count=10, deadline=None)
     run_state_machine_as_test(Machine, settings=told)
+
+
+@pytest.mark.parametrize("how", ["forget_user", "erase"])
+def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> None:
+    """Their name stayed in the log for ever, in the only texts that no erasure reached; without it a key opens more."""
+    mem = worlddb.memory(db, user="zara.quux")
+    mem.add("Zara likes plums.")
+    worlddb.memory(db, user="zara").add("Another one.")
+    asked: Any = {"right": "write", "why": "zara.quux has a phone"}
+    phone = db.accounts.create_key("zara.quux-phone", user="zara.quux", **asked)
+    tablet = db.accounts.create_key("tablet", user="zara.quux", world=db.create("Team", "Search"))
+    db.accounts.end_key("tablet")
+    desk, other = db.accounts.create_key("desk"), db.accounts.create_key("other", user="zara")
+    (scope,) = db.view().find(name="user:zara.quux")
+    assert db.erasure_plan(scope, members=True).keys == ("zara.quux-phone",)
+    with worlddb.open(db.path, embedder=None) as server:
+        assert server.accounts.authenticate(phone.secret) is not None
+        done = mem.forget_user(reason="request 7") if how == "forget_user" else db.erase(scope, reason="request 7")
+        assert [note.refs[1:] for note in done.notes if note.code == "keys_ended"] == [(phone.key.id,)]
+        for each in (db, server):
+            opens = [each.accounts.authenticate(made.secret) is not None for made in (phone, tablet, desk, other)]
+            assert opens == [False, False, True, True]
+            assert [key.name for key in each.accounts.keys(ended=False)] == [
+                "desk",
+                "other",
+            ] and not each.accounts.trouble
+    folder = db.path.parent
+    assert find_traces(folder, ["zara.quux"]) == [] and b'"zara"' not in (folder / "store.accounts").read_bytes()
+    assert db.check_erasure(db.erasure_receipt(done)).ok and db.verify(deep=True).ok
+    copied = db.backup(folder / "backup")
+    assert copied.root == db.view().hash() and find_traces(folder, ["zara.quux"]) == []
+    made = db.replay(folder / "replayed", seq=done.seq)
+    assert made.matches_recorded

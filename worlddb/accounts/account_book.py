@@ -398,6 +398,16 @@ class Accounts:
                 self._file.write(secrets)
             self._commit(secrets, commands, frozenset())
 
+    def _note_keys_ended(self, seq: int) -> None:
+        """Take the keys that a commit has ended out of the file, so that no restored log brings them back."""
+        with self._file.changing():
+            secrets = self._secrets()
+            ended = {each.id for each in self._read_known().keys if each.ended}
+            with self._store.snapshot() as snapshot:
+                chain = snapshot.log.chain(seq).hex()
+            kept = tuple(each for each in secrets.keys if each not in ended)
+            self._file.write(replace(secrets, seq=seq, chain=chain, keys=kept))
+
     def _commit(self, secrets: secrets_file.Secrets, commands: Sequence[cmd.Command], made: frozenset[str]) -> None:
         """Commit, then write the file, by which every process notices the change."""
         receipt = self._execute(commands, None)

@@ -405,6 +405,7 @@ def _plan_document(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "mentions": list(plan.mentions),
         "bookmarks": list(plan.bookmarks),
         "trusts": list(plan.trusts),
+        "keys": list(plan.keys),
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
         "same_words": list(plan.same_words),
@@ -477,8 +478,10 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
     if plan.contents_forbidden:
         contents = wire.counted(plan.contents_forbidden, "content")
         page.line(("may not be written again: ", "warn"), f"{contents}; the names of these worlds may")
+    if plan.keys:
+        page.line(("access keys that end, since this is their default user: ", "warn"), _names(plan.keys))
     if plan.names_forbidden:
-        names = ", ".join(wire.one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
+        names = _names(plan.names_forbidden)
         more = f" and {len(plan.names_forbidden) - _SHOWN:,} more" if len(plan.names_forbidden) > _SHOWN else ""
         page.line(
             ("may not be written again, for lack of content: ", "warn"),
@@ -486,12 +489,15 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
         )
 
 
+def _names(named: Sequence[str]) -> str:
+    return ", ".join(wire.one_line(name, 60) for name in named[:_SHOWN])
+
+
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
     """List what still mentions the name or says the same words; it is erased only if asked for."""
     for what, named in (("bookmarks", plan.bookmarks), ("levels of trust", plan.trusts)):
         if named:
-            names = ", ".join(wire.one_line(name, 60) for name in named[:_SHOWN])
-            page.line((f"the name also occurs in {what}, which only --everywhere erases: ", "warn"), names)
+            page.line((f"the name also occurs in {what}, which only --everywhere erases: ", "warn"), _names(named))
     if plan.same_words:
         alike = wire.counted(len(plan.same_words), "other world")
         page.line(("the same words stay in ", "warn"), f"{alike}, which only --everywhere erases:")
