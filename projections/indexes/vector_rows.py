@@ -103,14 +103,16 @@ def _is_all_statements(row: VectorRow, dimension: int) -> bool:
 def query_row(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.0) -> Matrix:
     """Make a query's row.
 
-    It has the query's vector, the bonus of a statement, and what it is worth that a text is nothing but statements.
+    It has the query's vector, the bonus of a statement, and what it is worth that a text is nothing but statements. A
+    query without a meaning, of zeros, is as far from statements as from any other text.
     """
     import numpy as np
 
     row = np.zeros(width(len(query)), dtype=np.float32)
-    row[: len(query)] = query
-    row[len(query)] = bonus
-    row[len(query) + 1] = stating / STATED_UNIT
+    if query.any():
+        row[: len(query)] = query
+        row[len(query)] = bonus
+        row[len(query) + 1] = stating / STATED_UNIT
     return row
 
 

@@ -123,6 +123,19 @@ def test_a_remark_brings_to_mind_what_was_told_of_oneself(db: Database, exact: b
     assert first(QUESTION) != f"Ben: {TOLD}"
 
 
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("text", ["田中さんはいつ京都大学へ移りますか", "Когда Таня переезжает в Киото"])
+def test_where_the_model_knows_no_meaning_the_words_alone_decide(db: Database, text: str, exact: bool) -> None:
+    """Any statement of oneself came before what a question in another script asks for."""
+    for told in ("田中さんは来年の四月に京都大学へ移ります。", "Таня переезжает в Киото в апреле."):
+        db.create("Fact", "", content=told)
+    for told in ("I believe that sleep merely accompanies memory.", "I moved to Porto last week."):
+        db.create("Belief", "", content=told)
+    db.embed()
+    assert db.view().recall(text, k=1, exact=exact).hits[0].content[:2] == {"田": "田中", "К": "Та"}[text[0]]
+    assert all("vector" not in hit.scores for hit in db.view().recall(text, exact=exact).hits)
+
+
 def test_a_lane_alone_and_reciprocal_ranks_are_what_they_are_for_any_text(db: Database) -> None:
     view = db.view()
     for options in ({"lanes": ["vector"]}, {"fusion": "rrf"}):
