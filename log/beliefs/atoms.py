@@ -1,9 +1,10 @@
 """Atoms: what a version says, taken apart into (item, predicate, value); and what belief changes make of it. Pure.
 
 The fields of a version are predicates, and so are its properties: a type is ``type``, a name ``title``, a content
-``summary``, and a property is called as it is. A single-valued predicate takes one value at a time: these three do, and
-those that were registered so. Any other takes several. Two atoms conflict if they say another value of one
-single-valued predicate of one item, so that one version never conflicts with itself.
+``summary``, and a property is called as it is. A single-valued predicate takes one value at a time: these three do, the
+properties ``confidence`` and ``importance``, and those that were registered so. Any other takes several. Two atoms
+conflict if they say another value of one single-valued predicate of one item, so that one version never conflicts with
+itself.
 
 Values are compared as texts: in Unicode's normal form C and without blanks around them; what is no text by its JSON.
 """
@@ -20,8 +21,9 @@ from worlddb.log.model import errors
 TYPE: Final = "type"
 TITLE: Final = "title"
 SUMMARY: Final = "summary"
-SINGLE: Final = frozenset({TYPE, TITLE, SUMMARY})
-"""The predicates that are single-valued in every store."""
+FIELDS: Final = frozenset({TYPE, TITLE, SUMMARY})
+SINGLE: Final = FIELDS | {"confidence", "importance"}
+"""The predicates that are single-valued in every store: the fields, and properties that are read as one number."""
 UNTYPED: Final = "Untyped"
 """The type of a version without a stated type: it is not an atom."""
 NO_BELIEF: Final = artifact.PROPERTY
@@ -80,7 +82,7 @@ def comparable_form(value: Any) -> str:
 
 def predicate_of(name: str) -> str:
     """The predicate that a property stands for."""
-    return _ESCAPE + name if name in SINGLE or name.startswith(_ESCAPE) else name
+    return _ESCAPE + name if name in FIELDS or name.startswith(_ESCAPE) else name
 
 
 def property_of(predicate: str) -> str:

@@ -258,7 +258,7 @@ def _check_belief_target(command: cmd.Believe | cmd.Contract) -> None:
         _check_stored_text(predicate, "a predicate", limits.MAX_TYPE_BYTES, empty=False)
         if predicate == atoms.NO_BELIEF:
             raise errors.InputError(f"{predicate} are pointers, not beliefs", "Use attach and detach")
-        if predicate in atoms.SINGLE and not isinstance(value, str):
+        if predicate in atoms.FIELDS and not isinstance(value, str):
             raise errors.InvalidText(f"{predicate} is {type(value).__name__}, not text", "Give it as str")
         for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, str):

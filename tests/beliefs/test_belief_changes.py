@@ -85,12 +85,25 @@ def test_a_predicate_takes_one_value_where_that_was_set(stage: Stage) -> None:
     db.believe(ref, {"state": "late"})
     assert {value for name, value in said(stage.tick(), ref) if name == "state"} == {"late"}
     assert db.believe(ref, {"state": ["a", "b"]}).outcome.code == "inconsistent"
-    assert db.view().belief_settings().single == ("state", "summary", "title", "type")
+    assert db.view().belief_settings().single == ("confidence", "importance", "state", "summary", "title", "type")
     assert "state" not in db.view(seq=before).belief_settings().single
     db.set_beliefs(many=["state"])
     stage.tick()
     db.believe(ref, {"state": ["a", "b"]})
     assert {value for name, value in said(stage.tick(), ref) if name == "state"} == {"late", "a", "b"}
+
+
+@pytest.mark.parametrize("name", ["confidence", "importance"])
+def test_a_property_that_is_read_as_one_number_is_replaced_and_not_doubled(stage: Stage, name: str) -> None:
+    """A lowered confidence became a list of two, which no filter, entrenchment or decay reads."""
+    db = stage.db
+    ref = db.create("Belief", "", content="Spindles cause it.", properties={name: 0.7}).ref
+    stage.tick()
+    db.believe(ref, {name: 0.4}, why="a replication failed")
+    world = stage.tick().get(ref)
+    assert world is not None and world.properties == {name: 0.4} and world.content == "Spindles cause it."
+    assert db.view().find(properties={name: {"$lt": 0.5}}) == [world]
+    assert db.expand(ref, {name: 0.9}).outcome.code == "conflicts"
 
 
 def test_artifacts_are_no_beliefs_and_stay(stage: Stage) -> None:
@@ -505,7 +518,7 @@ def test_a_store_that_sets_and_believes_nothing_has_the_same_bytes(stage: Stage)
     ref = db.create("Fact", "one", content="a").ref
     assert db.view().belief_settings() == worlddb.BeliefSettings(
         tags=("current",),
-        single=("summary", "title", "type"),
+        single=("confidence", "importance", "summary", "title", "type"),
         entrenchment={"fact": "support", "inferred": "confidence", "preference": "recency"},
     )
     root = db.head().root
