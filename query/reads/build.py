@@ -222,6 +222,15 @@ def newest_name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
     return "" if body is None else body.name
 
 
+def _newest_label(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
+    """The name of a world's newest version at a commit, or the beginning of its text; empty if it was erased."""
+    seen = asof.newest_version(snapshot.tables, node, seq)
+    body = None if seen is None else snapshot.body(seen.row)
+    return "" if body is None else body.name or " ".join(body.content[:LONGEST_LABEL].split())
+
+
+LONGEST_LABEL: Final = 80
+"""Characters of a text that stand for a name."""
 MAX_RESTATED: Final = 64
 """How many restatements of a version are shown."""
 _ERASED = blobs.Body(b"", "", "", "")
@@ -521,9 +530,9 @@ def proposal(
         ref=identifier.hex(),
         status=STATUS_NAMES[status],
         source=sides[0],
-        source_name=newest_name(snapshot, row.source, seq),
+        source_name=_newest_label(snapshot, row.source, seq),
         target=sides[1],
-        target_name=newest_name(snapshot, row.target, seq),
+        target_name=_newest_label(snapshot, row.target, seq),
         evidence=visible_evidence(snapshot, details.properties, sides, seq, is_visible),
         why=details.why,
         seq=row.seq,

@@ -27,6 +27,11 @@ _TIERS: Final = {
     "phonetic": "names that sound alike: {names}, {score:.3g} of 1 by Soundex and Jaro-Winkler",
 }
 """What each tier of the resolver found, in its order of preference."""
+_LANES: Final = {
+    "words": "texts that say nearly the same: {near:.3g} of 1 by their words",
+    "meaning": "texts that say nearly the same: {near:.3g} of 1 by their meaning",
+}
+"""What each lane of a consolidation found."""
 
 
 def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: tuple[str, str], why: str) -> str:
@@ -37,6 +42,9 @@ def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: 
     ``source`` and ``target`` are the reference and the name of either side. Evidence that is not the resolver's is
     listed as it was given.
     """
+    lane, near = evidence.get("lane"), evidence.get("near")
+    if isinstance(lane, str) and lane in _LANES and isinstance(near, int | float):
+        return "; ".join([_LANES[lane].format(near=near), *([why] if why else [])])
     tier = evidence.get("tier")
     if not isinstance(tier, str) or tier not in _TIERS or not isinstance(evidence.get("score"), int | float):
         given = ", ".join(f"{name} {_shown(value)}" for name, value in evidence.items() if value not in ("", None, "$"))
@@ -522,7 +530,8 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A staged ``same_as``: ``source`` is the new world, ``target`` the world that it may equal.
 
-    ``because`` says in words what ``evidence`` and ``why`` say.
+    Of one without a name, ``source_name`` or ``target_name`` is the beginning of its text. ``because`` says in words
+    what ``evidence`` and ``why`` say.
     """
 
     ref: str

@@ -747,6 +747,11 @@ def test_texts_without_names_that_say_nearly_the_same_are_proposed_once_and_neve
     assert (set(planned.pairs), planned.proposals, proposed(db)) == (wanted, (), set())
     assert len(db.consolidate(min_age=0).proposals) == 3 and proposed(db) == wanted
     assert db.proposals()[0].evidence["lane"] == "words" and db.view().equivalence_class(first) == [first]
+    said = {(each.source_name, each.target_name) for each in db.proposals()}
+    assert (LATE, LATE) in said and all(len(name) <= 80 for pair in said for name in pair), (
+        "who decides reads the texts"
+    )
+    assert {each.because for each in db.proposals()} >= {"texts that say nearly the same: 1 of 1 by their words"}
     assert db.consolidate(min_age=0).events == 0 and db.consolidate(min_age=0, dry_run=True).pairs == ()
     db.reject(db.proposals()[0])
     assert db.consolidate(min_age=0).proposals == (), "what was decided stays decided"

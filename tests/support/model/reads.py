@@ -350,9 +350,9 @@ class Reads:
                 "ref": self.names.refs[number],
                 "status": known.status,
                 "source": self.names.refs[known.source],
-                "source_name": self.state.worlds[known.source].newest.name,
+                "source_name": _label(self.state.worlds[known.source].newest),
                 "target": self.names.refs[known.target],
-                "target_name": self.state.worlds[known.target].newest.name,
+                "target_name": _label(self.state.worlds[known.target].newest),
                 "evidence": evidence_in_view(known.evidence, self.state, self.names.refs),
                 "why": known.why,
                 "seq": known.seq,
@@ -361,6 +361,11 @@ class Reads:
             for number, known in self.state.proposals.items()
             if status in (None, known.status)
         ]
+
+
+def _label(version: Any) -> str:
+    """The name, else the beginning of the text."""
+    return version.name or " ".join(version.content[:80].split())
 
 
 def _from_first_to_last(pieces: lines.Pieces, begins: int) -> Valid:
