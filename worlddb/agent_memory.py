@@ -73,7 +73,7 @@ from worlddb.prompt_text import (
     unlisted_note,
 )
 from worlddb.query.coverage import scope_widening
-from worlddb.query.question.question import LANES
+from worlddb.query.question.question import LANES, MAX_NEAR
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
@@ -942,7 +942,7 @@ class Memory:
         found = [ref for view, home in homes if home for ref in repeated_messages.said_in_import(view, home, new)]
         if not found:
             return []
-        said_by = ", ".join(dict.fromkeys(found[: near_claims.MAX_NEAR]))
+        said_by = ", ".join(dict.fromkeys(found[:MAX_NEAR]))
         return [f"{said_by} came in a bundle and says the same: bundles bring no idempotency keys, so this is another"]
 
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:

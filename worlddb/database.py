@@ -22,8 +22,8 @@ from worlddb.log.store import high_water, scratch
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, follow_events, journal
+from worlddb.query.question.question import MAX_NEAR
 from worlddb.query.reads import store_facts, window
-from worlddb.query.recall.near_claims import MAX_NEAR, Near
 from worlddb.query.records.records import Bookmark, Proposal, World
 from worlddb.query.snapshot import edge_rules
 from worlddb.query.view.view import View
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from worlddb.query.beliefs.withdrawal import Withdrawal
     from worlddb.query.export.bundle_export import ErasureWatch
     from worlddb.query.forks.merge_plan import Choice
+    from worlddb.query.recall.near_claims import Near
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering

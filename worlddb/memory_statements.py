@@ -18,8 +18,9 @@ from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedErr
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.memory_scopes import CONTAINERS, later_view, view_at
 from worlddb.plain_text import one_line
+from worlddb.query.question.question import MAX_NEAR
 from worlddb.query.recall import near_claims
-from worlddb.query.recall.near_claims import MAX_NEAR, ON_NEAR, Near
+from worlddb.query.recall.near_claims import ON_NEAR, Near
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt

@@ -41,7 +41,6 @@ from worlddb.query.lanes import text_lane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.question import question_dates
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
-from worlddb.reconciler.background import worker
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.embedding.models import Models
 
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from worlddb.log.model.clock import Entropy
     from worlddb.projections.indexes import composed_vectors
     from worlddb.projections.indexes.vector_rows import Matrix
+    from worlddb.reconciler.background.worker import BackgroundWorker
     from worlddb.reconciler.backup.backups import BackedUp
 
 _LOG: Final = logging.getLogger("worlddb.store")
@@ -204,7 +204,7 @@ _OWN_FILES: Final = frozenset(
         "writer.json",
         high_water.MARK_FILE,
         "lock.mdb",
-        worker.LEASE_FILE,
+        environment.LEASE_FILE,
         environment.INDEX_FOLDER,
     }
 )
@@ -370,10 +370,12 @@ class StoreReader:
             _LOG.warning(told, env.folder, high_water.DAMAGE_REMEDY)
         self.root = first.root
         self._ended = False
+        self._behind: BackgroundWorker | None = None
+        """The thread that lets the text index follow, once it was asked to."""
+        self._making_behind = threading.Lock()
         self.worlds = kept_worlds.acquire_worlds(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
         self.text = self._text_follower()
-        self._behind = worker.BackgroundWorker(self._follow, name="worlddb-index", lingers=False)
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The log and the tables in one read transaction; tables that are behind are derived first."""
@@ -507,7 +509,8 @@ class StoreReader:
 
     def end(self) -> None:
         """Close the indexes and the threads for good. A search under way elsewhere ends by itself."""
-        self._behind.finish()
+        if self._behind is not None:
+            self._behind.finish()
         self.close()
         if not self._ended:
             self._ended = True
@@ -526,9 +529,15 @@ class StoreReader:
 
     def index_in_background(self, *, at_lull: bool = False) -> None:
         """Let a thread bring the text index up to date, now or when this handle has paused writing."""
-        self._behind.nudge(at_lull=at_lull)
+        from worlddb.reconciler.background.worker import BackgroundWorker
 
-    def _follow(self) -> bool:
+        with self._making_behind:
+            behind = self._behind = self._behind or BackgroundWorker(
+                lambda: self._follow(behind.stopped), name="worlddb-index", lingers=False
+            )
+        behind.nudge(at_lull=at_lull)
+
+    def _follow(self, stopped: Callable[[], bool]) -> bool:
         """Bring the text index up to date in short steps; false if another process is doing it."""
         # Else the buffers of each step would stay in the allocator's heaps, with small blocks between them.
         environment.release_large_blocks()
@@ -537,7 +546,7 @@ class StoreReader:
             self.head(),
             wait_seconds=catchup.STEP_PATIENCE_SECONDS,
             documents=catchup.STEP_DOCUMENTS,
-            stopped=self._behind.stopped,
+            stopped=stopped,
         )
 
     def _feed(self, read: RowsOfCommits[Row], after: int, through: int) -> Iterator[Row]:

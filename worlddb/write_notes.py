@@ -15,8 +15,8 @@ from worlddb.memory_scopes import ENTRY, ScopeKey, Scopes, Subject, folded, has_
 from worlddb.plain_text import one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks
+from worlddb.query.question.question import MAX_NEAR
 from worlddb.query.question.question_dates import begin_named, days_alone, parse_times, tense_of
-from worlddb.query.recall.near_claims import MAX_NEAR
 from worlddb.query.records.records import Edge, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt

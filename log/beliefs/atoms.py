@@ -28,11 +28,6 @@ UNTYPED: Final = "Untyped"
 """The type of a version without a stated type: it is not an atom."""
 NO_BELIEF: Final = artifact.PROPERTY
 """The property that points to artifacts; it is not a belief."""
-RESTORES: Final = "restores"
-"""The field of a version's source that names the version it repeats, so it is not a new statement."""
-LEAVES: Final = "leaves"
-"""The field that names the version of which this one keeps the rest."""
-REPEATS: Final = (RESTORES, LEAVES)
 _ESCAPE: Final = "property."
 """In front of a property that is called as a field is."""
 

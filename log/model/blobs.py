@@ -10,6 +10,11 @@ import msgspec
 
 EDGE_CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 """The properties of an edge that say, beside its reason, how it came to be."""
+RESTORES: Final = "restores"
+"""The field of a version's source that names the version it repeats, so it is not a new statement."""
+LEAVES: Final = "leaves"
+"""The field that names the version of which this one keeps the rest."""
+REPEATS: Final = (RESTORES, LEAVES)
 IMPORTED: Final = "imported"
 """The field in the source (or the properties) of an imported version that names its origin. Only imports set it."""
 BEFORE: Final = "before"

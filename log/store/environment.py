@@ -112,6 +112,8 @@ Stamp = tuple[int, int]
 
 INDEX_FOLDER: Final = "indexes"
 SNAPSHOT_FOLDER: Final = "snapshots"
+LEASE_FILE: Final = "background.lock"
+"""Locked by the process that does background work."""
 _SNAPSHOT_ATTEMPTS: Final = 5
 """How often to retry when two commits intervene between opening a snapshot and finding it in the file."""
 

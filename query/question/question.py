@@ -736,6 +736,8 @@ _ALL_BY: Final = frozenset(("order", "summary", "summarise", "summarize", "overv
 """One of these is in every question that asks for all of something."""
 
 MAX_K: Final = 10_000
+MAX_NEAR: Final = 5
+"""How many near statements are given unless another number is asked for."""
 DEFAULT_K: Final = 10
 
 TEXT: Final = "text"

@@ -17,7 +17,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_doubts, claim_frame, claim_pairs, claim_relation, wording
 from worlddb.query.claims.claim_pairs import ClaimComparison, Relation
-from worlddb.query.question.question import CONVEX, LANES, Question, Request
+from worlddb.query.question.question import CONVEX, LANES, MAX_NEAR, Question, Request
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
@@ -26,8 +26,6 @@ from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
 
-MAX_NEAR: Final = 5
-"""How many near statements are given unless another number is asked for."""
 ON_NEAR: Final = ("note", "propose", "supersede_same_subject")
 """What an agent's tools may do if a new statement is near others: only report it, or also link competing ones."""
 RECALLED: Final = 32

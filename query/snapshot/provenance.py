@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.beliefs import atoms
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec
 from worlddb.log.model.blobs import BEFORE, IMPORTED, Body
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.reads import asof
@@ -228,7 +227,7 @@ def repeated(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[
     newest = snapshot.tables.node(node).versions
     while newest > 1:
         source = snapshot.details(row.seq, row.details).source
-        number = next((source[name] for name in atoms.REPEATS if name in source), None)
+        number = next((source[name] for name in blobs.REPEATS if name in source), None)
         if type(number) is not int or not 0 < number <= newest:
             return
         base = snapshot.tables.version(node, number)

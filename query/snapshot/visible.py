@@ -23,7 +23,6 @@ from worlddb.projections.tables.storage import schema
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.confined_tables import ERASED_USER, ConfinedTables, OtherUsers
-from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
     NO_DETAILS,
@@ -553,6 +552,8 @@ class VisibleSnapshot:
 
     def erasure(self, node: int) -> Erasure | None:
         """The erasure of a node's texts: when, by whom, and under which reference."""
+        from worlddb.query.snapshot.erasure_notes import erasure_of  # Few worlds were erased.
+
         return erasure_of(self._snapshot, node)
 
     def vector(self, space: int, node: int, version: int) -> vector_rows.VectorRow | None:

@@ -21,12 +21,11 @@ from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
 from worlddb.query.history.journal import Entry, LastTold, journal
-from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
+from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, MAX_NEAR, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
 from worlddb.query.reads.store_facts import known_bookmarks, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Lookup, find, named_node
-from worlddb.query.recall import near_claims
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
 from worlddb.query.recall.recall import recall, recall_with_future
 from worlddb.query.records import records
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.graph_query.traversal import Density
     from worlddb.query.history.lineage import Blame
+    from worlddb.query.recall.near_claims import Near
     from worlddb.query.recall.said_elsewhere import SaidElsewhere
     from worlddb.query.sparql.datasets import QuerySource
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
@@ -1385,9 +1385,9 @@ class View:
         world: Any = None,
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
-        limit: int = near_claims.MAX_NEAR,
+        limit: int = MAX_NEAR,
         include_expired: bool = False,
-    ) -> list[near_claims.Near]:
+    ) -> list[Near]:
         """The valid statements that a new one may repeat, replace or contradict, the nearest first.
 
         English statements are compared by word lists and not by a model, so the relation is a guess that says its
@@ -1404,6 +1404,8 @@ class View:
         Raises:
             InputError: an argument is not what it should be.
         """
+        from worlddb.query.recall import near_claims
+
         window = self._window.revealing() if include_expired else self._window
         when = None if since is None else times.parse_time(since, "since")
         end = None if until is None else times.parse_time(until, "until")
@@ -1449,8 +1451,10 @@ class View:
 
         return retired_texts.retired_saying(self._window, texts)
 
-    def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
+    def _near_of_no_user(self, text: str, **how: Any) -> list[Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""
+        from worlddb.query.recall import near_claims
+
         window = self._window.revealing() if how.pop("include_expired") else self._window
         until = how.pop("until")
         end = None if until is None else times.parse_time(until, "until")

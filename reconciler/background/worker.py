@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import LimitExceeded, UnavailableError, WorldDBError
+from worlddb.log.store import environment
 
 PATIENCE_SECONDS: Final = 30.0
 """How long closing a store waits for the current work, and then for the thread."""
@@ -247,9 +248,6 @@ class BackgroundWorker:
                 self._rest()
 
 
-LEASE_FILE: Final = "background.lock"
-
-
 @contextmanager
 def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[bool]:
     """Take the lease of a store for background work.
@@ -264,7 +262,7 @@ def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[boo
     if not folder.is_dir():
         # Taking the lock would make it again.
         raise UnavailableError(f"{folder} is gone: the store was moved or deleted while it was open", "Put it back")
-    lock = FileLock(folder / LEASE_FILE, timeout=wait_seconds)
+    lock = FileLock(folder / environment.LEASE_FILE, timeout=wait_seconds)
     try:
         lock.acquire()
     except Timeout:

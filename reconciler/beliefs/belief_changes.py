@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 from worlddb.log.beliefs import atoms
-from worlddb.log.model import errors, ids, times
+from worlddb.log.model import blobs, errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.beliefs import belief_rows
@@ -156,7 +156,7 @@ def _source_of_repeat(ctx: context.Context, node: int, number: int, how: str) ->
     Who said it and where stays known by it, and how far that is trusted.
     """
     source = _source(ctx, node, number)
-    return {name: value for name, value in source.items() if name not in atoms.REPEATS} | {how: number}
+    return {name: value for name, value in source.items() if name not in blobs.REPEATS} | {how: number}
 
 
 def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _contraction_plan(
 
 def _remove_statements(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
     """Replace a version by one without the contracted claims, in every span in which it holds."""
-    source = _source_of_repeat(ctx, node, change.version, atoms.LEAVES)
+    source = _source_of_repeat(ctx, node, change.version, blobs.LEAVES)
     if not change.spans:
         number = _write_tagged_version(ctx, node, command, change.left, source)
     else:
@@ -301,7 +301,7 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
         held.number == command.version or _is_rollback_of(ctx, node, held.number, command.version)
     ):
         return draft.Decision(lineage)
-    source = _source_of_repeat(ctx, node, command.version, atoms.RESTORES)
+    source = _source_of_repeat(ctx, node, command.version, blobs.RESTORES)
     of_version = _details(ctx, command, said, source)
     window = _window(ctx, command, node, begins)
     position = _write_version(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
@@ -311,7 +311,7 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
 def _is_rollback_of(ctx: context.Context, node: int, number: int, version: int) -> bool:
     """True if a version is a rollback to another one and says all of it."""
     known = _BeliefReader(ctx)
-    is_again = _source(ctx, node, number).get(atoms.RESTORES) == version
+    is_again = _source(ctx, node, number).get(blobs.RESTORES) == version
     return is_again and known.content(node, number) == known.content(node, version)
 
 
@@ -424,7 +424,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
         said = known.content(node, number)
         if said is None:
             ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "State it again")
-        details = _details(ctx, command, said, _source_of_repeat(ctx, node, number, atoms.RESTORES))
+        details = _details(ctx, command, said, _source_of_repeat(ctx, node, number, blobs.RESTORES))
         _write_version(ctx, node, details, span, said, _stated_ends(ctx, node, number))
 
 

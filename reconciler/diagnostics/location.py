@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from worlddb.log.store import durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.log.working import message_buffers
-from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.installation import Symptom, command_for, quoted, restore_command
 
 LEAST_BYTES: Final = 64 << 20
@@ -127,7 +126,7 @@ def permissions(folder: Path) -> Iterator[Symptom]:
         shared_environment.LMDB_LOCK_FILE,
         lock.LOCK_FILE,
         lock.HOLDER_FILE,
-        LEASE_FILE,
+        environment.LEASE_FILE,
     )
     for path in (folder, *(folder / name for name in names if (folder / name).exists())):
         if not is_accessible(path):
@@ -325,7 +324,7 @@ _WHY: Final = {
 def locks(folder: Path) -> Iterator[Symptom]:
     """Check the writers' lock, the lease of background work, and the indexes' locks."""
     yield from _describe_lock("writer", folder / lock.LOCK_FILE, _lock_signature(folder))
-    yield from _describe_lock("lease", folder / LEASE_FILE, {})
+    yield from _describe_lock("lease", folder / environment.LEASE_FILE, {})
     for file in sorted((folder / environment.INDEX_FOLDER).glob("*.lock")):
         yield from _describe_lock("index", file, {})
 

@@ -3,34 +3,47 @@
 Also finds embedders by the names that the command line and ``open`` take.
 """
 
-from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from worlddb.log.model.errors import InputError, ModelUnavailable, shown
 from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedding import adapter, minilm, multilingual, static_embedder, vectors_of_texts
+from worlddb.reconciler.embedding import static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
-from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
-from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
 
 DEFAULT_EMBEDDER: Final = static_embedder.StaticEmbedder()
 """One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
 
-MINILM: Final = minilm.MiniLMEmbedder()
-"""One for the process, as the default is."""
 
-MULTILINGUAL: Final = multilingual.MultilingualEmbedder()
-"""One for the process, as the default is."""
+@cache
+def minilm_embedder() -> Embedder:
+    """The stronger model for English: one for the process, as the default is."""
+    from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
 
-SHIPPED: Final[Mapping[str, Embedder]] = {
-    STATIC_MODEL: DEFAULT_EMBEDDER,
-    MINILM_MODEL: MINILM,
-    multilingual.MODEL: MULTILINGUAL,
-}
-"""By the name that a space has recorded: the models that can be run again without being told more of them. Others might
-be fetched from elsewhere, or ask somebody, and are only used when they are named."""
+    return MiniLMEmbedder()
+
+
+@cache
+def multilingual_embedder() -> Embedder:
+    """The model for many languages: one for the process, as the default is."""
+    from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder
+
+    return MultilingualEmbedder()
+
+
+def shipped_embedder(model: str) -> Embedder | None:
+    """The model of a name that a space has recorded, if it can be run again without being told more of it.
+
+    Others might be fetched from elsewhere, or ask somebody, and are only used when they are named.
+    """
+    if model == static_embedder.MODEL:
+        return DEFAULT_EMBEDDER
+    from worlddb.reconciler.embedding import minilm, multilingual
+
+    makers = {minilm.MODEL: minilm_embedder, multilingual.MODEL: multilingual_embedder}
+    return makers[model]() if model in makers else None
 
 
 class Models:
@@ -101,7 +114,7 @@ class Models:
         self._trusted.add(space.number)
 
     def _models_of_space(self, space: OpenSpace) -> Embedder:
-        found = self._known.get(space.model) or SHIPPED.get(space.model)
+        found = self._known.get(space.model) or shipped_embedder(space.model)
         if found is None:
             raise ModelUnavailable(
                 f"The embedding space {shown(space.name)} was made by {shown(space.model)}, which this process lacks",
@@ -158,10 +171,12 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
     if name == "static":
         return DEFAULT_EMBEDDER
     if name == "minilm":
-        return MINILM
+        return minilm_embedder()
     if name == "multilingual":
-        return MULTILINGUAL
+        return multilingual_embedder()
     if kind in ("sentence-transformers", "fastembed") and rest:
+        from worlddb.reconciler.embedding import adapter
+
         if kind == "fastembed":
             return adapter.FastembedEmbedder(rest)
         return adapter.SentenceTransformersEmbedder(rest)

@@ -18,7 +18,6 @@ from worlddb.projections.tables.reads.asof import OpenSpace, find_space, spaces,
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.embedding.embedder import Embedder, call_model, centre_and_normalise, mean_of, unit_vectors
-from worlddb.reconciler.transaction import recorded_texts
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.fields import TextDocument
@@ -73,6 +72,7 @@ def _inferred_texts(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[
     """The texts to embed of an enrichment, whole and by lines; of other worlds their text."""
     # Loaded where something was inferred: a recall from the shell waits for what it loads.
     from worlddb.projections.tables.consolidation.interior_witness import EMBEDDED, MADE_OF
+    from worlddb.reconciler.transaction import recorded_texts
 
     row = tables.version(found.node, found.version)
     details = recorded_texts.details_at(log, row.seq, row.details)
@@ -167,6 +167,8 @@ def stored_sample(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, 
 
     It is the first one that says something and was not erased.
     """
+    from worlddb.reconciler.transaction import recorded_texts  # As above.
+
     for node, version, place in islice(vectors_of(tables, space.number), CHECKED_VECTORS):
         row = tables.version(node, version)
         body = recorded_texts.body_at(log, row.seq, row.position)
@@ -331,6 +333,8 @@ def is_tool_made_place(ctx: context.Context, node: int) -> bool:
 
     The type alone does not say so, for anybody may have worlds of it; where it came from does.
     """
+    from worlddb.reconciler.transaction import recorded_texts  # As above.
+
     first = ctx.tables.version(node, 1)
     if first.type not in _LABELLED:
         return False

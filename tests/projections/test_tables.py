@@ -715,7 +715,7 @@ def test_the_thread_of_the_text_index_has_the_allocator_give_large_blocks_back(t
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         db.create("Fact", "one", content="a text")
         assert asked == []
-        db._reader._follow()
+        db._reader._follow(lambda: False)
         assert asked == [(-3, 256 * 1024), (-8, 2)]
 
 

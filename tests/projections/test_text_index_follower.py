@@ -474,7 +474,7 @@ def test_what_a_handle_wrote_is_indexed_once_it_writes_no_more(tmp_path: Path, m
     monkeypatch.setattr(database, "FOLLOWED_AT_LULL", 100)
     with worlddb.open(tmp_path / "store") as db:
         _texts(db, 200)
-        assert db._reader._behind.wait(60)
+        assert db._reader._behind is not None and db._reader._behind.wait(60)
         assert db.stats()["checkpoints"]["text"] == db.head().seq, "a boundary follows so many texts"
         monkeypatch.setattr(catchup.TextFollower, "_advance", lambda *given: 1 / 0)
         assert db.view().recall("water of the river", k=1).hits, "nothing was left for a search to do"
@@ -500,6 +500,7 @@ def test_a_search_beside_the_thread_finds_the_last_text_and_waits_for_a_step_at_
             assert db.view().recall(f"finale {number}", k=1).hits[0].name == f"finale {number}"
         monkeypatch.setattr(catchup.TextFollower, "_advance", lambda *given: 1 / 0)
         _texts(db, 130)
+        assert db._reader._behind is not None
         db._reader._behind.wait(60)
         assert isinstance(db._reader._behind.error, ZeroDivisionError), "what goes wrong there is no search's matter"
         monkeypatch.setattr(catchup.TextFollower, "_advance", counted)

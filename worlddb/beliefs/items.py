@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.beliefs import artifact, atoms, kref
-from worlddb.log.model import errors, ids, limits
+from worlddb.log.beliefs import artifact, kref
+from worlddb.log.model import blobs, errors, ids, limits
 from worlddb.log.model import events as ev
 from worlddb.query.beliefs import preferences
 from worlddb.query.reads.world_lookup import PROJECT, SPACE
@@ -52,12 +52,12 @@ class CurrentVersion(NamedTuple):
     @property
     def unchanged_source(self) -> dict[str, Any]:
         """The source for a version with the same text: its author's, and the number of that version."""
-        said = {name: value for name, value in self.source.items() if name not in atoms.REPEATS}
-        return said | {atoms.LEAVES: self.number} if self.number else said
+        said = {name: value for name, value in self.source.items() if name not in blobs.REPEATS}
+        return said | {blobs.LEAVES: self.number} if self.number else said
 
     def said(self, command: cmd.Revise) -> CurrentVersion:
         """The version after a command that changes parts of it."""
-        leaves = command.source.get(atoms.LEAVES) == self.number
+        leaves = command.source.get(blobs.LEAVES) == self.number
         return self._replace(
             name=self.name if command.name is None else command.name,
             content=self.content if command.content is None else command.content,

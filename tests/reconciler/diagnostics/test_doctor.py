@@ -17,13 +17,13 @@ from tests.support.faults.remote import Remote
 from tests.support.running import DAY, LocalRunner, SmallRefs
 from worlddb import ManualClock, PlainHandler, Symptom, offline
 from worlddb.log.model.clock import pause
-from worlddb.log.store import lock, scratch, shared_environment
+from worlddb.log.store import environment, lock, scratch, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import tail
 from worlddb.projections.indexes import vector_index as vectors_module
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
-from worlddb.reconciler.background.worker import LEASE_FILE, background_lease
+from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.diagnostics import installation, location, stored_state
 from worlddb.tools.cli.main import main
 
@@ -197,7 +197,7 @@ def test_the_lease_and_an_indexs_lock_are_told(store: Path) -> None:
         told = {symptom.code: symptom for symptom in location.locks(store)}
     assert told.keys() == {"lease_held", "index_held"}
     assert not any(symptom.wrong for symptom in told.values())
-    assert str(store / LEASE_FILE) == told["lease_held"].where
+    assert str(store / environment.LEASE_FILE) == told["lease_held"].where
 
 
 def test_a_writer_on_another_machine_is_named_as_such(store: Path) -> None:

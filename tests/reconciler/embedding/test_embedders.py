@@ -156,8 +156,7 @@ def test_a_package_that_is_not_installed_is_a_typed_error_with_the_command_that_
     name: str, package: str, install: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", worlddb.MiniLMEmbedder())
-    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", worlddb.MiniLMEmbedder())
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.minilm_embedder", worlddb.MiniLMEmbedder)
     with worlddb.open(tmp_path / "store", embedder=name) as db:
         db.create("Fact", "one", content="abc")
         head = db.head()

@@ -200,7 +200,7 @@ def bench(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     monkeypatch.setattr(installation, "CHECKS", installation.CHECKS[:2])
     # The stronger model is an extra; what the examples do is the same with any other one.
     letters = worlddb.CallableEmbedder(lambda texts: [[text.count(each) for each in "abcd"] for text in texts], "abc")
-    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", letters)
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.minilm_embedder", lambda: letters)
     yield workshop
 
 

@@ -14,7 +14,7 @@ from tests.support.running import LocalRunner
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalRunner:
     """A store with two texts; ``minilm`` is a model that every installation has."""
     model = worlddb.CallableEmbedder(lambda texts: [[text.count(each) for each in "abc"] for text in texts], "letters")
-    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", model)
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.minilm_embedder", lambda: model)
     run = LocalRunner(capsys, tmp_path / "store")
     run("create", "Fact", "one", "--content", "aab")
     run("create", "Fact", "two", "--content", "ccc")
