@@ -44,7 +44,7 @@ def record_commits(path: Path) -> Iterator[None]:
 
     Meanwhile no row is packed with others, and tries are written as they are, so that a row is a pair.
     """
-    write, most, many = Environment.write, packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS
+    write, most, many = Environment.write, packed_runs.MAX_UNPACKED, transaction.MANY_BUCKETS
     flush = transaction.WholeTables.flush
 
     def write_recorded(env: Environment, work: Callable[[lmdb.Transaction], T]) -> T:
@@ -70,13 +70,13 @@ def record_commits(path: Path) -> Iterator[None]:
     with path.open("wb") as file:
         Environment.write = write_recorded  # type: ignore[assignment, method-assign]
         transaction.WholeTables.flush = flush_recorded  # type: ignore[assignment, method-assign]
-        packed_runs.MOST_UNPACKED = transaction.MANY_BUCKETS = sys.maxsize  # type: ignore[misc]
+        packed_runs.MAX_UNPACKED = transaction.MANY_BUCKETS = sys.maxsize  # type: ignore[misc]
         try:
             yield
         finally:
             Environment.write = write  # type: ignore[method-assign]
             transaction.WholeTables.flush = flush  # type: ignore[method-assign]
-            packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS = most, many  # type: ignore[misc]
+            packed_runs.MAX_UNPACKED, transaction.MANY_BUCKETS = most, many  # type: ignore[misc]
 
 
 def commits(path: Path) -> Iterator[list[Pair]]:

@@ -27,7 +27,7 @@ from worlddb.log.store.environment import Environment
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools")
-MOST_MODULES: Final = 290
+MAX_MODULES: Final = 290
 """For the engine and what an agent needs of it every day. Who adds a file beyond merges two that hold one idea."""
 CAPABILITIES: Final = (
     "accounts",
@@ -48,7 +48,7 @@ CAPABILITIES: Final = (
     "working",
 )
 """What stands on the engine and has one folder in each room that it touches, under this name; counted apart."""
-MOST_OF_A_CAPABILITY: Final = 30
+MAX_OF_A_CAPABILITY: Final = 30
 SMALL_LINES: Final = 60
 LONG_LINES: Final = 500
 """From here on a file is asked whether it holds one idea; the answer may be yes."""
@@ -282,8 +282,8 @@ def main() -> None:
     arguments = parser(__doc__).parse_args()
     found = measure()
     rows: list[tuple[object, ...]] = [
-        ("modules of the engine", found["modules"], f"at most {MOST_MODULES}"),
-        *((f"modules of {each}", n, f"at most {MOST_OF_A_CAPABILITY}") for each, n in found["capabilities"].items()),
+        ("modules of the engine", found["modules"], f"at most {MAX_MODULES}"),
+        *((f"modules of {each}", n, f"at most {MAX_OF_A_CAPABILITY}") for each, n in found["capabilities"].items()),
         ("lines of a module, median", found["median_lines"], ""),
         (f"modules under {SMALL_LINES} lines", found["small_modules"], "fewer than 40"),
         ("import lines, percent of code lines", found["import_percent"], "at most 7"),

@@ -744,7 +744,7 @@ class Database(WriteCalls):
         """
         from worlddb.intake import edge_discovery
 
-        limits.checked_number(limit, "limit", 1, edge_discovery.MOST_EDGES)
+        limits.checked_number(limit, "limit", 1, edge_discovery.MAX_EDGES)
         limits.checked_callable(questions, "questions")
         seen = self.view()
         inside = None if within is None else seen._reference_to_write(within)
@@ -2359,7 +2359,7 @@ class Database(WriteCalls):
 class PendingWrites(Generic[Item]):
     """What waits in memory to be written as one commit: values by keys, of which the greatest of a key counts.
 
-    Beyond :data:`MOST_WAITING` the earliest are lost, which happens only where nothing can be written.
+    Beyond :data:`MAX_WAITING` the earliest are lost, which happens only where nothing can be written.
     """
 
     def __init__(self, limit: int) -> None:
@@ -2412,7 +2412,7 @@ class PendingWrites(Generic[Item]):
         for key, item in items.items():
             known = self._items.get(key, item)
             self._items[key] = item if known == item else max(known, item)
-        for key in list(islice(self._items, max(0, len(self._items) - MOST_WAITING))):
+        for key in list(islice(self._items, max(0, len(self._items) - MAX_WAITING))):
             del self._items[key]
 
     def _write_at_close(self) -> None:
@@ -2429,10 +2429,10 @@ class _Shared:
         self.keyring: Keyring | None = None
         """What follows the accounts, once they are used."""
         self.at_close: list[Callable[[], object]] = []
-        self.receipts: PendingWrites[RecallReceipt] = PendingWrites(MOST_RECEIPTS)
-        self.accesses: PendingWrites[tuple[bytes, int]] = PendingWrites(MOST_ACCESSES)
+        self.receipts: PendingWrites[RecallReceipt] = PendingWrites(MAX_RECEIPTS)
+        self.accesses: PendingWrites[tuple[bytes, int]] = PendingWrites(MAX_ACCESSES)
         """Worlds that were used, and when."""
-        self.refreshes: PendingWrites[tuple[bytes, int, int]] = PendingWrites(MOST_ACCESSES)
+        self.refreshes: PendingWrites[tuple[bytes, int, int]] = PendingWrites(MAX_ACCESSES)
         """Worlds with deadlines that were used, when, and the deadline that this moves."""
         self.newest = 0
         self.unindexed = self.since_lull = 0
@@ -2451,7 +2451,7 @@ def _retry_changed(
     Raises:
         UnavailableError: it did so every time; nothing was written.
     """
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         with suppress(_Changed):
             return attempt()
     raise errors.UnavailableError(told, "Try again")
@@ -2475,11 +2475,11 @@ def _require_same(look: Callable[[], list[str]], found: list[str], others: Excep
 
 
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
-MOST_RECEIPTS: Final = 64
+MAX_RECEIPTS: Final = 64
 """How many receipts of recalls are written as one commit."""
-MOST_ACCESSES: Final = 256
+MAX_ACCESSES: Final = 256
 """How many accesses are written as one commit."""
-MOST_WAITING: Final = 10_000
+MAX_WAITING: Final = 10_000
 """How many things that cannot be written wait; the earliest beyond it are lost."""
 _WITHOUT_TEXTS: Final = frozenset(
     [
@@ -2488,7 +2488,7 @@ _WITHOUT_TEXTS: Final = frozenset(
     ]
 )
 """Commands that bring no text to embed."""
-MOST_LOOKS: Final = 16
+MAX_LOOKS: Final = 16
 """How often a read is repeated because another process changed something meanwhile."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 

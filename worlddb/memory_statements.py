@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from worlddb.database import MOST_LOOKS, Database
+from worlddb.database import MAX_LOOKS, Database
 from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
@@ -48,7 +48,7 @@ def retry_while_changed(write: Callable[[], Written]) -> Written:
     Raises:
         UnavailableError: others wrote in between every time; nothing was written.
     """
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         try:
             return write()
         except RefusedError as error:

@@ -134,7 +134,7 @@ def find_shifted(
     first = next(iter(timed.values()))
     if is_held(first, 0):
         return set(), 0
-    for shift in (step * _HOUR for each in range(1, _MOST_APART + 1) for step in (each, -each)):
+    for shift in (step * _HOUR for each in range(1, _MAX_APART + 1) for step in (each, -each)):
         if is_held(first, shift):
             held = {place: each for place, each in timed.items() if is_held(each, shift)}
             are_many = len({each.text for each in held.values()}) >= _MIN_EXCHANGE
@@ -145,7 +145,7 @@ def find_shifted(
 
 _HOUR: Final = 3_600_000_000
 """In microseconds."""
-_MOST_APART: Final = 14
+_MAX_APART: Final = 14
 """How many hours a time zone is from UTC at most."""
 _MIN_EXCHANGE: Final = 4
 """Different texts by which an exchange is known to be the same at other times."""

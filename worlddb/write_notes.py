@@ -332,7 +332,7 @@ def mark_notes(view: View, ref: str, *, deadline: bool = False) -> list[str]:
     return already_hidden_notes(found.expires_at, view.valid)
 
 
-_MOST_NAMESAKES: Final = 16
+_MAX_NAMESAKES: Final = 16
 """How many entries of one name a note compares."""
 _REFERENCE: Final = re.compile(r"(?i)[0-9a-f]{32}")
 _BETWEEN_NAMES: Final = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
@@ -373,7 +373,7 @@ def namesake_note(view: View, world: str | None, name: str, meant: str | None) -
     """Return a note if other entries inside a world than the one meant have its name, and are not known as one."""
     if meant is None:
         return ""
-    same = view.find(name=name, type=ENTRY, world=world, limit=_MOST_NAMESAKES)
+    same = view.find(name=name, type=ENTRY, world=world, limit=_MAX_NAMESAKES)
     others = [each for each in same if each.ref != meant and folded(each.name) == folded(name)]
     one = view.equivalence_class(meant) if others else ()
     apart = [each for each in others if each.ref not in one]

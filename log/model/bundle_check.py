@@ -248,7 +248,7 @@ class BundleCheck:
 
     def terms(self, frame: fr.TermsFrame) -> None:
         known = self._references.aliases_in(frame.details)
-        self._require_group().add_terms(frame, bundle_values.MOST_TERMS if known == bundle_values.ERASED else known)
+        self._require_group().add_terms(frame, bundle_values.MAX_TERMS if known == bundle_values.ERASED else known)
         self._references.use_details(frame.details, struck=True)
         self._references.require_commit(frame.seq)
 

@@ -21,7 +21,7 @@ _MAX_NUMBER: Final = 2**63 - 1
 _MAX_VERSION: Final = 2**32 - 1
 _MAX_HANDLER_VERSION: Final = 2**16 - 1
 _MAX_MOST: Final = 2**32 - 1
-MOST_TERMS: Final = 2**32 - 1
+MAX_TERMS: Final = 2**32 - 1
 """How many terms a world may have."""
 _HISTORIES: Final[tuple[list[str], ...]] = ([], ["accepted"], ["rejected"], ["accepted", "undone"])
 """The possible sequences of decisions about a proposal."""

@@ -110,7 +110,7 @@ UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
 
 _EVENTS_AT: Final = 5
 """Where the events are in an events record."""
-_MOST_VERSIONS: Final = 1_000
+_MAX_VERSIONS: Final = 1_000
 
 
 def upcast(record: Any) -> bool:
@@ -132,7 +132,7 @@ def upcast(record: Any) -> bool:
 def _upcast_event(event: list[Any]) -> list[Any]:
     type_name, _, number = event[0].partition("/")
     version = int(number) if number.isascii() and number.isdigit() else 1
-    for _ in range(_MOST_VERSIONS):
+    for _ in range(_MAX_VERSIONS):
         step = UPCASTERS.get((type_name, version))
         if step is None:
             break

@@ -227,7 +227,7 @@ _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 _MIN_INT: Final = -(2**63)
 _MAX_INT: Final = 2**64 - 1
-_MOST_OVERHEAD: Final = 16
+_MAX_OVERHEAD: Final = 16
 """More bytes than msgpack adds to a key and a value, a whole number being all overhead."""
 _SHOWN: Final = 80
 _REMEDY: Final = "Use text, finite numbers, booleans, None, lists, and dictionaries with text as keys"
@@ -265,7 +265,7 @@ def _is_small_and_flat(record: dict[Any, Any]) -> bool:
     for key, value in record.items():
         if type(key) is not str or not key.isascii():
             return False
-        size += len(key) + _MOST_OVERHEAD
+        size += len(key) + _MAX_OVERHEAD
         kind = type(value)
         if kind is str:
             if not value.isascii():

@@ -29,7 +29,7 @@ from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
 BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
-MOST_WRITTEN: Final = 24_576
+MAX_WRITTEN: Final = 24_576
 """How many nodes that were written are kept, of at most six kilobytes and of one and a half on the average."""
 _KEPT_OF: Final = 8
 """Where they are as many, one in so many that were not kept before."""
@@ -190,10 +190,10 @@ class Trie:
             # would be gone just before it is asked for if those that came last were kept. So of new ones few come in
             # where there are many, by a digit of the hash, and those that are asked for again stay. Branches, which are
             # on the way to many buckets and small, all come in.
-            few = MOST_WRITTEN - MOST_WRITTEN // 8
+            few = MAX_WRITTEN - MAX_WRITTEN // 8
             if was_kept or len(written) < few or not found[0] % _KEPT_OF or node[:1] == _BRANCH:
                 written[found] = node
-                if len(written) > MOST_WRITTEN:
+                if len(written) > MAX_WRITTEN:
                     for oldest in list(islice(written, len(written) - few)):
                         del written[oldest]
         return found

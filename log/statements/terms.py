@@ -29,7 +29,7 @@ ERASED: Final = "(erased)"
 """What stands in a line for people in the place of a term whose text was erased; no term reads so."""
 MAX_TERM_BYTES: Final = 1024 * 1024
 """The text of one term, in UTF-8."""
-_MOST_NESTED: Final = 8
+_MAX_NESTED: Final = 8
 """How deep triples may be nested."""
 _SHOWN: Final = 80
 
@@ -217,7 +217,7 @@ def _not_a_term(text: str) -> errors.InputError:
 
 def _parse_term(text: str, at: int, depth: int) -> tuple[Term, int]:
     found = _TOKEN.match(text, at)
-    if found is None or found.lastgroup == "close" or depth > _MOST_NESTED:
+    if found is None or found.lastgroup == "close" or depth > _MAX_NESTED:
         raise _not_a_term(text)
     if found["open"]:
         parts, end = [], found.end()
@@ -296,10 +296,10 @@ def stored_text(term: Term) -> str:
 
 def is_plain(text: str) -> bool:
     """True if a text is at first sight the canonical form of an IRI, or of a literal that is a plain string."""
-    return (_PLAIN_IRI.fullmatch(text) or _PLAIN_STRING.fullmatch(text)) is not None and len(text) < _MOST_PLAIN
+    return (_PLAIN_IRI.fullmatch(text) or _PLAIN_STRING.fullmatch(text)) is not None and len(text) < _MAX_PLAIN
 
 
-_MOST_PLAIN: Final = MAX_TERM_BYTES // 4
+_MAX_PLAIN: Final = MAX_TERM_BYTES // 4
 
 
 def with_blank_nodes(line: str) -> str:

@@ -64,7 +64,7 @@ MANY_TOGETHER: Final = 64
 _PAGE_BYTES: Final = 4096
 _PAIR_BYTES: Final = 10
 """The bytes of a page that a pair takes beside its key and value."""
-_MOST_IN_PLACE: Final = 1 << 10
+_MAX_IN_PLACE: Final = 1 << 10
 """A value that is hardly longer lies in pages of its own."""
 _SPARSE: Final = 1.25
 _SAMPLED: Final = 512
@@ -93,7 +93,7 @@ def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Se
     if len(keys) - fresh >= MANY_TOGETHER:
         count = len(keys) - fresh
         step = 1 + count // _SAMPLED
-        looked_at = sum(size for size in map(len, values[fresh::step]) if size <= _MOST_IN_PLACE)
+        looked_at = sum(size for size in map(len, values[fresh::step]) if size <= _MAX_IN_PLACE)
         looked_at += sum(map(len, keys[fresh::step]))
         full = (looked_at * count / len(keys[fresh::step]) + _PAIR_BYTES * count) / _PAGE_BYTES
         if txn.stat()["leaf_pages"] - before > _SPARSE * full + 2:
@@ -121,7 +121,7 @@ def _start_page_behind(txn: lmdb.Transaction, room: bytes, last: bytes) -> None:
     left = _PAGE_BYTES
     with txn.cursor() as cursor:
         cursor.set_key(last)
-        while cursor.next() and left > 0 and len(cursor.value()) <= _MOST_IN_PLACE:
+        while cursor.next() and left > 0 and len(cursor.value()) <= _MAX_IN_PLACE:
             behind.append(cursor.item())  # type: ignore[arg-type]
             left -= len(cursor.key()) + len(cursor.value()) + _PAIR_BYTES
     fillers = [room + _BEHIND_NUMBERS + bytes([at]) for at in range(_FILLERS)]

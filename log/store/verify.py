@@ -310,7 +310,7 @@ def _find_lost_fills(
 
 _STRAY_KEYS: Final = 65_536
 """How many keys are checked in one read transaction."""
-_MOST_STRAY: Final = 20
+_MAX_STRAY: Final = 20
 
 
 def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], counts: Sequence[int]) -> list[Finding]:
@@ -326,7 +326,7 @@ def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], count
         last, keys = log.last_stored(), log.keys(after, _STRAY_KEYS)
         for key in keys:
             problem = _stray_problem(log, key, last, counts)
-            if problem and len(findings) < _MOST_STRAY:
+            if problem and len(findings) < _MAX_STRAY:
                 place = place_of_key(key)
                 findings.append(Finding(0 if place is None else place.seq, problem))
         after = keys[-1] if len(keys) == _STRAY_KEYS else b""

@@ -553,7 +553,7 @@ def _without_signs(spaced: str) -> str:
     return spaced if spaced.isascii() else _SIGNS.sub(" ", spaced)
 
 
-_MOST_STEMS: Final = 16_384
+_MAX_STEMS: Final = 16_384
 _STEMS: Final[dict[str, str]] = {}
 """The English stems of words that hits had, which one recall after the other looks at."""
 
@@ -563,7 +563,7 @@ def _english_stems(words: Sequence[str]) -> list[str]:
     if None in known:
         unknown = [word for word, stem in zip(words, known, strict=True) if stem is None]
         stems = dict(zip(unknown, stem_analyzer(every=False).analyze(" ".join(unknown)), strict=True))
-        if len(_STEMS) > _MOST_STEMS:
+        if len(_STEMS) > _MAX_STEMS:
             _STEMS.clear()
         _STEMS.update(stems)
         known = [stems[word] if stem is None else stem for word, stem in zip(words, known, strict=True)]
@@ -1066,7 +1066,7 @@ class _Wording:
         mine, theirs = self._roles(), other._roles()
         if any(mine[word] != theirs[word] for word in mine.keys() & theirs.keys()):
             return True
-        one, two = self.words[:_MOST_ORDERED], other.words[:_MOST_ORDERED]
+        one, two = self.words[:_MAX_ORDERED], other.words[:_MAX_ORDERED]
         if one == two or not _EITHER_WAY.isdisjoint(self.known | other.known):
             return False
         common = [word for word in dict.fromkeys(one) if word in other.known and word not in STOP_WORDS]
@@ -1191,7 +1191,7 @@ _EITHER_WAY: Final = _listed(
     " partner partners met equals same"
 )
 """What one is to the other the other is to the one."""
-_MOST_ORDERED: Final = 48
+_MAX_ORDERED: Final = 48
 """Of so many words the order is compared."""
 
 

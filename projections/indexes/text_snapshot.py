@@ -68,7 +68,7 @@ _MORE: Final = 4
 FETCHED_FOR_A_NODE: Final = 8
 """So many hits are fetched in the time in which one node more is looked up in a filter, roughly: 0.15 and 1.6 µs."""
 
-MOST_FREQUENCIES: Final = 16_384
+MAX_FREQUENCIES: Final = 16_384
 """Of how many terms it is kept how many documents of one commit have them."""
 
 Stamp = tuple[int, int, int]
@@ -157,7 +157,7 @@ class TextView:
             with raising_as(IndexUnreadable):
                 counted = fields.count_terms(self._searcher, new).having
             having.update(counted)
-            if len(kept) > MOST_FREQUENCIES:
+            if len(kept) > MAX_FREQUENCIES:
                 kept = self._frequencies = {}
             kept.update(counted)
         found = fields.Counts(self._searcher.num_docs, having)

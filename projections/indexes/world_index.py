@@ -33,7 +33,7 @@ EVENTS_FOR_A_TEXT: Final = 20
 FEW_EVENTS: Final = 20_000
 """After more events than these, plus so many for each text, rebuilding the index is quicker."""
 _TAKEN_IN_AT_ONCE: Final = 10_000
-_MOST_SEEN: Final = 8
+_MAX_SEEN: Final = 8
 """How many moments and choices of one world are kept."""
 
 
@@ -385,7 +385,7 @@ class WorldIndex:
         seen = world_texts.VisibleTexts(self.moments, self.places, self.keys, self.segments, inside, mask)
         both = world_moments.Stability(max(stay.start, other.start), min(stay.end, other.end))
         if wanted.span is None:
-            self._cached_views = [_CachedView(seq, wanted, both, seen), *self._cached_views[: _MOST_SEEN - 1]]
+            self._cached_views = [_CachedView(seq, wanted, both, seen), *self._cached_views[: _MAX_SEEN - 1]]
         return seen
 
     def near(
@@ -405,7 +405,7 @@ class WorldIndex:
         found = self._near_cache.get(key)
         if found is None or found._seen is not seen:
             found = self._near_cache[key] = world_texts.VisibleVectors(seen, kept, moment.seq)
-            if len(self._near_cache) > _MOST_SEEN:
+            if len(self._near_cache) > _MAX_SEEN:
                 self._near_cache.popitem(last=False)
         return found
 

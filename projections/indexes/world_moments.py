@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LITERAL: Final = 3
 """Stands for the literal of a statement among the texts."""
-MOST_CHANGES: Final = 16
+MAX_CHANGES: Final = 16
 """How many changes of one timeline the arrays have; the tables answer for what was known before those."""
 
 SHALLOW: Final = 12
@@ -283,7 +283,7 @@ def version_lines(
 def _rectangles(tables: Tables, place: timeline_rows.Place) -> Iterator[tuple[int, int, int, tuple[int, int], int]]:
     """Number, first commit, commit behind the last, span, and from which commit on all of them are told."""
     every = timeline_rows.changes(tables.timelines, place, _bounded_seq(schema.LIVE))
-    changes = every[-MOST_CHANGES:]
+    changes = every[-MAX_CHANGES:]
     complete = changes[0] if len(every) > len(changes) else 0
     open_since: dict[tuple[int, int, int], int] = {}
     for commit in changes:

@@ -25,7 +25,7 @@ Ranked = Any
 Found = Any
 
 FIELDS: Final = ("content", "inferred", "words")
-MOST_WEIGHT: Final = 10.0
+MAX_WEIGHT: Final = 10.0
 WIDE: Final = 128
 """How many hits are ranked at least where fields are weighed, or :data:`TIMES` as many as are wanted."""
 TIMES: Final = 4
@@ -63,8 +63,8 @@ def parse_weights(fields: Any) -> Weights | None:
     if not isinstance(fields, Mapping) or any(name not in FIELDS for name in fields):
         raise errors.InputError(f"fields is {errors.shown(fields)}", f"Give weights for some of: {', '.join(FIELDS)}")
     for name, weight in fields.items():
-        if type(weight) not in (int, float) or not 0 <= weight <= MOST_WEIGHT:
-            raise errors.InputError(f"The weight of {name} is {errors.shown(weight)}", f"Give 0 to {MOST_WEIGHT:g}")
+        if type(weight) not in (int, float) or not 0 <= weight <= MAX_WEIGHT:
+            raise errors.InputError(f"The weight of {name} is {errors.shown(weight)}", f"Give 0 to {MAX_WEIGHT:g}")
     return Weights(**{name: float(weight) for name, weight in fields.items()})
 
 
@@ -82,7 +82,7 @@ def inferred_fields(snapshot: visible.VisibleSnapshot, segment: int) -> dict[str
     tables, moment = snapshot.tables, snapshot.place.moment
     own = witness.enrichment_node(tables, snapshot.secret(), segment)
     # What came from another store has the key of that one, and is among the first that the segment contains.
-    inside = islice(tables.outgoing(segment, CONTAINS_CODE, known_by=moment.seq), _MOST_INSIDE)
+    inside = islice(tables.outgoing(segment, CONTAINS_CODE, known_by=moment.seq), _MAX_INSIDE)
     for node in (own,) if own is not None else (row.target for _, row in inside):
         seen = asof.version_at(tables, node, moment)
         if seen is None or seen.row.type != visible.ENRICHMENT_TYPE:
@@ -93,7 +93,7 @@ def inferred_fields(snapshot: visible.VisibleSnapshot, segment: int) -> dict[str
     return {}
 
 
-_MOST_INSIDE: Final = 8
+_MAX_INSIDE: Final = 8
 
 
 def is_ours(snapshot: visible.VisibleSnapshot, seen: asof.SeenVersion) -> bool:

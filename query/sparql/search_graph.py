@@ -17,7 +17,7 @@ from worlddb.query.recall import scoring
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.snapshot.valid_period import Choice
 
-MOST_CHARACTERS: Final = 2_000
+MAX_CHARACTERS: Final = 2_000
 _FIRST: Final = 1_024
 _Hit = TypeVar("_Hit")
 
@@ -34,7 +34,7 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
     Raises:
         InputError: the text is too long.
     """
-    limits.checked_number(len(text), "the length of the search text", 1, MOST_CHARACTERS)
+    limits.checked_number(len(text), "the length of the search text", 1, MAX_CHARACTERS)
     query: VectorQuery | str = ""
     if VECTOR in lanes:
         with window.snapshot() as snapshot:

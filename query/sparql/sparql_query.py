@@ -13,7 +13,7 @@ from worlddb.query.sparql import datasets, sparql_answer
 from worlddb.query.sparql.sparql_tokens import read_sparql, unknown_names
 from worlddb.query.sparql.sparql_workers import Dataset, Desk, Limits, Workers
 
-MOST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 
 
 def checked_limits(
@@ -28,9 +28,9 @@ def checked_limits(
     if timeout_seconds is not None:
         if isinstance(timeout_seconds, bool) or not isinstance(timeout_seconds, int | float):
             raise errors.InputError(f"timeout_seconds is {errors.shown(timeout_seconds)}", "Give seconds as a number")
-        if not 0 < timeout_seconds <= MOST_SECONDS:
+        if not 0 < timeout_seconds <= MAX_SECONDS:
             raise errors.InputError(
-                f"timeout_seconds is {timeout_seconds:g}", f"Give more than 0, at most {MOST_SECONDS:g}"
+                f"timeout_seconds is {timeout_seconds:g}", f"Give more than 0, at most {MAX_SECONDS:g}"
             )
         found = found._replace(seconds=float(timeout_seconds))
     for field, given in (("rows", max_rows), ("bytes", max_bytes), ("memory_bytes", max_memory)):

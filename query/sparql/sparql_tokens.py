@@ -41,7 +41,7 @@ VOCABULARY: Final = (
 )
 """All names below ``wdb:`` that the graphs of the memory and of searches have, but for the types of edges."""
 _NEAR: Final = 3
-_MOST_TOLD: Final = 8
+_MAX_TOLD: Final = 8
 MAX_SPARQL_BYTES: Final = 1024 * 1024
 MAX_TOKENS: Final = 500_000
 
@@ -189,7 +189,7 @@ def unknown_names(sparql: Sparql) -> str:
         line, column = place_of(sparql.text, token.start)
         meant = f"did you mean {', '.join(near)}?" if near else "docs/sparql.md lists all names"
         hints[name] = f"line {line}, column {column}: the memory has no name wdb:{name[:80]}; {meant}"
-        if len(hints) == _MOST_TOLD:
+        if len(hints) == _MAX_TOLD:
             break
     return "; ".join(hints.values())
 

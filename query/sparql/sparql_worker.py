@@ -28,8 +28,8 @@ import pyoxigraph as ox
 
 Head = dict[str, Any]
 """What a frame begins with, either way."""
-MOST_STORES: Final = 16
-MOST_STATEMENTS: Final = 2_000_000
+MAX_STORES: Final = 16
+MAX_STATEMENTS: Final = 2_000_000
 """Of all stores together; the one that was asked longest ago goes first."""
 RESULTS: Final = {
     "json": (ox.QueryResultsFormat.JSON, b"},{", re.compile(rb'"(?:[^"\\]|\\.)*"')),
@@ -210,7 +210,7 @@ class Stores:
         return self._kept[head["key"]]
 
     def _make_room(self) -> None:
-        while len(self._kept) > 1 and (len(self._kept) > MOST_STORES or sum(self._sizes.values()) > MOST_STATEMENTS):
+        while len(self._kept) > 1 and (len(self._kept) > MAX_STORES or sum(self._sizes.values()) > MAX_STATEMENTS):
             key, _ = self._kept.popitem(last=False)
             del self._sizes[key]
 

@@ -21,7 +21,7 @@ WRITTEN: Final = "urn:worlddb:written:"
 """What the datatype of a literal begins with that is to be written as it stands in the update."""
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
-_MOST_TEXT: Final = 16 * 1024 * 1024
+_MAX_TEXT: Final = 16 * 1024 * 1024
 """Of all steps, each of which has the prologue before it: what comes to more is compared as a whole."""
 _ABSOLUTE: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -58,7 +58,7 @@ def steps(update: Sparql) -> list[Step]:
             continue
         here = {token.text for token in tokens if token.kind == "blank"}
         size += len(prologue) + tokens[-1].end - tokens[begins].start
-        if here & labels or size > _MOST_TEXT:  # A label is scoped to the whole text.
+        if here & labels or size > _MAX_TEXT:  # A label is scoped to the whole text.
             return [Step(whole=update.text)]
         labels |= here
         step = _step(update, tokens[begins:], prologue)

@@ -24,9 +24,9 @@ LULL_SECONDS: Final = 0.25
 RESTS: Final = 3
 """How many times as long as the last step the thread rests, while nudges keep coming."""
 LONGEST_REST_SECONDS: Final = 5.0
-MOST_FAILURES: Final = 3
+MAX_FAILURES: Final = 3
 """After this many failures in a row a run stops asking the model."""
-MOST_TOLD: Final = 200
+MAX_TOLD: Final = 200
 """How many failures the result of a run lists."""
 
 Given = TypeVar("Given")
@@ -43,8 +43,8 @@ class ModelCaller:
 
     @property
     def failed(self) -> tuple[tuple[str, str], ...]:
-        """The first :data:`MOST_TOLD` failures, as (reference, reason)."""
-        return tuple(islice(self._failed.items(), MOST_TOLD))
+        """The first :data:`MAX_TOLD` failures, as (reference, reason)."""
+        return tuple(islice(self._failed.items(), MAX_TOLD))
 
     def refuse(self, ref: str, why: str) -> None:
         """Record why a world got no answer."""
@@ -56,7 +56,7 @@ class ModelCaller:
         ``LimitExceeded`` of ``ask`` says that what the caller allowed is spent, and ends the asking; of ``check`` it
         is an answer like any other that cannot be kept.
         """
-        if self._is_spent or self._in_a_row >= MOST_FAILURES:
+        if self._is_spent or self._in_a_row >= MAX_FAILURES:
             return None
         try:
             given = ask()

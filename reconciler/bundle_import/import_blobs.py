@@ -151,7 +151,7 @@ class IncomingBlobs:
         return position
 
 
-_MOST_BEFORE: Final = 16
+_MAX_BEFORE: Final = 16
 
 
 def _imports_of(claim: Any) -> list[Any]:
@@ -165,4 +165,4 @@ def _imports_of(claim: Any) -> list[Any]:
 
 
 def _limit_length(said: list[Any]) -> list[Any]:
-    return said if len(said) <= _MOST_BEFORE else [said[0], *said[-_MOST_BEFORE + 1 :]]
+    return said if len(said) <= _MAX_BEFORE else [said[0], *said[-_MAX_BEFORE + 1 :]]

@@ -26,7 +26,7 @@ from worlddb.reconciler.transaction.context import Context
 
 _SAID_HERE: Final = frozenset({"cross_worlds", "unify_identities"})
 """Rewrites that no bundle puts in force: they lead out of its worlds, or make others one with them."""
-_MOST_NAMED: Final = 20
+_MAX_NAMED: Final = 20
 """How many types or worlds a note names."""
 
 C = TypeVar("C", Register, Tune, SetProfile, SetBeliefs)
@@ -180,7 +180,7 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
         configuration.register_type(self._ctx, command, details)
 
     def _note_refs(self, commands: Iterable[Register]) -> list[bytes]:
-        return list(dict.fromkeys(command.type.encode() for command in commands))[:_MOST_NAMED]
+        return list(dict.fromkeys(command.type.encode() for command in commands))[:_MAX_NAMED]
 
 
 class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
@@ -215,7 +215,7 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
 
     def _note_refs(self, commands: Iterable[Tune]) -> list[bytes]:
         worlds = dict.fromkeys(command.world for command in commands if isinstance(command.world, bytes))
-        return list(worlds)[:_MOST_NAMED]
+        return list(worlds)[:_MAX_NAMED]
 
 
 class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.Profile]):
@@ -261,7 +261,7 @@ class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.P
         configuration.set_profile(self._ctx, command, details)
 
     def _note_refs(self, commands: Iterable[SetProfile]) -> list[bytes]:
-        return [command.world for command in commands if isinstance(command.world, bytes)][:_MOST_NAMED]
+        return [command.world for command in commands if isinstance(command.world, bytes)][:_MAX_NAMED]
 
 
 class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
@@ -300,4 +300,4 @@ class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
         belief_changes.set_beliefs(self._ctx, command, details)
 
     def _note_refs(self, commands: Iterable[SetBeliefs]) -> list[bytes]:
-        return [command.named.encode() for command in commands][:_MOST_NAMED]
+        return [command.named.encode() for command in commands][:_MAX_NAMED]

@@ -393,7 +393,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     decision = _write_revision(ctx, again, details, node, window, holding, newest)
     ended = [member for member in ctx.targets(node, CONTAINS) if ctx.has_ended(member)]
     if ended:
-        ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[: supersession.MOST_TOLD]))
+        ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[: supersession.MAX_TOLD]))
     return decision
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.dream import retention
 
-MOST_TAGS: Final = 16
-MOST_RELATED: Final = 16
+MAX_TAGS: Final = 16
+MAX_RELATED: Final = 16
 MAX_REASON_CHARACTERS: Final = 1_000
 RELATIONS: Final = (
     *("relates_to", "supports", "refines", "refers_to", "causes", "depends_on", "derived_from", "created_from"),
@@ -171,9 +171,9 @@ def _plain(said: Assessment, memory: AssessedMemory) -> Assessment:
         round(float(relevance), 6),
         said.deprecate,
         reason,
-        tuple(dict.fromkeys(tags))[:MOST_TAGS],
+        tuple(dict.fromkeys(tags))[:MAX_TAGS],
         metadata,
-        tuple(dict.fromkeys(related))[:MOST_RELATED],
+        tuple(dict.fromkeys(related))[:MAX_RELATED],
     )
 
 

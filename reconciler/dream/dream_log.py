@@ -204,7 +204,7 @@ class ReportContents(NamedTuple):
     allow_published: bool
 
 
-_MOST_LISTED: Final = 200
+_MAX_LISTED: Final = 200
 _TITLES: Final = {
     "deprecated": "Deprecated",
     "held_back": "Held back by the breaker",
@@ -232,11 +232,11 @@ def report_markdown(contents: ReportContents) -> str:
         refs = contents.done[kind]
         if refs:
             lines += ["", f"## {title} ({len(refs)})", ""]
-            lines += (f"- `{ref}`{_reason_in_words(kind, contents.said.get(ref))}" for ref in refs[:_MOST_LISTED])
-            lines += [f"- and {len(refs) - _MOST_LISTED} more"] if len(refs) > _MOST_LISTED else []
+            lines += (f"- `{ref}`{_reason_in_words(kind, contents.said.get(ref))}" for ref in refs[:_MAX_LISTED])
+            lines += [f"- and {len(refs) - _MAX_LISTED} more"] if len(refs) > _MAX_LISTED else []
     if contents.failed:
         lines += ["", f"## Failed ({len(contents.failed)})", ""]
-        lines += (f"- `{ref}`" if ref else "- the assessor" for ref, _ in contents.failed[:_MOST_LISTED])
+        lines += (f"- `{ref}`" if ref else "- the assessor" for ref, _ in contents.failed[:_MAX_LISTED])
     return "\n".join([*lines, "", "## Cursor", "", f"`{contents.cursor[0]}:{contents.cursor[1]}`", ""])
 
 

@@ -32,7 +32,7 @@ LOOKED_AT_ONCE: Final = 1_024
 """How many memories one read transaction loads, at least a batch."""
 DONE_AT_ONCE: Final = 32
 """The actions on this many memories are one commit."""
-MOST_TOLD: Final = 200
+MAX_TOLD: Final = 200
 
 Progress = Callable[[str, int, int], object]
 
@@ -209,7 +209,7 @@ class _Run:
 
     def _finished(self, done: Dreamt) -> Dreamt:
         return done._replace(
-            failed=tuple(self._failed)[:MOST_TOLD],
+            failed=tuple(self._failed)[:MAX_TOLD],
             events=self._events,
             commits=self._commits,
             protected=self._protected,

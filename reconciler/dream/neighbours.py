@@ -24,9 +24,9 @@ from worlddb.reconciler.transaction import context
 
 MOST: Final = 8
 """How many neighbours a memory has at most, in its containers and by edges each."""
-MOST_COMPARED: Final = 20_000
+MAX_COMPARED: Final = 20_000
 """In larger worlds only the latest members are compared."""
-MOST_OF_A_WORD: Final = 512
+MAX_OF_A_WORD: Final = 512
 RAREST: Final = 12
 """How many of a memory's rarest words are used to find its nearest members."""
 MAX_READ_CHARACTERS: Final = 4_000
@@ -34,7 +34,7 @@ ALIKE: Final = 0.8
 """Two longer texts with at least this share of common words are duplicates, if numbers and denials agree."""
 MEANT: Final = 0.92
 """From this cosine on two texts say the same, if nothing that they tell differs."""
-MOST_MEANT: Final = 8_192
+MAX_MEANT: Final = 8_192
 """In a world of more members the latest of them are compared by meaning."""
 _WORTH_A_LOOK: Final = 0.6
 """The share of words in common from which two texts are compared for the sweep."""
@@ -71,7 +71,7 @@ class VisibleMemory(NamedTuple):
 
 Known = dict[tuple[int, int], frozenset[str]]
 """The words of versions, kept from one look to the next."""
-_MOST_KNOWN: Final = 2 * MOST_COMPARED
+_MAX_KNOWN: Final = 2 * MAX_COMPARED
 
 
 class _Members(NamedTuple):
@@ -175,7 +175,7 @@ class MemoryNeighbourhood:
             return
         held = Counter[int]()
         for word in sorted(own, key=lambda word: (len(members.holding[word]), word))[:RAREST]:
-            held.update(members.holding[word][-MOST_OF_A_WORD:])
+            held.update(members.holding[word][-MAX_OF_A_WORD:])
         del held[node]
         shares = ((len(own & members.words[other]) / len(own | members.words[other]), other) for other in held)
         for share, other in sorted(shares, key=lambda each: (-each[0], each[1]))[:MOST]:
@@ -186,7 +186,7 @@ class MemoryNeighbourhood:
         if container not in self._members:
             words: dict[int, frozenset[str]] = {}
             holding: dict[str, list[int]] = {}
-            for node in sorted(self._ctx.targets(container, schema.CONTAINS))[-MOST_COMPARED:]:
+            for node in sorted(self._ctx.targets(container, schema.CONTAINS))[-MAX_COMPARED:]:
                 shown = self.memory(node)
                 if shown is not None:
                     words[node] = self._words(node, shown)
@@ -203,7 +203,7 @@ class MemoryNeighbourhood:
         The lanes are not fused: two texts in other words are far apart by words, and two of one kind near by meaning.
         Of two that have names the resolver tells whether they are one.
         """
-        nodes = sorted(self._ctx.targets(container, schema.CONTAINS))[-MOST_COMPARED:]
+        nodes = sorted(self._ctx.targets(container, schema.CONTAINS))[-MAX_COMPARED:]
         found = {node: shown for node in nodes if (shown := self.memory(node)) is not None and shown.body.type != TURN}
         if len(found) < 2 or all(_has_name(shown) for shown in found.values()):
             return
@@ -227,7 +227,7 @@ class MemoryNeighbourhood:
         for node, own in words.items():
             rarest = sorted(own, key=lambda word: (count[word], word))
             rarest = rarest[: len(own) - int(_WORTH_A_LOOK * len(own)) + 1]
-            others = {other for word in rarest for other in holding[word][-MOST_OF_A_WORD:]}
+            others = {other for word in rarest for other in holding[word][-MAX_OF_A_WORD:]}
             shares = ((len(own & words[other]) / len(own | words[other]), other) for other in others)
             near = sorted((each for each in shares if each[0] >= _WORTH_A_LOOK), key=lambda each: (-each[0], each[1]))
             yield node, near[:MOST]
@@ -244,7 +244,7 @@ class MemoryNeighbourhood:
         import numpy as np
 
         nodes, vectors = [], []
-        for node in list(found)[-MOST_MEANT:]:
+        for node in list(found)[-MAX_MEANT:]:
             place = asof.vector_place(tables, space.number, node, found[node].seen.number)
             stored = None if place is None else log.blob(place.seq, place.position)
             blob = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
@@ -302,7 +302,7 @@ class MemoryNeighbourhood:
     def _words(self, node: int, shown: VisibleMemory) -> frozenset[str]:
         version = node, shown.seen.number
         if version not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             self._known[version] = _words(shown.body.content)
         return self._known[version]

@@ -19,7 +19,7 @@ from worlddb.reconciler.edge_types.handler import (
     Q,
 )
 
-MOST_SHOWN: Final = 4
+MAX_SHOWN: Final = 4
 """How many spans of a membership a refusal names."""
 
 
@@ -202,7 +202,7 @@ class Contains(PlainHandler):
         placed = [known for known in ctx.edges(edge.target, "contains", incoming=True) if known.source == edge.source]
         held = sorted(span for known in placed for span in own.times_of(known))
         if window.is_empty or any(span.overlaps(window) for span in held):
-            known = ", ".join(map(span_in_words, held[:MOST_SHOWN])) + (", …" if len(held) > MOST_SHOWN else "")
+            known = ", ".join(map(span_in_words, held[:MAX_SHOWN])) + (", …" if len(held) > MAX_SHOWN else "")
             ctx.refuse(
                 "already_member",
                 f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}, {known or 'at no time'}",

@@ -329,7 +329,7 @@ class AcyclicHandler(PlainHandler):
         return Insert.WRITE
 
 
-_MOST_ON_A_WAY: Final = 20
+_MAX_ON_A_WAY: Final = 20
 """How many worlds of a cycle a refusal names."""
 
 
@@ -352,5 +352,5 @@ def _describe_cycle(ctx: HandlerContext, edge: HandledEdge) -> str:
         way.append(came[way[-1]])
     if len(way) == 2:
         return ""
-    shown = [ctx.shown(node) if ctx.inside(node, edge.home) else "..." for node in reversed(way[-_MOST_ON_A_WAY:])]
-    return f", by {' -> '.join(shown)}{' -> ...' if len(way) > _MOST_ON_A_WAY else ''}"
+    shown = [ctx.shown(node) if ctx.inside(node, edge.home) else "..." for node in reversed(way[-_MAX_ON_A_WAY:])]
+    return f", by {' -> '.join(shown)}{' -> ...' if len(way) > _MAX_ON_A_WAY else ''}"

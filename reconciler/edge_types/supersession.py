@@ -26,7 +26,7 @@ SUPERSEDES: Final = "supersedes"
 CONTRADICTS: Final = "contradicts"
 CONTAINS: Final = "contains"
 DERIVED_FROM: Final = "derived_from"
-MOST_TOLD: Final = 20
+MAX_TOLD: Final = 20
 """How many worlds of each kind a note of a receipt names."""
 MAX_CONFLICTS_TOLD: Final = 20
 """How many contradicted worlds are noted when a world ends."""
@@ -588,7 +588,7 @@ def note_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
     if targets := ctx.targets(world, CONTAINS):
         members = (target for target in targets if target not in ending)
         still = (each for each in members if ctx.holds_in(each, windows))
-        told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
+        told = [ctx.lineage(member) for member in islice(still, MAX_TOLD)]
         if told:
             ctx.note("members_remain", ctx.lineage(world), *told)
     note_derived(ctx, world, ending)
@@ -597,7 +597,7 @@ def note_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
 def note_derived(ctx: Succession, world: int, ending: Container[int] = ()) -> None:
     """Note the worlds derived from a world that ends or changes."""
     sources = [each for each in ctx.sources(world, DERIVED_FROM) if each != world and each not in ending]
-    if len(sources) > MOST_TOLD:
+    if len(sources) > MAX_TOLD:
         told = _derived_by_container(
             ctx, world, [edge for edge in derived_edges(ctx, world) if edge.source not in ending]
         )
@@ -621,7 +621,7 @@ def _derived_by_container(ctx: HandlerContext, world: int, derived: Sequence[Han
     told: dict[int, None] = {}
     for edge in derived:
         inside = _with_containers(ctx, edge.source) & _with_containers(ctx, edge.home) & around.keys()
-        if edge.source not in told and any(around[each] < MOST_TOLD for each in inside):
+        if edge.source not in told and any(around[each] < MAX_TOLD for each in inside):
             told[edge.source] = None
             for each in inside:
                 around[each] += 1

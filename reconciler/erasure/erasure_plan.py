@@ -26,7 +26,7 @@ from worlddb.reconciler.commands.commands import Erase, EraseLiteral, TakeBack
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
-MOST_TOLD: Final = 20
+MAX_TOLD: Final = 20
 """How many members that stay a note of the receipt names."""
 _LEAST_OF_USER: Final = 2
 """The fewest characters of a user's name that are looked for in the texts of others."""
@@ -301,7 +301,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
             for key in keys:
                 ctx.draft.emit(ev.KeyEnded(key, details))
             if keys:
-                ctx.note("keys_ended", lineage, *keys[:MOST_TOLD])
+                ctx.note("keys_ended", lineage, *keys[:MAX_TOLD])
             changed = True
             if forbidden:
                 ctx.forbid()
@@ -310,7 +310,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     for code, whys in (("shared_kept", ("contained", "referred_to")), ("members_left", ("left",))):
         kept_lineages = [ctx.tables.node(each.node).lineage for each in planned.kept[position] if each.why in whys]
         if kept_lineages:
-            ctx.note(code, named_lineage, *kept_lineages[:MOST_TOLD])
+            ctx.note(code, named_lineage, *kept_lineages[:MAX_TOLD])
     if not changed:
         ctx.note("already_erased", named_lineage)
     return named_lineage

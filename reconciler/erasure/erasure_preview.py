@@ -20,7 +20,7 @@ from worlddb.reconciler.commands.commands import Erase, EraseLiteral
 from worlddb.reconciler.commands.outcome import Note
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.erasure.erasure_plan import (
-    MOST_TOLD,
+    MAX_TOLD,
     find_naming_settings,
     forbidden_bodies,
     names_pattern,
@@ -197,7 +197,7 @@ def same_words_notes(log: LmdbLog, tables: Tables, before: Mapping[int, Sequence
     """
     found = []
     for node, others in before.items():
-        left = list(islice((each for each in others if erased_worlds.has_any_text(log, tables, each)), MOST_TOLD))
+        left = list(islice((each for each in others if erased_worlds.has_any_text(log, tables, each)), MAX_TOLD))
         if left and not erased_worlds.has_any_text(log, tables, node):
             refs = (tables.node(each).lineage.hex() for each in (node, *left))
             found.append(Note("same_words_stay", tuple(refs)))
@@ -209,7 +209,7 @@ def telling_notes(log: LmdbLog, tables: Tables, before: Mapping[str, Sequence[st
     found = []
     for ref, others in before.items():
         is_left = partial(_has_text, log, tables)
-        left = list(islice(filter(is_left, others), MOST_TOLD))
+        left = list(islice(filter(is_left, others), MAX_TOLD))
         if left and not is_left(ref):
             found.append(Note("still_told", (ref, *left)))
     return found

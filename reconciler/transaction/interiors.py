@@ -20,7 +20,7 @@ from worlddb.projections.tables.names import blocks
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction.draft import Draft
 
-MOST_KEPT: Final = 64
+MAX_KEPT: Final = 64
 """Members of a world are cached if there are at most this many: in a deep structure most worlds have few."""
 
 
@@ -54,8 +54,8 @@ class Ancestry:
         known = self._known.get(world)
         if known is None:
             rest = iter(self._members(world))
-            known = list(islice(rest, MOST_KEPT + 1))
-            if len(known) > MOST_KEPT:
+            known = list(islice(rest, MAX_KEPT + 1))
+            if len(known) > MAX_KEPT:
                 return chain(known, rest)
             self._known[world] = known
         return known

@@ -21,7 +21,7 @@ from tests.bench.test_bench import LONGMEMEVAL, run
 from tests.support.tidy.tree import ROOT
 from worlddb import InputError, MalformedFile
 
-MOST_REQUESTS = 40
+MAX_REQUESTS = 40
 """After so many the server stops by itself."""
 
 Script = Callable[[int, dict[str, Any], Any], tuple[int, bytes]]
@@ -52,7 +52,7 @@ def served(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     stopped = threading.Event()
 
     def serve() -> None:
-        while not stopped.is_set() and len(asked) < MOST_REQUESTS:
+        while not stopped.is_set() and len(asked) < MAX_REQUESTS:
             server.handle_request()
 
     thread = threading.Thread(target=serve)

@@ -18,8 +18,8 @@ def found() -> dict[str, Any]:
 
 
 def test_there_are_few_modules_and_few_small_ones(found: dict[str, Any]) -> None:
-    assert found["modules"] <= house.MOST_MODULES
-    assert max(found["capabilities"].values()) <= house.MOST_OF_A_CAPABILITY
+    assert found["modules"] <= house.MAX_MODULES
+    assert max(found["capabilities"].values()) <= house.MAX_OF_A_CAPABILITY
     assert found["small_modules"] < 40
 
 

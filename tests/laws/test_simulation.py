@@ -38,7 +38,7 @@ RICH = (5, 15, 34, 41, 42, 43, 48, 54, 63, 64, 67, 77, 83, 86, 88)
 """Of the first hundred seeds those that together met all that is looked for: from 1 on it took 88. What a seed draws
 changes with the simulation, and further ones are simulated until all of it was met."""
 SEEDS = 50
-MORE_SEEDS, MOST_SEEDS = 5, 200
+MORE_SEEDS, MAX_SEEDS = 5, 200
 MIXES = 100
 AGAIN = 1
 """How many of them are simulated again, here and in another process."""
@@ -88,7 +88,7 @@ def test_some_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) 
     """What is rare depends on the seed: further ones are simulated until all of it was met, within a bound."""
     seeds = from_rich_ones_on(root_seed)
     seen, done = simulated(itertools.islice(seeds, SEEDS)), SEEDS
-    while left_out(seen) and done < MOST_SEEDS:
+    while left_out(seen) and done < MAX_SEEDS:
         seen += simulated(itertools.islice(seeds, MORE_SEEDS))
         done += MORE_SEEDS
     assert not left_out(seen), (left_out(seen), seen)

@@ -146,7 +146,7 @@ def test_of_more_nodes_than_are_kept_those_that_change_again_in_the_same_order_a
     entries = {number.to_bytes(2, "big") + bytes(2): b"vv" for number in range(0, 1 << 16, 8)}
     root, nodes = build_trie(entries)
     most = len(nodes) // 2
-    monkeypatch.setattr(trie_module, "MOST_WRITTEN", most)
+    monkeypatch.setattr(trie_module, "MAX_WRITTEN", most)
     written: dict[bytes, bytes] = {}
     read: list[int] = []
     for value in (b"v1", b"v2", b"v3"):

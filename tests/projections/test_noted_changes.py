@@ -35,8 +35,8 @@ def small_note_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction, "_stretch_of", zlib.crc32)
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "_MANY_LOOKS", 3)
-    monkeypatch.setattr(transaction, "MOST_NOTED", 100)
-    monkeypatch.setattr(transaction, "MOST_OF_ONE", 150)
+    monkeypatch.setattr(transaction, "MAX_NOTED", 100)
+    monkeypatch.setattr(transaction, "MAX_OF_ONE", 150)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
     monkeypatch.setattr(trie, "BUCKET_ENTRIES", 4)
 
@@ -169,7 +169,7 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
     monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 3)
-    for name in ("MOST_NOTED", "MOST_OF_ONE"):
+    for name in ("MAX_NOTED", "MAX_OF_ONE"):
         monkeypatch.setattr(transaction, name, 10_000 if kept else 0)
     with environment() as env:
         found: list[dict[bytes, bytes]] = []
@@ -197,8 +197,8 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
 def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_changed_since_is_damage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(transaction, "MOST_NOTED", 10_000)
-    monkeypatch.setattr(transaction, "MOST_OF_ONE", 10_000)
+    monkeypatch.setattr(transaction, "MAX_NOTED", 10_000)
+    monkeypatch.setattr(transaction, "MAX_OF_ONE", 10_000)
     keys = [hashlib.sha256(bytes([key])).digest()[:16] for key in range(40)]
     handed_on, root, expected = None, trie.EMPTY_ROOT, trie.Trie(trie.MemoryNodes(), 16, 32)
     whole, joined = trie.with_changes, list[bytes]()
@@ -264,8 +264,8 @@ def test_what_is_noted_of_a_branch_is_no_larger_than_it_and_found_if_it_was_chan
 
 @pytest.mark.usefixtures("small_note_limits")
 def test_of_a_member_that_changes_again_and_again_the_last_hash_is_noted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction, "MOST_NOTED", 10_000)
-    monkeypatch.setattr(transaction, "MOST_OF_ONE", 10_000)
+    monkeypatch.setattr(transaction, "MAX_NOTED", 10_000)
+    monkeypatch.setattr(transaction, "MAX_OF_ONE", 10_000)
     keys = [hashlib.sha256(bytes([key])).digest()[:16] for key in range(40)]
     handed_on = None
     with environment() as env:
@@ -321,7 +321,7 @@ def noted_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store that has notes, and packed rows."""
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 6)
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
     folder = tmp_path / "noted_store"

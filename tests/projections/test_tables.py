@@ -325,7 +325,7 @@ packed_steps = st.lists(
 @pytest.fixture
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are packed as soon as there are a few, and a page has two or three."""
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 6)
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 24)
     monkeypatch.setattr(packed_runs, "_MANY", 2)
@@ -498,7 +498,7 @@ def test_a_run_from_before_a_world_is_not_asked_for_what_lies_under_it(fixed: tu
 def test_a_merge_waits_for_a_commit_that_has_merged_less(
     monkeypatch: pytest.MonkeyPatch, fixed: tuple[int, int] | None
 ) -> None:
-    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 20)
+    monkeypatch.setattr(packed_runs, "MAX_MERGED_AT_ONCE", 20)
     with environment() as env, env.begin(write=True) as txn:
         table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed)
         rows = {bytes([number % 7, 1, number, 2]): bytes([number] * 3) for number in range(60)}
@@ -555,7 +555,7 @@ def test_few_looks_go_into_a_run_in_vain_and_a_filter_of_one_bit_each_is_read_as
 @pytest.mark.usefixtures("small_runs")
 def test_runs_that_wait_become_one_with_those_that_came_since(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a table merged first once kept its own larger runs waiting, more of them each time: 45 of 40,000 rows."""
-    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 40)
+    monkeypatch.setattr(packed_runs, "MAX_MERGED_AT_ONCE", 40)
     with environment() as env, env.begin(write=True) as txn:
         table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], (4, 3))
         rows = {bytes([number // 200, number % 200, number % 7, 2]): bytes([number % 251] * 3) for number in range(240)}
@@ -573,7 +573,7 @@ def test_runs_that_wait_become_one_with_those_that_came_since(monkeypatch: pytes
 def test_long_rows_of_groups_in_log_order_stay_in_smaller_runs_and_those_in_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(packed_runs, "MOST_MERGED_LOGGED", 100)
+    monkeypatch.setattr(packed_runs, "MAX_MERGED_LOGGED", 100)
     with environment() as env, env.begin(write=True) as txn:
         table, merged = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), True, []), list[int]()
         rows = {bytes([number % 7, 1, number >> 8, number & 255]): bytes([number % 251]) for number in range(600)}
@@ -590,7 +590,7 @@ def test_long_rows_of_groups_in_log_order_stay_in_smaller_runs_and_those_in_few(
 
 @pytest.mark.usefixtures("small_runs")
 def test_no_table_waits_for_its_merges_without_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 200)
+    monkeypatch.setattr(packed_runs, "MAX_MERGED_AT_ONCE", 200)
     with load(tmp_path / "store", 5, 200, 800, 20)[0] as db, db.view()._snapshot() as snapshot:
         runs = snapshot.stored.tables.runs()
         assert all(len(runs[name]) <= 9 for name in ("out", "back", "edges")), runs
@@ -625,7 +625,7 @@ def test_a_store_with_packed_rows_has_the_hashes_of_one_without_and_can_be_check
         db.rebuild("tables")
         assert db.head().root == after and db.verify(deep=True).ok
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_runs, "MOST_UNPACKED", 1 << 17)
+        patch.setattr(packed_runs, "MAX_UNPACKED", 1 << 17)
         with load(tmp_path / "plain", 5, 40, 80, 30)[0] as db:
             assert db.head().root == root and packed_keys(db) == []
 
@@ -665,8 +665,8 @@ def test_a_changed_byte_of_a_packed_row_its_filter_or_the_list_is_found(tmp_path
 
 
 def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as_it_is(monkeypatch):
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
-    monkeypatch.setattr(packed_runs, "MOST_TAKEN", 20)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "MAX_TAKEN", 20)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     for many, packed in ((19, True), (20, False)):
         with environment() as env, env.begin(write=True) as txn:
@@ -683,7 +683,7 @@ def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as
 
 def test_a_large_commit_packs_a_table_from_half_as_many_rows_on(monkeypatch):
     """A load left half of its file free; what grows by small writes is read more quickly as it is."""
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 40)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 40)
     monkeypatch.setattr(packed_runs, "FEW", 10)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     for together, is_packed in ((30, True), (5, False)):
@@ -746,14 +746,14 @@ def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_p
 
     monkeypatch.setattr(Table, "own_rows", counting)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 300)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 300)
     db, _ = load(tmp_path / "store", 5, 120, 240, 30)
     with db:
         assert 0 < len(counted) <= 3 * len(schema.PACKED) // 2 and max(counted) > 100
         for name in schema.PACKED:
             with db._env.read() as txn:
                 table = Tables(txn).table(name)
-                assert own_rows(table, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED
+                assert own_rows(table, packed_runs.MAX_TAKEN) <= packed_runs.MAX_UNPACKED
 
 
 def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypatch):
@@ -770,7 +770,7 @@ def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypa
     monkeypatch.setattr(runner, "FLUSH_EVENTS", 400)
     db, _ = load(tmp_path / "store", 5, 60, 480, 30)
     monkeypatch.setattr(packed_runs, "FEW", 10)
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 600)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 600)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     with db:
         root = db.head().root
@@ -783,7 +783,7 @@ def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypa
 
 def test_a_rebuild_looks_up_the_ends_of_many_edges_at_once(tmp_path, monkeypatch):
     """In a store of millions each look by itself goes to another page."""
-    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 6)
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     monkeypatch.setattr(runner, "FLUSH_EVENTS", 50)

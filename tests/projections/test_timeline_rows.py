@@ -47,7 +47,7 @@ def test_every_point_is_what_was_last_said_of_it(most_steps: int, told: list[tup
     table: Any = Pairs()
     known: list[tuple[int, Interval, int]] = [(1, BORN[1], 1)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timeline_rows, "MOST_STEPS", most_steps)
+        patch.setattr(timeline_rows, "MAX_STEPS", most_steps)
         seq = 1
         whole = timeline_rows.overlaid([(ALWAYS, NOTHING)], BORN[1], 1)
         for later, window, number in told:
@@ -87,7 +87,7 @@ def test_what_ends_for_ever_is_written_at_once_as_it_is_piece_by_piece(
     at_once: Any = other
     window = Interval(begins, FOREVER)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timeline_rows, "MOST_STEPS", most_steps)
+        patch.setattr(timeline_rows, "MAX_STEPS", most_steps)
         for after, said, number in [*told, (0, window, NOTHING)]:
             seq += after
             timeline_rows.put(by_piece, PLACE, seq - later, said, number, lambda: BORN)

@@ -144,7 +144,7 @@ def test_what_others_say_a_memory_is_about_is_neither_told_nor_written_when_it_i
         assert [each.target for each in edges].count(outside) == 1 and len(edges) == 3
 
 
-PAIRS, MOST_PAIRS, MOST_APART = 600, 1_800, 0.03
+PAIRS, MAX_PAIRS, MAX_APART = 600, 1_800, 0.03
 """How often what another has is asked for beside what nobody has, how often at most, and how far the medians may be
 apart. On a machine with other work the medians of few pairs differ by as much at times, those of more come nearer."""
 ASKED = (
@@ -174,11 +174,11 @@ def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_
         others = [each.ref for each in served.db.view().find(world=theirs)]
         served.db.state(others[0], [("<urn:a>", "<urn:b>", f'"{n}"') for n in range(200)])
         caller, took = served.caller("guest", mine), (list[float](), list[float]())
-        for number in range(MOST_PAIRS):
+        for number in range(MAX_PAIRS):
             if number and number % PAIRS == 0:
                 share = median(took[0]) / median(took[1]) - 1
                 print(asked, number, share)
-                if abs(share) < MOST_APART:
+                if abs(share) < MAX_APART:
                     break
             for side in (0, 1) if number % 2 else (1, 0):
                 ref = rng.choice(others) if side == 0 else rng.randbytes(16).hex()
@@ -188,7 +188,7 @@ def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_
                 took[side].append(time.process_time() - begun)
                 assert answer.status_code in (200, 404) and "note" not in answer.text, answer.text
         share = median(took[0]) / median(took[1]) - 1
-        assert abs(share) < MOST_APART, (median(took[0]), median(took[1]), share)
+        assert abs(share) < MAX_APART, (median(took[0]), median(took[1]), share)
 
 
 def test_a_key_of_a_user_reads_nothing_by_name_or_id_that_belongs_to_others_alone(tmp_path: Path) -> None:

@@ -28,11 +28,11 @@ _OF_OTHERS: Final = frozenset(
     ("space", "embedded", "embedded_through", "bookmarked", "trusted", "tuned", "reclustered", "labelled", "unlabelled")
 )
 """Events that leave every item where it is."""
-_MOST_WAITED: Final = 1_000_000
+_MAX_WAITED: Final = 1_000_000
 """Microseconds after which reads of items are recorded."""
 _FEW_FOLLOWED: Final = 64
 """Commits that are followed to look up one item."""
-_MOST_FOLLOWED: Final = 10_000
+_MAX_FOLLOWED: Final = 10_000
 """Commits that are followed one by one; after more, everything is read anew."""
 
 
@@ -111,7 +111,7 @@ class Directory:
     def _catch_up(self, view: View, top: str | None) -> None:
         # What is hidden is kept too: it is no event that a deadline passes.
         view = view.revealing()
-        is_near = 0 <= self._seq <= view.seq <= self._seq + _MOST_FOLLOWED and view.valid < self._until
+        is_near = 0 <= self._seq <= view.seq <= self._seq + _MAX_FOLLOWED and view.valid < self._until
         if top is None:
             self._reset(None)
         elif is_near and not self._paths:
@@ -277,7 +277,7 @@ class ItemReads:
 
     def is_due(self, now: int) -> bool:
         """Return whether the noted reads are due to be recorded."""
-        return now - self._first >= _MOST_WAITED
+        return now - self._first >= _MAX_WAITED
 
     def record(self) -> None:
         """Record the noted reads."""

@@ -30,7 +30,7 @@ _MARK: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
 _NAME: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:[ \t\r\n]*+(:))?', re.DOTALL)
 """A text; if a colon follows, the key of a member."""
 _GIVEN_BACK_BYTES: Final = 1 << 20
-_MOST_KEPT: Final = 1_000
+_MAX_KEPT: Final = 1_000
 """Different keys that are held in order to see whether any comes again."""
 _ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 _TEXT: Final = msgspec.json.Decoder(str)
@@ -218,7 +218,7 @@ def repeated_key(data: Data) -> str | None:
         if not found[2]:
             continue
         key = bytes(found[1])
-        if key in seen or b"\\" in key or len(seen) > _MOST_KEPT:
+        if key in seen or b"\\" in key or len(seen) > _MAX_KEPT:
             # Perhaps of two objects, or the same by other letters.
             try:
                 Cursor(data).skip()

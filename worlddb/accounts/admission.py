@@ -7,7 +7,7 @@ from worlddb.accounts.grant import Grant
 from worlddb.log.accounts.plan_limits import TokenBucket
 from worlddb.log.model import clock, errors
 
-MOST_KEPT: Final = 20_000
+MAX_KEPT: Final = 20_000
 """Of so many accounts it is remembered; who was not seen for longest begins a new minute."""
 
 
@@ -57,6 +57,6 @@ class Admission:
         if found.per_minute != most:
             found.changed_to(most)
         self._allowances[place] = found
-        if len(self._allowances) > MOST_KEPT:
+        if len(self._allowances) > MAX_KEPT:
             del self._allowances[next(iter(self._allowances))]
         return found

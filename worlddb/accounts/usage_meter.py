@@ -20,7 +20,7 @@ FLUSH_SECONDS: Final = 5.0
 """How long counts wait in memory: what a crash may lose."""
 DAYS: Final = 90
 """How long minutes are kept, unless told otherwise."""
-MOST_WAITING: Final = 100_000
+MAX_WAITING: Final = 100_000
 """So many buckets wait while the file cannot be written; what comes for others is not counted."""
 MAX_ROWS: Final = 10_000
 MINUTE: Final = 60_000_000
@@ -204,7 +204,7 @@ class UsageMeter:
         for _ in range(len(self._asked)):
             now, key, *numbers = self._asked.popleft()
             place = (now // MINUTE, key)
-            if place not in self._minutes and len(self._minutes) >= MOST_WAITING:
+            if place not in self._minutes and len(self._minutes) >= MAX_WAITING:
                 self._lost += 1
                 continue
             counts = self._minutes.setdefault(place, [*_ZERO])

@@ -26,8 +26,8 @@ FEW_WORDS: Final = 12
 """A segment with no more words that mean something carries on the topic before it."""
 SHORT_REPLY: Final = 3
 """One with no more of them that asks nothing is told by what it replies to."""
-MOST_TOPICS: Final = 4
-MOST_REPLIED_CHARACTERS: Final = 240
+MAX_TOPICS: Final = 4
+MAX_REPLIED_CHARACTERS: Final = 240
 
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.I)
 _THING: Final = re.compile(
@@ -74,7 +74,7 @@ class ContextEnricher:
         text = _with_names(text, own, before, used)
         is_reply = len(own.words) <= SHORT_REPLY and not own.text.rstrip().endswith("?")
         if is_reply and before and before[0].speaker != own.speaker:
-            asked = analysis.sentences(before[0].text.strip())[-1].strip()[-MOST_REPLIED_CHARACTERS:]
+            asked = analysis.sentences(before[0].text.strip())[-1].strip()[-MAX_REPLIED_CHARACTERS:]
             if asked:
                 used.append(before[0].ref)
                 text = f"{asked} {text}"
@@ -145,6 +145,6 @@ def _topic(own: _Utterance, before: Sequence[_Utterance], used: list[str]) -> It
     """Words that two or more earlier segments have and this one lacks, the most frequent first."""
     said = Counter(word for each in before for word in set(each.words))
     words = [word for word, count in said.items() if count > 1 and word not in own.words]
-    chosen = sorted(words, key=lambda word: (-said[word], word))[:MOST_TOPICS]
+    chosen = sorted(words, key=lambda word: (-said[word], word))[:MAX_TOPICS]
     used += (each.ref for each in before if not set(chosen).isdisjoint(each.words))
     return iter(chosen)

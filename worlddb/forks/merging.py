@@ -159,7 +159,7 @@ def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
 
 _NAMED: Final = 5
 """How many forks of a world an error names, the newest."""
-MOST_PLANS: Final = 8
+MAX_PLANS: Final = 8
 """How often a merge is planned again because others wrote meanwhile."""
 
 
@@ -179,7 +179,7 @@ def merge(
     Raises:
         IdempotencyConflict: what is asked for again was something else.
     """
-    for _ in range(MOST_PLANS):
+    for _ in range(MAX_PLANS):
         sides = planned(reader, fork, decide, otherwise, known_by)
         plan = sides.plan
         told = Merge(

@@ -20,8 +20,8 @@ from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 Questions = Callable[[records.World], Sequence[str]]
 """Questions that follow from a memory, such as a model asks; what answers them may be related."""
 
-MOST_QUESTIONS: Final = 16
-MOST_EDGES: Final = 50
+MAX_QUESTIONS: Final = 16
+MAX_EDGES: Final = 50
 _LEAST_WORDS: Final = 4
 _TYPES: Final = {"same": "same_as", "contradiction": "contradicts", "replacement": "contradicts"}
 
@@ -43,7 +43,7 @@ class DiscoveredEdge(msgspec.Struct, frozen=True, kw_only=True):
 def sentences(world: records.World) -> list[str]:
     """Questions without a model: the sentences of the memory."""
     said = [each.strip() for each in analysis.sentences(world.content)]
-    return [each for each in said if len(each.split()) >= _LEAST_WORDS][:MOST_QUESTIONS]
+    return [each for each in said if len(each.split()) >= _LEAST_WORDS][:MAX_QUESTIONS]
 
 
 def discovered(
@@ -83,5 +83,5 @@ def _checked(questions: object) -> list[str]:
         raise errors.InputError(f"questions gave {type(questions).__name__}", "Return a list of texts")
     return [
         limits.checked_text(each, "a question", limits.MAX_NAME_BYTES, empty=False)
-        for each in questions[:MOST_QUESTIONS]
+        for each in questions[:MAX_QUESTIONS]
     ]

@@ -18,7 +18,7 @@ from worlddb.reconciler.commands.outcome import Receipt
 
 RELATIONS: Final = ("derived_from", "created_from", "depends_on", "refers_to")
 """The types of edges that an ingested memory may have to what is there already."""
-MOST_LOOKS: Final = 16
+MAX_LOOKS: Final = 16
 
 
 class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ def ingested(db: Any, spoken: SessionMessage, unit: MemoryUnit, within: Any, *, 
 
 def _commit(db: Any, unit: MemoryUnit, top: str | None) -> tuple[Receipt, str, list[Near]]:
     """Write a unit as one commit, again if others changed its basis; also returns an existing item's reference."""
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         whole, view = db.view(), db.view(world=top)
         content = unit.said["content"]
         near = view.near(content) if content.strip() else []

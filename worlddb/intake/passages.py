@@ -19,7 +19,7 @@ from worlddb.reconciler.ingest.extraction import Extraction, Turn, checked_extra
 
 READ: Final = frozenset(("Document", "Section", "Paragraph"))
 """Types of worlds inside a document whose texts are passages; the document itself may be of any type."""
-MOST_PASSAGES: Final = 20_000
+MAX_PASSAGES: Final = 20_000
 _GAP: Final = re.compile(r"\n\s*\n")
 
 
@@ -34,7 +34,7 @@ def passages_of(view: View, document: str) -> list[Passage]:
     """The passages of a document, in the order of writing.
 
     Raises:
-        LimitExceeded: there are more than ``MOST_PASSAGES``.
+        LimitExceeded: there are more than ``MAX_PASSAGES``.
     """
     found: list[Passage] = []
     for world in _texts(view, document):
@@ -42,9 +42,9 @@ def passages_of(view: View, document: str) -> list[Passage]:
             if piece.strip():
                 at = None if world.valid.start == times.ALWAYS else world.valid.start
                 found.append(Passage(world.ref, Turn(text=piece.strip(), at=at, name=world.name)))
-        if len(found) > MOST_PASSAGES:
+        if len(found) > MAX_PASSAGES:
             raise errors.LimitExceeded(
-                f"{document[:12]} has more than {MOST_PASSAGES:,} paragraphs", "Extract from its sections, one by one"
+                f"{document[:12]} has more than {MAX_PASSAGES:,} paragraphs", "Extract from its sections, one by one"
             )
     return found
 

@@ -12,7 +12,7 @@ from worlddb.projections.tables.names.canonical import compose_name, normalise_n
 from worlddb.reconciler.ingest import chat_messages
 
 TTL_SECONDS: Final = 3_600
-MOST_MESSAGES: Final = 50
+DEFAULT_MESSAGES: Final = 50
 MAX_MESSAGES: Final = 10_000
 MAX_SCOPE_BYTES: Final = 1_024
 _SECOND: Final = 1_000_000
@@ -48,7 +48,7 @@ class WorkingMemory:
         context: str = "",
         role: str = "user",
         ttl: float = TTL_SECONDS,
-        most: int = MOST_MESSAGES,
+        most: int = DEFAULT_MESSAGES,
         world: Any = None,
     ) -> int:
         """Add a message to a session's buffer; returns the number of its messages.
@@ -140,7 +140,7 @@ class SessionMemory:
     def __init__(self, working: WorkingMemory, scope: buffers.Scope, world: Callable[[], Any]) -> None:
         self._working, self._scope, self._world = working, scope._asdict(), world
 
-    def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = MOST_MESSAGES) -> int:
+    def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = DEFAULT_MESSAGES) -> int:
         """Add a message; returns the number of messages. See :meth:`WorkingMemory.add`."""
         return self._working.add(content, role=role, ttl=ttl, most=most, world=self._world(), **self._scope)
 

@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage import schema, write_buffer
 
 CURRENT: Final = 0
 """Stands in for the number of a tag where the version that holds is meant."""
-MOST_VERSIONS: Final = 256
+MAX_VERSIONS: Final = 256
 """How many versions back it is looked up since when an atom has been said."""
 _SUPPORTING: Final = ("derived_from", "supports")
 """The types of edges into a world that a fact is supported by."""
@@ -186,7 +186,7 @@ class Beliefs:
 
     def _since(self, node: int, version: int, claim: atoms.Claim) -> int:
         """The commit since which the versions before, one after the other, have said it."""
-        for earlier in range(version - 1, max(0, version - MOST_VERSIONS), -1):
+        for earlier in range(version - 1, max(0, version - MAX_VERSIONS), -1):
             if claim not in self._said(node, earlier):
                 break
             version = earlier

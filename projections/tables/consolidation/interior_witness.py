@@ -138,7 +138,7 @@ class _Direct(NamedTuple):
 
 
 _EMPTY: Final = _Direct((), times.ALWAYS, times.FOREVER)
-_MOST_KEPT: Final = 200_000
+_MAX_KEPT: Final = 200_000
 """Of how many worlds it is kept what they contain; then all is read anew."""
 
 
@@ -164,7 +164,7 @@ class Interiors:
         found = self._found.get(world)
         if found is not None:
             return found
-        if len(self._direct) > _MOST_KEPT:
+        if len(self._direct) > _MAX_KEPT:
             self._direct.clear()
             self._found.clear()
         tables, seq, valid = self._tables, *self._moment

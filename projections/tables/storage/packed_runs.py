@@ -49,29 +49,29 @@ if TYPE_CHECKING:
 RUNS_KEY: Final = b"\xf0"
 """Where the runs of all tables are listed, and what the keys of their pages begin with."""
 FILTERS: Final = b"\xf1"
-MOST_UNPACKED: Final = 1 << 18
+MAX_UNPACKED: Final = 1 << 18
 """So many rows a table has in its own place before any are packed; half of that where a commit brings many.
 
 Each of those copies most leaves of the table, and leaves as many pages free. Reads are quicker where nothing is packed.
 """
-MOST_TAKEN: Final = 1 << 19
+MAX_TAKEN: Final = 1 << 19
 """A table that has more in its own place, of a release that packed none, stays so until the tables are rebuilt."""
 FEW: Final = 1 << 10
 """Fewer rows than these go into a table's own place, where they wait for others."""
-MOST_MERGED: Final = 1 << 20
+MAX_MERGED: Final = 1 << 20
 """Runs stay apart beyond so many rows, so that no commit has much more to merge."""
-MOST_MERGED_LOGGED: Final = 1 << 19
+MAX_MERGED_LOGGED: Final = 1 << 19
 """The same where groups lie in log order: world hashes, whose rows are of a hundred bytes, so that a commit that made
 one run of a million would be the largest of all, and LMDB keeps its memory. A look there ends with the first run that
 has any of a group, so that more runs take it no longer."""
-MOST_MERGED_AT_ONCE: Final = 1 << 18
+MAX_MERGED_AT_ONCE: Final = 1 << 18
 """Beside other merges a commit has none that brings it above so many rows: all tables grow at one pace, and would be
 merged together, in a commit that takes long and much memory."""
 _ALIKE: Final = 4
 PAGE_ROOM: Final = 4096 - 16 - 8
 """What a page has for rows, behind LMDB's header and ours."""
 _ROW_BYTES: Final = 4
-_MOST_APART: Final = 480
+_MAX_APART: Final = 480
 """LMDB takes keys of at most 511 bytes."""
 _TOGETHER: Final = 16
 """How many pages of each run a merge holds."""
@@ -81,13 +81,13 @@ _DRAINED: Final = 8_192
 """How many rows are taken out of a table's own place at once."""
 _GUESSED: Final = 128
 """So many rows a page is supposed to have until one was filled."""
-_MOST_ROWS: Final = 0xFFFF
+_MAX_ROWS: Final = 0xFFFF
 _MANY: Final = 64
 """From so many looks on each run is gone through once for all of them: NumPy takes as long for few as for these."""
 _AT_ONCE: Final = 1_024
-_MOST_KEPT: Final = 4_096
+_MAX_KEPT: Final = 4_096
 """Of so many keys and groups what is stored is kept until the transaction ends, or has put what is in memory."""
-_MOST_FILTER_BYTES: Final = 64 << 20
+_MAX_FILTER_BYTES: Final = 64 << 20
 _SECOND: Final = 0x9E3779B1
 _THIRD: Final = 0x85EBCA77
 _SPREAD: Final = (1, _SECOND, _THIRD)
@@ -547,7 +547,7 @@ class PackedTable(write_buffer.Table):
 
     def _cache_rows(self, prefix: bytes, rows: list[write_buffer.Pair]) -> None:
         """Have at hand what is stored under a key or a prefix: a read asks for the same few rows many times over."""
-        if len(self._ahead) < _MOST_KEPT:
+        if len(self._ahead) < _MAX_KEPT:
             self._ahead[prefix] = rows
 
     def _short_group(self, prefix: bytes) -> list[write_buffer.Pair] | None:
@@ -728,7 +728,7 @@ class PackedTable(write_buffer.Table):
             if known is None:
                 asked = runs.reaching(prefix) if asked is None else asked
                 known = list(_runs_with_crc(asked, crc32(group))) if asked else asked
-                if len(self._groups) < _MOST_KEPT:
+                if len(self._groups) < _MAX_KEPT:
                     self._groups[group] = known
             asked = known
         if asked is None:
@@ -842,7 +842,7 @@ class PackedTable(write_buffer.Table):
 
     def _page_till(self, cursor: lmdb.Cursor, place: bytes, key: bytes) -> tuple[_Page, bytes]:
         """As :meth:`_page_at`, and the first key that is surely not on it; nothing if that is not known."""
-        at = place + key[:_MOST_APART]
+        at = place + key[:_MAX_APART]
         if not cursor.set_range(at):
             cursor.last()
             return self._page_under(cursor, place), _BEHIND_ALL
@@ -874,7 +874,7 @@ class PackedTable(write_buffer.Table):
             return _FixedPage(stored, *fixed)  # type: ignore[arg-type]
         return _ListPage(*self._read(stored))  # type: ignore[arg-type]
 
-    def _rows_in(self, place: bytes, prefix: bytes, most: int = MOST_TAKEN) -> list[write_buffer.Pair]:
+    def _rows_in(self, place: bytes, prefix: bytes, most: int = MAX_TAKEN) -> list[write_buffer.Pair]:
         """The rows of the run at a place whose key begins with ``prefix``, hardly more than ``most``."""
         cursor, shape = self._own_cursor(), self._shape
         if shape is not None:
@@ -931,7 +931,7 @@ class PackedTable(write_buffer.Table):
     ) -> Iterator[write_buffer.Pair]:
         beyond = write_buffer.successor(prefix) if start is None else None
         at = beyond if start is None else start
-        page = self._page_at(cursor, place, b"\xff" * _MOST_APART if at is None else at)
+        page = self._page_at(cursor, place, b"\xff" * _MAX_APART if at is None else at)
         while page.count:
             last = page.count if at is None else page.place(at)
             if start is not None and last < page.count and page.key(last) == at:
@@ -999,7 +999,7 @@ class PackedTable(write_buffer.Table):
         columns.clear()
         for runs in self._runs_to_merge():
             rows = sum(run.rows for run in runs)
-            if not merged or merged + rows <= MOST_MERGED_AT_ONCE:
+            if not merged or merged + rows <= MAX_MERGED_AT_ONCE:
                 self._merge(runs)
                 return merged + rows
         return merged
@@ -1042,7 +1042,7 @@ class PackedTable(write_buffer.Table):
         """
         found: list[int] = []
         largest = several = alike = smaller = rows = 0
-        most = MOST_MERGED_LOGGED if self._logged else MOST_MERGED
+        most = MAX_MERGED_LOGGED if self._logged else MAX_MERGED
         for length, run in enumerate(reversed(self.runs), 1):
             if rows + run.rows > most:
                 if self._logged and 1 < several < _ALIKE and rows * _ALIKE > most * several:
@@ -1347,7 +1347,7 @@ def _page_fill(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
     first[first == 0] = len(rows)
     ends = np.full(len(first) + 1, len(rows))
     ends[:-1] = np.sort(first)
-    count = min(max(1, int(np.minimum(ends, _fitting(len(first), PAGE_ROOM)).max())), _MOST_ROWS)
+    count = min(max(1, int(np.minimum(ends, _fitting(len(first), PAGE_ROOM)).max())), _MAX_ROWS)
     return count, first < count
 
 
@@ -1358,7 +1358,7 @@ def _fitting(columns: int, room: int) -> Columns:
 
     apart = np.arange(columns + 1)
     left = room - _COUNT_BYTES - (columns + 7) // 8 - (columns - apart)
-    return np.where(apart, left // np.maximum(apart, 1), _MOST_ROWS)
+    return np.where(apart, left // np.maximum(apart, 1), _MAX_ROWS)
 
 
 def _join_parts(parts: Sequence[Rows]) -> Rows:
@@ -1392,7 +1392,7 @@ def _digest(stored: bytes) -> bytes:
 
 
 def _keep_filter(digest: bytes, stored: bytes) -> None:
-    if sum(map(len, list(_filters.values()))) + len(stored) > _MOST_FILTER_BYTES:
+    if sum(map(len, list(_filters.values()))) + len(stored) > _MAX_FILTER_BYTES:
         _filters.clear()
     _filters[digest] = stored
 
@@ -1450,7 +1450,7 @@ def _separate_pages(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes],
     for page in pages:
         assert held is not None
         agree = _common_prefix_bytes(held[0][-1], page[0][0])
-        if agree >= _MOST_APART:
+        if agree >= _MAX_APART:
             held = held[0] + page[0], held[1] + page[1]
             continue
         yield apart, *held

@@ -41,7 +41,7 @@ _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 _CONTAINED, _DERIVED = ([schema.U16.pack(code)] for code in (schema.CONTAINS_CODE, _DERIVED_FROM))
 _HARDLY_ANY: Final = (_CONTAINED, _DERIVED, [*_CONTAINED, *_DERIVED])
 """Types of the edges to a world that is alone."""
-_MOST_NODES: Final = 2_048
+_MAX_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
 Decode = Callable[[write_buffer.Pair], tuple[schema.EdgePlace, schema.EdgeRow] | None]
@@ -161,7 +161,7 @@ class Tables(transaction.WholeTables):
             if stored is None:
                 raise transaction.missing_row(f"node {node}")
             row = node_row(_node_columns(stored) if len(stored) == _NODE_BYTES else transaction.unpack_node(stored))
-            if self.writing or len(self._cache.nodes) < _MOST_NODES:
+            if self.writing or len(self._cache.nodes) < _MAX_NODES:
                 self._cache.nodes[node] = row
         return row
 
@@ -174,7 +174,7 @@ class Tables(transaction.WholeTables):
             if None in found:
                 raise transaction.missing_row(f"node {new[found.index(None)]}")
             rows = zip(new, map(node_row, map(transaction.unpack_node, found)), strict=True)  # type: ignore[arg-type]
-            if not (self.writing or len(known) + len(new) <= _MOST_NODES):
+            if not (self.writing or len(known) + len(new) <= _MAX_NODES):
                 known = {node: known[node] for node in nodes if node in known}
             known.update(rows)
         return list(map(known.__getitem__, nodes))
@@ -194,7 +194,7 @@ class Tables(transaction.WholeTables):
             if stored is None:
                 raise transaction.missing_row(f"version {version} of node {node}")
             row = version_row(schema.VERSION.unpack(stored))
-            if self.writing or len(self._cache.versions) < _MOST_NODES:
+            if self.writing or len(self._cache.versions) < _MAX_NODES:
                 self._cache.versions[node, version] = row
         return row
 

@@ -10,7 +10,7 @@ row says it all. A row of the table ``timelines`` has the steps from one commit 
 | | ``01``, u32 chunks so far, then for each chunk i64 start, u32 chunk: the steps lie in chunks |
 | u8 kind, u64 node or edge, u32 chunk, u64 seq | as the first |
 
-A step holds until the next one begins, the last one for ever. A timeline of more than :data:`MOST_STEPS` is cut into
+A step holds until the next one begins, the last one for ever. A timeline of more than :data:`MAX_STEPS` is cut into
 chunks, so that a commit writes those that it changes, and one point is read by two look-ups however long the line is.
 """
 
@@ -35,7 +35,7 @@ NO_VERSION: Final = frozenset({NOTHING, HOLE})
 HOLDS: Final = 1
 """The number of an edge where it is in force."""
 
-MOST_STEPS: Final = 64
+MAX_STEPS: Final = 64
 
 _STEP: Final = struct.Struct(">qI")
 _start: Final = itemgetter(0)
@@ -191,7 +191,7 @@ def put_last(table: write_buffer.Table, place: Place, seq: int, begins: int, num
     False if it does not: nothing is put then.
     """
     line = _row(table, place, 0, seq)
-    if line is None or line[:1] != _LEAF or (count := _count(line)) >= MOST_STEPS:
+    if line is None or line[:1] != _LEAF or (count := _count(line)) >= MAX_STEPS:
         return False
     start, last = _STEP.unpack_from(line, len(line) - _STEP.size)
     if last != NOTHING or start > begins:
@@ -226,7 +226,7 @@ def _overlaid(line: bytes, window: Interval, number: int) -> bytes:
 
 
 def _put_line(table: write_buffer.Table, place: Place, seq: int, line: bytes) -> None:
-    if _count(line) <= MOST_STEPS:
+    if _count(line) <= MAX_STEPS:
         table.put(_key(place, 0, seq), line)
         return
     directory = _put_chunks(table, place, seq, line, [], 1)
@@ -244,7 +244,7 @@ def _put_in_chunks(
     if at + 1 == count or window.end < _STEP.unpack_from(root, 5 + (at + 1) * _STEP.size)[0]:
         chunk = _STEP.unpack_from(root, 5 + at * _STEP.size)[1]
         line = _overlaid(_chunk(table, place, chunk, seq), window, number)
-        if _count(line) <= MOST_STEPS:
+        if _count(line) <= MAX_STEPS:
             # Most statements change one chunk, and not where it begins.
             table.put(_key(place, chunk, seq), line)
             return
@@ -266,7 +266,7 @@ def _put_chunks(
     """Write steps as chunks, under the numbers of those that they replace as far as these go."""
     made: Steps = []
     count = _count(line)
-    chunks = -(-count // MOST_STEPS)
+    chunks = -(-count // MAX_STEPS)
     size = _STEP.size * -(-count // chunks)
     for at, chunk in zip(range(1, len(line), size), chain(reused, range(following, following + chunks)), strict=False):
         made.append((_STEP.unpack_from(line, at)[0], chunk))

@@ -330,12 +330,12 @@ MANY_BUCKETS: Final = 1 << 10
 """A commit that changes so many buckets and branches notes what it changed in them, and does not write them."""
 MERGES: Final = 4
 """Of the stretches of its turn, one in so many, a large commit makes one note of all that there are."""
-MOST_NOTED: Final = 160
+MAX_NOTED: Final = 160
 """Or it writes their buckets, if so many bytes are noted of each of them, and up to twice as many of some stretches.
 
 So they are not all written by the same commits, and LMDB keeps the memory of the largest.
 """
-MOST_OF_ONE: Final = 512
+MAX_OF_ONE: Final = 512
 """And a bucket of which more bytes are noted: each commit changes much of it, and each look would put all of it in."""
 _MANY_LOOKS: Final = 512
 """From so many looks on all notes are read at once."""
@@ -667,7 +667,7 @@ class TrieTable(write_buffer.Table):
             sizes = [
                 len(note) if isinstance(note, bytes) else _CRC_BYTES + sum(map(len, note)) for note in several.values()
             ]
-            most = MOST_OF_ONE if sum(sizes) <= len(several) * (_CRC_BYTES + _most_noted(stretch)) else 0
+            most = MAX_OF_ONE if sum(sizes) <= len(several) * (_CRC_BYTES + _most_noted(stretch)) else 0
             large = [key for key, size in zip(several, sizes, strict=True) if size > _CRC_BYTES + most]
             self._write({key: several.pop(key) for key in large})
             if several:
@@ -748,7 +748,7 @@ def _stretch_of(key: bytes) -> int:
 
 
 def _most_noted(stretch: int) -> int:
-    return MOST_NOTED * (8 + stretch // MERGES % 9) // 8
+    return MAX_NOTED * (8 + stretch // MERGES % 9) // 8
 
 
 def _note_of(changes: Sequence[trie.Change], node: bytes = b"\x00") -> Note:
@@ -850,7 +850,7 @@ _APPLIED_KEY: Final = bytes([schema.FIRST_TABLE_BYTE]) + _APPLIED
 COUNTED_EVERY: Final = 1 << 14
 MUCH: Final = 1 << 10
 """A commit of so many worlds and edges holds megabytes, so that they are to go back when it is done."""
-MOST_ROWS_OF_ONE: Final = 2
+MAX_ROWS_OF_ONE: Final = 2
 """A world or an edge has no more rows in most tables; so nothing is counted where that many are too few to pack."""
 SUPPOSED: Final = b"supposed"
 LAST_CHANGE: Final = schema.U16.pack(0)
@@ -1206,7 +1206,7 @@ class WholeTables:
         step, numbered = COUNTED_EVERY // len(schema.PACKED), _given_out(now)[1]
         came, goes = known // step, numbered // step
         runs = self.runs()
-        if not runs and (came == goes or numbered * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED // 2):
+        if not runs and (came == goes or numbered * MAX_ROWS_OF_ONE <= packed_runs.MAX_UNPACKED // 2):
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
         packed, merged = False, 0
@@ -1235,15 +1235,15 @@ class WholeTables:
         to come count too: to take rows out again takes longer than to write them.
         """
         most = self.known_worlds.most_rows
-        unpacked = packed_runs.MOST_UNPACKED // 2 if name in schema.ONE_A_WORLD else packed_runs.MOST_UNPACKED
+        unpacked = packed_runs.MAX_UNPACKED // 2 if name in schema.ONE_A_WORLD else packed_runs.MAX_UNPACKED
         if table.waiting >= packed_runs.FEW:
             unpacked //= 2
         unpacked -= int(table.waiting * self.coming)
-        if most.get(name, packed_runs.MOST_TAKEN) <= unpacked:
+        if most.get(name, packed_runs.MAX_TAKEN) <= unpacked:
             return False
-        own = table.own_rows(packed_runs.MOST_TAKEN)
+        own = table.own_rows(packed_runs.MAX_TAKEN)
         most[name] = own + table.waiting
-        return own < packed_runs.MOST_TAKEN and most[name] > unpacked
+        return own < packed_runs.MAX_TAKEN and most[name] > unpacked
 
     def _pack_table(self, name: str, table: write_buffer.Table, merged: int) -> int:
         if not isinstance(table, packed_runs.PackedTable):

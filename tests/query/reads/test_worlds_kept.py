@@ -127,7 +127,7 @@ def run(folder: Path, seed: int, histories: int, monkeypatch: pytest.MonkeyPatch
     seeds = random.Random(seed)
     for _ in range(histories):
         drawn = seeds.randrange(2**32)
-        monkeypatch.setattr(world_moments, "MOST_CHANGES", 3 if drawn % 3 == 0 else 16)
+        monkeypatch.setattr(world_moments, "MAX_CHANGES", 3 if drawn % 3 == 0 else 16)
         monkeypatch.setattr(world_texts, "MERGED_AT_ONCE", 2 if drawn % 2 else 4)
         monkeypatch.setattr(world_moments, "SHALLOW", 1 if drawn % 5 == 0 else 12)
         try:

@@ -32,7 +32,7 @@ FAR = 2**60
 """So many commands no batch has: all of them are decided one by one."""
 
 ENDS = ("Committed", "Refused", "UnknownReference")
-MOST_ROUNDS = 60
+MAX_ROUNDS = 60
 
 TYPES = (*EDGE_TYPE_CODES, "unknown_type")
 times = st.sampled_from([None, None, None, day(0), day(3), day(-4)])
@@ -112,7 +112,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
         )
 
     decided = _count_decided(monkeypatch)
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         hypothesis.seed(root_seed + number)(compare)()
         if min(*(seen[each] for each in ENDS), decided["link"], decided["create"]) > 10:
             return

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.model.stores import new_store
 from worlddb.reconciler.transaction import interiors
-from worlddb.reconciler.transaction.interiors import MOST_KEPT, Ancestry
+from worlddb.reconciler.transaction.interiors import MAX_KEPT, Ancestry
 
 
 def random_containers(sizes: list[int], seed: int) -> dict[int, list[int]]:
@@ -61,9 +61,9 @@ def test_members_are_read_once_and_those_of_a_large_world_are_not_kept() -> None
         return range(world)
 
     interiors = Ancestry(lambda node: [], members)
-    for world in (0, 3, MOST_KEPT, MOST_KEPT + 1, 500):
+    for world in (0, 3, MAX_KEPT, MAX_KEPT + 1, 500):
         assert [list(interiors.members(world)) for _ in range(2)] == [list(range(world))] * 2
-    assert read == {0: 1, 3: 1, MOST_KEPT: 1, MOST_KEPT + 1: 2, 500: 2}
+    assert read == {0: 1, 3: 1, MAX_KEPT: 1, MAX_KEPT + 1: 2, 500: 2}
 
 
 @pytest.mark.parametrize("names", [1, 3, 20])

@@ -39,7 +39,7 @@ EDGES: Final = {
 }
 _DEPENDING: Final = ("depends_on", "derived_from", "supersedes", "created_from")
 _NEIGHBOURS: Final = 10
-_MOST_WALKED: Final = 500
+_MAX_WALKED: Final = 500
 
 
 # -- what is told
@@ -343,7 +343,7 @@ def get_dependencies(session: Session, given: kumiho.Walk, call: Call) -> kumiho
         edges = [edge for ref in level for type in _DEPENDING for edge in view.edges(ref, type=type, direction="out")]
         level = list(dict.fromkeys(edge.target for edge in edges if edge.target not in seen))
         seen |= dict.fromkeys(level)
-        if not level or len(seen) > _MOST_WALKED:
+        if not level or len(seen) > _MAX_WALKED:
             break
     return _found_answer(view, (view.get(ref, include_superseded=True) for ref in list(seen)[1:]), given.limit)
 
