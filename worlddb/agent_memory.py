@@ -186,7 +186,7 @@ def memory(
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
-        return Memory(place if agent is None else place.signed(agent), user, agent, session, owns=False)
+        return Memory(place if agent is None else place.as_author(agent), user, agent, session, owns=False)
     options = options if agent is None else {"author": agent, **options}
     return Memory(open_store(place, **options), user, agent, session, owns=True)
 

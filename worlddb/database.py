@@ -284,7 +284,7 @@ class Database(WriteCalls):
 
         create_store(self._writer_without_models())
 
-    def signed(self, author: str, *, account: Callable[[], Grant] | None = None) -> Database:
+    def as_author(self, author: str, *, account: Callable[[], Grant] | None = None) -> Database:
         """The same open store, with another author for its writes.
 
         It shares everything with this handle, and closing either closes both. Writes count against the plan of the
@@ -2422,7 +2422,7 @@ class PendingWrites(Generic[Item]):
 
 
 class _Shared:
-    """What all authors of an open store share and what changes: see :meth:`Database.signed`."""
+    """What all authors of an open store share and what changes: see :meth:`Database.as_author`."""
 
     def __init__(self) -> None:
         self.working: WorkingMemory | None = None

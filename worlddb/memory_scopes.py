@@ -46,7 +46,7 @@ BEGINNING: Final = "0001-01-01"
 FAR: Final = parse_time("9999-12-31T23:59:59.999999Z")
 """A valid time at which every plan has begun."""
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
-"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id.
+"""``mcp``, the served world, the scope's kind and id, and the number of retired scopes of that id.
 
 An imported scope has ``ref:`` and its reference in place of the number, because bundles carry no keys.
 """
@@ -295,7 +295,7 @@ class Scopes:
         return self.top in around
 
     def key(self, view: View, label: Label) -> ScopeKey:
-        """Return the key of a scope, the same for all servers on one store; a purge changes it."""
+        """Return the key of a scope, the same for all servers on one store; another one once the scope was retired."""
         return self.key_after(view, label, self.scopes(view, label, include_retired=True))
 
     def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:

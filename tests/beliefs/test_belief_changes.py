@@ -372,7 +372,7 @@ def test_a_rollback_says_what_it_restores_and_opens_nothing(stage: Stage) -> Non
 
 
 def test_what_is_brought_back_is_still_said_by_whoever_said_it(stage: Stage) -> None:
-    db, mallory = stage.db, stage.db.signed("mallory")
+    db, mallory = stage.db, stage.db.as_author("mallory")
     code = mallory.create("Fact", "code", content="1234", source={"mail": "7"}, properties={"mood": "sure"}).ref
     db.trust("low", author="mallory")
 
@@ -404,7 +404,7 @@ def test_what_is_brought_back_is_still_said_by_whoever_said_it(stage: Stage) -> 
 
 
 def test_a_new_name_or_artifact_makes_nothing_more_trusted(stage: Stage) -> None:
-    db, mallory = stage.db, stage.db.signed("mallory")
+    db, mallory = stage.db, stage.db.as_author("mallory")
     code = mallory.create("Fact", "code", content="1234", source={"mail": "7"}).ref
     db.trust("low", author="mallory")
     pdf = worlddb.Artifact(name="code.pdf", location="s3://bucket/code.pdf")
@@ -436,7 +436,7 @@ def test_a_new_name_or_artifact_makes_nothing_more_trusted(stage: Stage) -> None
 
 
 def test_a_source_that_claims_to_repeat_a_version_makes_nothing_more_trusted(stage: Stage) -> None:
-    db, mallory = stage.db, stage.db.signed("mallory")
+    db, mallory = stage.db, stage.db.as_author("mallory")
     code = db.create("Fact", "code", content="1234").ref
     db.trust("low", author="mallory")
     stage.tick()
@@ -449,7 +449,7 @@ def test_a_source_that_claims_to_repeat_a_version_makes_nothing_more_trusted(sta
 
 
 def test_what_others_restated_stays_when_its_source_is_withdrawn_once_more(stage: Stage) -> None:
-    db, eve = stage.db, stage.db.signed("eve")
+    db, eve = stage.db, stage.db.as_author("eve")
     fact = db.create("Fact", "remote", content="Fridays", source={"file": "handbook"}).ref
     eve.restate(fact, source={"mail": "1"})
     other = db.create("Fact", "vacation", content="30 days", source={"file": "handbook"}).ref

@@ -227,7 +227,7 @@ def test_beliefs_go_along_with_rebuilds_redecisions_bundles_and_what_if(tmp_path
 def test_a_comparison_names_and_a_store_as_it_might_have_been_lacks_what_one_commit_did(tmp_path: Path) -> None:
     """Receipts, tags, deprecations, settings, profiles, withdrawals and their undoing, each by itself."""
     with opened(tmp_path / "store") as db:
-        code = db.signed("mallory").create("Fact", "code", content="the vault opens with 1234").ref
+        code = db.as_author("mallory").create("Fact", "code", content="the vault opens with 1234").ref
         plan = db.create("Fact", "plan", content="through the vault").ref
         db.link(plan, "derived_from", code)
         db.backup(tmp_path / "before")

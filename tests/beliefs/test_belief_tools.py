@@ -121,7 +121,7 @@ def test_what_depends_on_a_memory_what_it_rests_on_and_how_two_are_joined(db: wo
 
 
 def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: worlddb.Database) -> None:
-    desk, mallory = Session(db), db.signed("mallory")
+    desk, mallory = Session(db), db.as_author("mallory")
     code = mallory.create("Fact", "code", content="the vault opens with 1234").ref
     plan = db.create("Fact", "plan", content="evacuate through the vault").ref
     db.link(plan, "derived_from", code)

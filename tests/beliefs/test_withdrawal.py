@@ -75,7 +75,7 @@ class Model:
 
 
 def grown(db: Database, rng: random.Random, now: worlddb.ManualClock) -> Model:
-    model, writers = Model(), {name: db.signed(name) for name in ("ada", "ben", MALLORY)}
+    model, writers = Model(), {name: db.as_author(name) for name in ("ada", "ben", MALLORY)}
 
     def text() -> str:
         return " ".join(rng.sample(WORDS, 3))
@@ -219,7 +219,7 @@ class Told(NamedTuple):
 def told(tmp_path: Path) -> Iterator[Told]:
     now = worlddb.ManualClock(worlddb.parse_time("2026-03-01"))
     with worlddb.open(tmp_path / "store", author="ada", embedder=None, clock=now) as db:
-        mallory, team = db.signed(MALLORY), db.create("Topic", "team").ref
+        mallory, team = db.as_author(MALLORY), db.create("Topic", "team").ref
         said = mallory.create("Fact", "code", content="the vault opens with 1234", world=team).ref
         rests = db.create("Fact", "note", content="whoever knows the code opens the vault", world=team).ref
         other = db.create("Fact", "kettle", content="the kettle is blue", world=team).ref
@@ -293,7 +293,7 @@ def test_ways_are_listed_up_to_a_bound_that_is_told(told: Told) -> None:
 
 def test_a_plan_that_is_not_so_any_more_is_not_done(told: Told) -> None:
     plan = told.db.view().withdrawal(author=MALLORY)
-    told.db.signed(MALLORY).create("Fact", "more", content="and the other vault with 4321")
+    told.db.as_author(MALLORY).create("Fact", "more", content="and the other vault with 4321")
     head = told.db.head().seq
     refused = told.db.withdraw(plan)
     assert isinstance(refused.outcome, worlddb.Refused) and "since commit" in refused.outcome.reason
@@ -326,7 +326,7 @@ def test_an_erasure_reaches_the_reason_of_a_withdrawal(told: Told, tmp_path: Pat
 def test_a_withdrawal_inside_of_a_world_tells_and_changes_nothing_outside(told: Told) -> None:
     db = told.db
     outside = db.create("Topic", "outside").ref
-    theirs = db.signed(MALLORY).create("Fact", "theirs", content="the vault of others", world=outside).ref
+    theirs = db.as_author(MALLORY).create("Fact", "theirs", content="the vault of others", world=outside).ref
     also = db.create("Fact", "also", content="made of it elsewhere", world=outside).ref
     db.link(also, "derived_from", told.said)
     asked = db.view().recall("vault", exact=True, receipt=True).receipt

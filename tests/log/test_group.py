@@ -298,7 +298,7 @@ def test_handles_of_other_authors_write_under_their_own_names_from_many_threads(
     tmp_path: Path, durability: worlddb.database.Durability
 ) -> None:
     with worlddb.open(tmp_path / "store", author="host", durability=durability, embedder=None) as db:
-        handles = [db.signed(f"guest-{number}") for number in range(4)]
+        handles = [db.as_author(f"guest-{number}") for number in range(4)]
         with ThreadPoolExecutor(8) as pool:
             tasks = [pool.submit(handle.create, "Note", handle.author) for handle in handles for _ in range(10)]
             assert all(task.result(PATIENCE_SECONDS).outcome for task in tasks)
@@ -309,4 +309,4 @@ def test_handles_of_other_authors_write_under_their_own_names_from_many_threads(
     with pytest.raises(worlddb.StoreClosed):
         handles[0].create("Note", "late")
     with pytest.raises(InputError):
-        handles[0].signed("")
+        handles[0].as_author("")

@@ -376,7 +376,7 @@ def test_a_key_of_another_is_another_request(served: RestServer, ana: RestClient
 def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(
     served: RestServer, ana: RestClient
 ) -> None:
-    made = served.db.signed("ana").create("World", "jug", idempotency_key="old")
+    made = served.db.as_author("ana").create("World", "jug", idempotency_key="old")
     key = {"Idempotency-Key": "old"}
     assert ana("POST", "/v1/worlds", json={"name": "jug"}, headers=key).json()["refs"] == [made.ref]
     assert served.caller("ike")("POST", "/v1/worlds", json={"name": "cup"}, headers=key).status_code == 201

@@ -48,7 +48,7 @@ BROKEN_WRITES: dict[str, tuple[dict[str, Any], ...]] = {
     "memory_amend": ({}, {"id": NOWHERE, "text": "x"}, {"id": "f00d"}, {"id": NOWHERE, "text": "x", "author": "b"}),
     "memory_retire": ({}, {"id": NOWHERE}, {"id": "zz"}, {"id": [NOWHERE]}, {"id": NOWHERE, "at": "noon"}),
     "memory_retire_all": ({}, {"kind": "user", "scope_id": "nobody"}, {"kind": "world", "scope_id": "a"}),
-    "memory_purge_scope": ({}, {"kind": "user", "scope_id": "nobody", "confirm": "user:nobody"}, {"confirm": True}),
+    "memory_retire_scope": ({}, {"kind": "user", "scope_id": "nobody", "confirm": "user:nobody"}, {"confirm": True}),
     "memory_decide": ({}, {"proposal": NOWHERE, "decision": "accept"}, {"proposal": "f00d", "decision": "merge"}),
 }
 """Of every tool that writes, arguments that are wrong or name nothing."""

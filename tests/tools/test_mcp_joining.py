@@ -106,7 +106,7 @@ def test_an_amendment_is_about_whom_the_old_one_was_about(db: worlddb.Database) 
 def test_a_purged_scope_begins_anew_with_its_entries(db: worlddb.Database) -> None:
     desk = Session(db)
     write(desk, "Rex likes bones.", about=["Rex"])
-    call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+    call(desk, "memory_retire_scope", kind="user", scope_id="ada", confirm="user:ada")
     assert entries(db) == []
     again = write(desk, "Rex likes fish.", about=["Rex"])
     assert entries(db) == ["Rex"] and db.view().get(edges(db, again, "refers_to")[0]) is not None

@@ -119,12 +119,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
         long=True,
     ),
     Tool(
-        "memory_purge_scope",
+        "memory_retire_scope",
         "Retire a scope",
         "Retire a scope and all memories in it, if a person asked for it. Erases nothing: `worlddb forget-user` does.",
-        tool_arguments.PurgeScope,
+        tool_arguments.RetireScope,
         tool_results.Done,
-        write_tools.purge_scope,
+        write_tools.retire_scope,
         destructive=True,
         long=True,
     ),
@@ -551,7 +551,7 @@ FORK_TOOLS: Final[tuple[Tool, ...]] = (
 SETS: Final[dict[str, tuple[str, ...]]] = {
     "core": (
         *("memory_write", "memory_recall", "memory_list", "memory_read", "memory_amend", "memory_retire"),
-        *("memory_retire_all", "memory_purge_scope", "memory_list_scopes"),
+        *("memory_retire_all", "memory_retire_scope", "memory_list_scopes"),
     ),
     "time": ("memory_history", "memory_as_of"),
     "identity": ("memory_proposals", "memory_decide", "memory_conflicts"),

@@ -763,7 +763,7 @@ class Session(Scopes):
         found = self.get(view, ref, given)
         if found.ref == self.top or self.is_scope(view, found):
             raise worlddb.InputError(
-                f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes"
+                f"{ref} is a scope, not a memory", "Use memory_list or memory_retire_scope for scopes"
             )
         return found
 

@@ -359,7 +359,7 @@ class Tenants:
             return tenant.grant.account
 
         plan = None if grant.account is None else account
-        db = self._db.signed(grant.name, account=plan)
+        db = self._db.as_author(grant.name, account=plan)
         user = grant.user or self._offer.user
         session = Session(db, grant.world, secret=grant.secret, user=user, account=plan)
         is_operator = grant.world is None and grant.may("admin")

@@ -259,8 +259,8 @@ class RetireAll(Arguments):
     why: Why = ""
 
 
-class PurgeScope(RetireAll, kw_only=True):
-    """``memory_purge_scope``."""
+class RetireScope(RetireAll, kw_only=True):
+    """``memory_retire_scope``."""
 
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")] = ""
 

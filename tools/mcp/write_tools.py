@@ -116,7 +116,7 @@ def _compare_and_write(
     place = _place(
         session, view, given, call, subjects, [each.ref for some in known for each in some if not each.closed], keys
     )
-    is_purged = is_retry and [session.key(session.view_to_write(), label) for label in labels] != keys
+    is_retired = is_retry and [session.key(session.view_to_write(), label) for label in labels] != keys
     done = memory_statements.write_statement(session.db, _statement(given, call, len(subjects), named), place)
     if done.is_restated:
         return _describe_restatement(session, given, done)
@@ -131,9 +131,9 @@ def _compare_and_write(
                 session.move_to_new_scope(key_of_scope, [memory], given.valid_from)
     embed_new(session.db)
     answer = _answer(session, receipt, memory)
-    if is_purged:
+    if is_retired:
         answer.notes.append(
-            f"{memory} was written by the same call under this idempotency_key, and one of its scopes was purged"
+            f"{memory} was written by the same call under this idempotency_key, and one of its scopes was retired"
             " later, so nothing was written now. Use a new key to write it again"
         )
         return tool_results.Saved(**msgspec.structs.asdict(answer), near=[])
@@ -701,8 +701,8 @@ def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) ->
     return _retire_memories(session, call, scopes, given.why, itself=False)
 
 
-def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
-    """``memory_purge_scope``."""
+def retire_scope(session: Session, given: tool_arguments.RetireScope, call: Call) -> tool_results.Done:
+    """``memory_retire_scope``."""
     scopes = _require_scopes(session, session.view_to_write(), given)
     if any(scope.ref == session.world for scope in scopes):
         raise InputError(f"{scopes[0].name} is the world of this server", "Retire its memories with memory_retire_all")
@@ -718,7 +718,7 @@ def _is_scope_name(given: str, name: str) -> bool:
     return memory_scopes.composed(given) == memory_scopes.composed(name)
 
 
-def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
+def _ask_confirmation(session: Session, given: tool_arguments.RetireScope, scopes: list[World], call: Call) -> bool:
     """Ask the person who uses the client, if the model named no scope; false if that is impossible or refused."""
     if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
         return False

@@ -75,7 +75,7 @@ class ClientStore:
         self.jobs = Jobs(workshop)
         account = grant.account
         plan = None if account is None else lambda: account
-        self.db = db.signed(grant.name, account=plan)
+        self.db = db.as_author(grant.name, account=plan)
         self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user, account=plan)
 
     @property

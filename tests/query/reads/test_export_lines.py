@@ -111,7 +111,7 @@ def test_the_lines_in_a_file_are_the_same_and_texts_are_readable(made, tmp_path)
 def test_who_said_something_again_is_told_with_its_version(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", author="ada") as db:
         note = db.create("Note", "n", content="tea")
-        db.signed("ben").restate(note, source={"file": "b.md"}, why="he said so too")
+        db.as_author("ben").restate(note, source={"file": "b.md"}, why="he said so too")
         db.export_jsonl(note, tmp_path / "note.jsonl")
         lines = [json.loads(line) for line in (tmp_path / "note.jsonl").read_text("utf-8").splitlines()]
         assert lines == list(db.export_lines(note))

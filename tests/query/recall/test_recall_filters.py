@@ -67,7 +67,7 @@ def test_what_is_not_listed_is_looked_at_one_by_one(db: worlddb.Database, monkey
 
 
 def test_the_author_counts(db: worlddb.Database) -> None:
-    db.signed("Ben").create("Note", "", content="Ben says that Dave buys a tent")
+    db.as_author("Ben").create("Note", "", content="Ben says that Dave buys a tent")
     assert texts(db, k=9, author="Ben") == ["Ben says that Dave buys a tent"]
     assert texts(db, k=9, author="nobody") == []
 

@@ -183,7 +183,7 @@ def test_what_was_read_through_one_author_s_handle_is_kept_by_the_others_too(
 ) -> None:
     with worlddb.open(tmp_path / "signed", clock=clock, embedder=None) as db:
         facts = [db.create("Fact", "", content=f"fact {number}", ttl=3_600) for number in range(3)]
-        ana = db.signed("ana")
+        ana = db.as_author("ana")
         clock.advance(HOUR // 2)
         db.refreshed(facts[0])
         assert ana.write_refreshes() is not None and db.write_refreshes() is None

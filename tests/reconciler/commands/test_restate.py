@@ -28,7 +28,7 @@ def sources(shown: Any) -> list[tuple[str, dict[str, Any]]]:
 def test_what_is_said_again_has_another_source_and_stays_one_world(db: Database) -> None:
     fact = db.create("Fact", "", content=SAID, source={"file": "a"}, valid_from="2024-01-01")
     before = db.view()
-    told = db.signed("bob").restate(fact, source={"file": "b"}, why="heard it too")
+    told = db.as_author("bob").restate(fact, source={"file": "b"}, why="heard it too")
     assert told.ref == fact.ref and told.events == 1
     shown = db.view().get(fact)
     assert shown is not None and (shown.source, sources(shown)) == ({"file": "a"}, [("bob", {"file": "b"})])

@@ -128,7 +128,7 @@ def test_a_handler_sees_the_author_and_does_so_when_it_decides_again(store: Stor
         return Insert.WRITE
 
     store.handler.insert = see
-    store.db.signed("visitor").link(store.ann, "scripted", store.bob)
+    store.db.as_author("visitor").link(store.ann, "scripted", store.bob)
     assert not store.db.redecide().differing
     assert seen == ["visitor", "visitor"]
 

@@ -152,7 +152,7 @@ def test_what_is_kept_of_an_inside_follows_moves_names_erasures_and_refusals(mon
             ask("Kit Marlowe")
             db.erase(first, reason="r")
             ask("Maria Lopes")
-            other = db.signed("somebody else")
+            other = db.as_author("somebody else")
             other.create("Entity", "Ida Rhodes", world=mine, resolve=False)
             ask("Ida Rhodes")
         return answers

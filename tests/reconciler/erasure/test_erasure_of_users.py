@@ -47,7 +47,7 @@ def two_users(tmp_path_factory: pytest.TempPathFactory) -> Two:
         refs[name] = call(desk, "memory_write", text=text, **scopes)["id"]
 
     write("first", "marzipan of an earlierlife", user_id="ana", run_id="ana-evening")
-    call(desk, "memory_purge_scope", kind="user", scope_id="ana", confirm="user:ana")
+    call(desk, "memory_retire_scope", kind="user", scope_id="ana", confirm="user:ana")
     write("likes", "Ana likes marzipan", user_id="ana", agent_id="tutor", about=["Walpurga", "Acme"], why="becauseof")
     write("knee", "Ana has a quicksilver knee", user_id="ana", run_id="ana-evening", about=["Sanatorium"])
     call(desk, "memory_amend", id=refs["knee"], text="Ana has a rosewater knee")
@@ -251,7 +251,7 @@ def test_a_tenant_or_a_team_of_the_name_is_no_user(tmp_path: Path) -> None:
 
 def test_what_somebody_else_made_or_for_a_reason_is_no_mere_mention(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", author="agent") as db:
-        operator = db.signed("operator")
+        operator = db.as_author("operator")
         made = {
             "theirs": db.create("Entity", "Sanatorium").ref,
             "operator's": operator.create("Topic", "Search team").ref,

@@ -85,7 +85,7 @@ class Believer:
         for name in ("colour", "place", "plan"):
             beliefs = {"summary": self._rng.choice("abc"), "topic": ["x", "y"]}
             self._refs.append(db.create("Belief", name, content="a", properties=beliefs, resolve=False).ref)
-        said = db.signed(_WITHDRAWN).create("Belief", "rumour", content="a rumour", resolve=False).ref
+        said = db.as_author(_WITHDRAWN).create("Belief", "rumour", content="a rumour", resolve=False).ref
         rests = db.create("Belief", "conclusion", content="a conclusion", resolve=False).ref
         db.link(rests, "derived_from", said)
         self._kept = db.create("Belief", "kept", content="kept", resolve=False).ref

@@ -188,8 +188,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
         ("memory_retire_all", given)
         for given in ({"kind": "planet", "scope_id": "x"}, {"kind": "user", "scope_id": "x"})
     ),
-    ("memory_purge_scope", {"kind": "user", "scope_id": "ada"}),
-    ("memory_purge_scope", {"kind": "user", "scope_id": "ada", "confirm": "yes"}),
+    ("memory_retire_scope", {"kind": "user", "scope_id": "ada"}),
+    ("memory_retire_scope", {"kind": "user", "scope_id": "ada", "confirm": "yes"}),
     ("memory_list_scopes", {"kind": "planet"}),
     ("memory_proposals", {"status": "open"}),
     *(("memory_decide", {"proposal": ref, "decision": "accept"}) for ref in ("zz", "ffff")),

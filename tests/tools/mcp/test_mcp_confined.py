@@ -68,7 +68,7 @@ class Side:
                 made = self.db.create("Entity", "Ada", content=text, world=there)
                 self.theirs.append(str(made.ref))
                 self.theirs += made.proposals
-            self.neighbour = MemoryServer(Session(self.db.signed("a stranger"), there, secret=SECRET))
+            self.neighbour = MemoryServer(Session(self.db.as_author("a stranger"), there, secret=SECRET))
 
     async def ask(self, turn: int, what: str, arguments: dict[str, Any]) -> str:
         """What comes of a call, as text; cursors apart, which nobody can read and errors quote."""
@@ -187,7 +187,7 @@ NEEDED = {"text", "query", "id", "user_id", "kind", "scope_id", "proposal", "dec
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """Any call with mostly sensible arguments; writing is as likely as all reading."""
-    writes = ("memory_write",) * 8 + ("memory_amend", "memory_retire", "memory_decide", "memory_purge_scope")
+    writes = ("memory_write",) * 8 + ("memory_amend", "memory_retire", "memory_decide", "memory_retire_scope")
     others = [tool.name for tool in TOOLS] + ["resources", "read", "complete", "what_is_known", "review_proposals"]
     what = draw(st.one_of(st.sampled_from(writes), st.sampled_from(others)))
     if what in ("resources", "review_proposals"):
@@ -298,7 +298,7 @@ SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("memory_retire", {"id": (0, 32)}),
     ("memory_retire", {"id": (0, 32)}),
     ("memory_retire_all", {"kind": "user", "scope_id": "ada"}),
-    ("memory_purge_scope", {"kind": "user", "scope_id": "ada", "confirm": "user:ada"}),
+    ("memory_retire_scope", {"kind": "user", "scope_id": "ada", "confirm": "user:ada"}),
     ("resources", {}),
     ("what_is_known", {"about": "tea"}),
     ("review_proposals", {}),
@@ -493,7 +493,7 @@ def test_who_is_served_a_users_world_means_it_by_the_users_name(tmp_path: Path, 
         call(desk, "memory_write", text="The run is on.", run_id="r", **user)
         assert {hit.content for hit in mem.recall("home, the run").hits} >= {"The run is on.", "Home is warm."}
         with pytest.raises(InputError, match="the world of this server"):
-            call(desk, "memory_purge_scope", kind="user", scope_id="ana", confirm="user:ana", why="w")
+            call(desk, "memory_retire_scope", kind="user", scope_id="ana", confirm="user:ana", why="w")
         call(desk, "memory_retire_all", kind="user", scope_id="ana", why="w")
         kept = mem.db.view().get(served)
         assert not mem.recall("home").hits and kept is not None and not kept.closed

@@ -15,7 +15,7 @@ from worlddb.projections.tables.storage.write_buffer import Table
 from worlddb.query.snapshot.confined_tables import MAX_CHECKED_NAMESAKES
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
-    *(entry for entry in SCRIPT if entry[0] not in ("memory_purge_scope", "memory_retire_all")),
+    *(entry for entry in SCRIPT if entry[0] not in ("memory_retire_scope", "memory_retire_all")),
     ("memory_read", {"id": "ffff"}),
     ("memory_read", {"id": "f" * 32}),
     ("memory_list", {"user_id": "nobody"}),

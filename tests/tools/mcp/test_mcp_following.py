@@ -53,9 +53,9 @@ def test_a_person_is_asked_before_a_scope_is_purged_without_its_name(
 
     async def work() -> None:
         async with Client(MemoryServer(Session(db)), mode="auto", elicitation_callback=ask) as client:
-            result = await client.call_tool("memory_purge_scope", PURGE)
+            result = await client.call_tool("memory_retire_scope", PURGE)
             assert result.is_error == bool(left)
-            assert (await client.call_tool("memory_purge_scope", {**PURGE, "confirm": "user:bob"})).is_error
+            assert (await client.call_tool("memory_retire_scope", {**PURGE, "confirm": "user:bob"})).is_error
 
     run_bounded(work)
     assert holding(db) == left and asked == ["Retire user:ada and the 1 memories in it? Nothing is erased."]
@@ -65,7 +65,7 @@ def test_a_person_is_asked_before_a_scope_is_purged_without_its_name(
 def test_nobody_is_asked_where_the_client_cannot_ask(db: worlddb.Database, mode: Any) -> None:
     async def work() -> None:
         async with Client(MemoryServer(Session(db)), mode=mode) as client:
-            result = await client.call_tool("memory_purge_scope", PURGE)
+            result = await client.call_tool("memory_retire_scope", PURGE)
             assert result.is_error and "confirm='user:ada'" in str(result.content)
 
     run_bounded(work)
@@ -131,9 +131,9 @@ def test_messages_come_to_who_asked_for_them(db: worlddb.Database) -> None:
             await answer(client, "memory_retire_all", **PURGE)
             assert told == []
             await client.set_logging_level("info")
-            await answer(client, "memory_purge_scope", **PURGE, confirm="user:ada")
+            await answer(client, "memory_retire_scope", **PURGE, confirm="user:ada")
             await client.set_logging_level("error")
             await answer(client, "memory_verify")
 
     run_bounded(work)
-    assert told == [("info", "memory_purge_scope", "0 memories are retired")]
+    assert told == [("info", "memory_retire_scope", "0 memories are retired")]

@@ -155,7 +155,7 @@ def test_what_eve_amends_and_retires_of_adas_stays_adas_for_both(shared: Shared)
 
 @pytest.mark.parametrize(
     ("tool", "more", "scope_ends"),
-    [("memory_retire_all", {}, False), ("memory_purge_scope", {"confirm": "user:team"}, True)],
+    [("memory_retire_all", {}, False), ("memory_retire_scope", {"confirm": "user:team"}, True)],
 )
 def test_what_eve_ends_as_a_whole_was_adas_and_says_who_ended_it(
     shared: Shared, tool: str, more: dict[str, str], scope_ends: bool

@@ -204,7 +204,7 @@ def test_a_key_is_a_world_a_right_and_a_name(opened: Opened, mode: str) -> None:
             listed = {tool.name for tool in (await client.list_tools()).tools}
             assert listed == {tool.name for tool in TOOLS if tool.read_only}
             assert (await answer(client, "memory_read", id=made["id"]))["text"] == "mine alone"
-            for tool in ("memory_write", "memory_retire", "memory_purge_scope"):
+            for tool in ("memory_write", "memory_retire", "memory_retire_scope"):
                 with pytest.raises(MCPError, match="Unknown tool"):
                     await client.call_tool(tool, {"id": made["id"]})
         async with connected(opened.server, other, mode) as client:

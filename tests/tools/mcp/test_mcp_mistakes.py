@@ -299,7 +299,7 @@ def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
         write(desk, f"tea {round_}", run_id="7")
         (scope,) = [each["id"] for each in call(desk, "memory_list_scopes", kind="user")["scopes"]]
         if purged:
-            call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+            call(desk, "memory_retire_scope", kind="user", scope_id="ada", confirm="user:ada")
         db.erase(scope, reason="request 7")
         assert call(desk, "memory_list_scopes", kind="user")["scopes"] == []
     given = {"text": "coffee", "user_id": "ada", "run_id": "7", "idempotency_key": "k"}
@@ -321,11 +321,11 @@ def test_a_call_that_is_made_again_after_its_scope_was_purged_is_told_so(db: wor
     given = {"text": "coffee", "user_id": "ada", "run_id": "7", "about": ["Ada"], "idempotency_key": "k"}
     made = call(desk, "memory_write", **given)
     for _ in range(2):
-        call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+        call(desk, "memory_retire_scope", kind="user", scope_id="ada", confirm="user:ada")
         head = db.head()
         again = call(desk, "memory_write", **given)
         assert again["id"] == made["id"] and db.head() == head
-        assert "purged later, so nothing was written now" in again["notes"][-1]
+        assert "retired later, so nothing was written now" in again["notes"][-1]
         changes: list[dict[str, Any]] = [{"text": "tea"}, {"about": []}, {"run_id": "8"}]
         for change in changes:
             with pytest.raises(worlddb.IdempotencyConflict):
@@ -385,7 +385,7 @@ def test_all_scopes_of_one_id_are_emptied_and_purged(db: worlddb.Database, confi
     assert call(desk, "memory_retire_all", kind="user", scope_id="ada")["retired"] == 3
     assert texts(call(desk, "memory_list", user_id="ada")) == []
     write(desk, "fourth")
-    call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+    call(desk, "memory_retire_scope", kind="user", scope_id="ada", confirm="user:ada")
     assert call(desk, "memory_list_scopes", kind="user")["scopes"] == []
     write(desk, "fifth")
     assert texts(call(desk, "memory_list", user_id="ada")) == ["fifth"]
@@ -578,7 +578,7 @@ def test_all_of_a_scope_ends_with_what_is_to_come_or_is_hidden(
     moved = write(desk, "Moved on.")
     db.move(moved, to=db.view(valid="2027-07-01").containers(other)[0])
     given = {"kind": "user", "scope_id": "ada"} | ({"confirm": "user:ada"} if purges else {})
-    done = call(desk, "memory_purge_scope" if purges else "memory_retire_all", **given)
+    done = call(desk, "memory_retire_scope" if purges else "memory_retire_all", **given)
     assert done["retired"] == 6
     assert done["notes"] == [
         "Ended before they began: 2 of the 6, which are never valid now",

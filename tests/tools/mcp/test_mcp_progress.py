@@ -25,7 +25,7 @@ MEMORIES = 300
 LONG = [
     ("memory_verify", {"deep": True}),
     ("memory_retire_all", {"kind": "user", "scope_id": "ada"}),
-    ("memory_purge_scope", {"kind": "user", "scope_id": "ada", "confirm": "user:ada"}),
+    ("memory_retire_scope", {"kind": "user", "scope_id": "ada", "confirm": "user:ada"}),
 ]
 
 

@@ -62,7 +62,7 @@ async def use_every_tool(client: Client) -> None:
     assert {pair["first"]["id"], pair["second"]["id"]} == {new["id"], other["id"]}
     await answer(client, "memory_retire", id=new["id"])
     await answer(client, "memory_retire_all", kind="user", scope_id="ada")
-    await answer(client, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+    await answer(client, "memory_retire_scope", kind="user", scope_id="ada", confirm="user:ada")
     assert (await answer(client, "memory_list_scopes"))["scopes"] == []
     assert (await answer(client, "memory_verify", deep=True))["ok"]
 
@@ -88,7 +88,7 @@ def test_what_a_model_gets_wrong_is_an_error_that_says_so_and_writes_nothing(tmp
         ("memory_read", {"id": "abcdef"}, "unknown_reference"),
         ("memory_recall", {"query": "x", "limit": 10**9}, "invalid_arguments"),
         ("memory_as_of", {"query": "x", "known": 10**6}, "There is no commit"),
-        ("memory_purge_scope", {"kind": "user", "scope_id": "a", "confirm": "yes"}, "unknown_reference"),
+        ("memory_retire_scope", {"kind": "user", "scope_id": "a", "confirm": "yes"}, "unknown_reference"),
     ]
     store = tmp_path / "store"
 

@@ -36,7 +36,7 @@ from worlddb.tools.mcp.tool_results import MAX_CONFLICTS, MAX_LISTED_TEXT, MAX_N
 
 NINE = {
     f"memory_{name}"
-    for name in ("write", "recall", "list", "read", "amend", "retire", "retire_all", "purge_scope", "list_scopes")
+    for name in ("write", "recall", "list", "read", "amend", "retire", "retire_all", "retire_scope", "list_scopes")
 }
 """Table 7 of the paper."""
 
@@ -66,7 +66,7 @@ def test_the_nine_tools_of_the_paper_are_there_and_say_what_they_change() -> Non
     assert {name for name, tool in named.items() if tool.destructive} == {
         "memory_retire",
         "memory_retire_all",
-        "memory_purge_scope",
+        "memory_retire_scope",
     }
     assert not any(tool.read_only and tool.destructive for tool in TOOLS)
     assert all(len(tool.description) < 130 for tool in TOOLS)
@@ -183,13 +183,13 @@ def test_a_purged_scope_is_retired_with_what_is_in_it_and_can_begin_anew(db: wor
         call(desk, "memory_write", text=text, run_id="7")
     kept = call(desk, "memory_write", text="elsewhere", user_id="ada")
     with pytest.raises(InputError, match="nothing was done"):
-        call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="yes")
+        call(desk, "memory_retire_scope", kind="run", scope_id="7", confirm="yes")
     assert len(call(desk, "memory_list", run_id="7")["memories"]) == 2
-    done = call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="run:7")
+    done = call(desk, "memory_retire_scope", kind="run", scope_id="7", confirm="run:7")
     assert done["retired"] == 2
     assert texts(call(desk, "memory_list")) == ["elsewhere"]
     with pytest.raises(UnknownReference):
-        call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="run:7")
+        call(desk, "memory_retire_scope", kind="run", scope_id="7", confirm="run:7")
     call(desk, "memory_write", text="three", run_id="7")
     assert texts(call(desk, "memory_list", run_id="7")) == ["three"]
     assert texts(call(desk, "memory_list", run_id="7", include_retired=True)) == ["one", "two", "three"]
@@ -710,7 +710,7 @@ def test_a_list_is_answered_in_lines_that_no_memory_can_forge(db: worlddb.Databa
         await server.call_tool("memory_write", {"text": forged, "type": "Note", "name": "a “name”: b", "run_id": "7"})
         (_, *others) = (await said(server, "memory_list", run_id="7")).splitlines()
         assert [line[:2] for line in others] == ["| "] * 3 and "\x1b" not in "".join(others)
-        db.signed("eve").create("Fact", "", content="Eve was here.", world=db.view().find(name="run:7")[0].ref)
+        db.as_author("eve").create("Fact", "", content="Eve was here.", world=db.view().find(name="run:7")[0].ref)
         assert " by eve: Eve was here." in await said(server, "memory_list", run_id="7")
         # An entry holds since always and says nothing: its line is its name. What has neither is left out.
         await server.call_tool("memory_write", {"text": "Otto plays chess.", "about": ["Otto"], "user_id": "ben"})
@@ -913,7 +913,7 @@ def test_a_question_without_a_scope_names_whose_memory_each_is(db: worlddb.Datab
 def test_a_write_says_that_a_purged_user_begins_anew_and_what_may_be_a_slip(db: worlddb.Database) -> None:
     desk = Session(db)
     call(desk, "memory_write", text="Zed plays the tuba.", user_id="zed")
-    call(desk, "memory_purge_scope", kind="user", scope_id="zed", confirm="user:zed", why="he left")
+    call(desk, "memory_retire_scope", kind="user", scope_id="zed", confirm="user:zed", why="he left")
     basis = call(desk, "memory_write", text="Zed is back.", user_id="zed", about=["Zed, Ben"])
     anew, names = basis["notes"]
     assert anew.startswith("user:zed had ended at 20") and "begins anew" in anew and "include_retired" in anew
