@@ -149,7 +149,7 @@ def predicate_attributes(rest: list[str], plain: str, noun: str, owned: Set[str]
         return found
     if where[0] in ("abroad", "overseas"):
         found.add("place")
-    if where[0] in ("on", "in", "at") and lexicon.TIMES & set(rest):
+    if where[0] in lexicon.WEEKDAYS or (where[0] in ("on", "in", "at") and lexicon.TIMES & set(rest)):
         found.add("schedule")
     if where[0] in lexicon.PREPOSITIONS and not _NO_PLACES.isdisjoint(rest[2:5]):
         found.add("condition")

@@ -125,6 +125,8 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
+    if pairs.are_one_appointment(earlier, later):
+        return False
     scopes = [_SCOPE.search(one.key) for one in (earlier, later)]
     if earlier.negated != later.negated and all(scopes) and len({each and each[1] for each in scopes}) > 1:
         return True
@@ -500,6 +502,9 @@ def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     """True if their numbers measure different things: GB of memory and of storage, prices at two shops."""
     if states_value_in_full(earlier, later):
         return False
+    of_sizes = [_SIZE_OF.search(each.key) for each in (earlier, later)]
+    if len({size[1] for size in of_sizes if size is not None}) > 1:
+        return True
     unit = pairs.changed_numbers(earlier, later)
     of_units = {of for of, _ in earlier.measured} & {of for of, _ in later.measured}
     before, after = (frozenset(what for of, what in each.measured if of in of_units) for each in (earlier, later))
@@ -521,6 +526,10 @@ def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     return all(named) or (all(some) and some[0].isdisjoint(some[1]))
 
 
+_SIZE_OF: Final = re.compile(
+    r"\b(?!(?:my|his|her|our|their|its|a|the|in|is|wears?|takes?|needs?|new)\b)([\w-]+) size\b"
+)
+"""What somebody has a size of: shoes, and T-shirts."""
 _MEASURED_WAY: Final = re.compile(r"\d ?(?:[^\W\d]+ ){1,2}(long|wide|broad|high|tall|deep|thick|heavy|old)\b")
 _HIGH: Final = {"tall": "high", "broad": "wide"}
 
@@ -655,6 +664,19 @@ def are_of_other_kinds(earlier: Frame, later: Frame) -> bool:
     return one != other
 
 
+def _run_on_platforms(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of a platform on which tests or a program run: CI runs on Linux, and on macOS."""
+    return _ON_PLATFORM(earlier.key) is not None and _ON_PLATFORM(later.key) is not None
+
+
+_ON_PLATFORM: Final = wording.kept_search(
+    r"\b(?:ci|tests?|builds?|pipelines?|suites?|apps?|checks?|jobs?|benchmarks?|cli|library|package|client|game|site|tool)"
+    r"\b(?: [\w-]+)? (?:runs?|works?|builds?|pass(?:es)?|(?:is|are) (?:tested|built)) on (?:\S+ )?"
+    r"(?:linux|macos|mac|osx|windows|android|ios|ubuntu|debian|fedora|alpine|freebsd|arm(?:64)?"
+    r"|x86(?:_64)?|intel|apple silicon|chrome|firefox|safari|(?:python|node|java|ruby|go|rust|php) ?\d[\d.]*)\b"
+)
+
+
 def may_both_hold(earlier: Frame, later: Frame) -> bool:
     """True if they are about things that somebody may have several of: hobbies; a brother and a sister.
 
@@ -682,7 +704,7 @@ def are_two_of_several(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change or earlier.only or later.only:
         return False
-    if _is_beside_membership(earlier, later):
+    if _is_beside_membership(earlier, later) or _run_on_platforms(earlier, later):
         return True
     if earlier.head or later.head:
         return False

@@ -26,6 +26,8 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     if _says_further_facts(earlier, later):
         return pairs.SAYS_MORE
     common = earlier.attributes & later.attributes
+    if not common.isdisjoint(pairs.ONE_BY_ONE):
+        return pairs.OF_ELSE
     if _mentions_in_passing(later, common):
         return f"the new one may only mention the {min(common)}"
     parts = [pairs.parts_of_day(one) for one in (earlier, later)]
@@ -104,7 +106,9 @@ _OTHER_THING: Final = "the new one may be of another thing"
 _MORE_VALUES: Final = "they differ in more than one value"
 _OTHER_DAYS: Final = "they are of different days"
 _NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
-PARTING: Final = frozenset({"", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT})
+PARTING: Final = frozenset(
+    ("", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT, pairs.OF_ELSE)
+)
 """The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 
 

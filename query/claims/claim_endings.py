@@ -298,15 +298,17 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if not _tells_state(later.key):
         return None
     is_one = earlier.topic == later.topic and earlier.identifiers == later.identifiers and earlier.head <= later.head
-    is_told = {earlier.mood, later.mood} <= {"", "wish"} and not (earlier.former or earlier.negated or later.adds)
+    is_told = {earlier.mood, later.mood} <= {"", "wish"} and not (earlier.former or later.adds)
+    is_told = is_told and (not earlier.negated or bool(earlier.opposed))
     if not is_one or not is_told or earlier.thing.behind != later.thing.behind:
         return None
     is_thing = bool(earlier.topic or earlier.head or earlier.identifiers or earlier.thing.noun)
     told = [_STATED.search(one.key) for one in (earlier, later)]
     states = {each[1] for each in told if each is not None}
     is_shared = is_thing or not (earlier.content & later.content).isdisjoint(earlier.content - {earlier.verb})
-    if len(states) > 1 and any(map(states.issubset, _SCALES)) and is_shared and not earlier.recurs:
-        return pairs.doubted(0.6, later, "another state", "it may be of something else")
+    is_of_scale = any(map(states.issubset, _SCALES)) and (states.isdisjoint(_OF_BUILDS) or _BUILT.search(later.key))
+    if len(states) > 1 and is_of_scale and is_shared and not earlier.recurs:
+        return pairs.doubted(0.6, later, "another state", pairs.OF_ELSE)
     if is_thing and _WITHDRAWN.search(later.key) is not None and _WITHDRAWN.search(earlier.key) is None:
         return pairs.doubted(0.6, later, "it is withdrawn", "it may be in use still")
     plan, other = _ON_PLAN.search(earlier.key), _CHANGED_TO.search(later.key)
@@ -338,9 +340,15 @@ _SCALES: Final = (
     frozenset(("paused", "resumed", "suspended", "reinstated", "on hold")),
     frozenset(("promised", "granted", "refused", "denied", "pending", "approved", "rejected")),
     frozenset(("open", "closed", "in review", "on hold", "escalated", "merged", "pending", "approved", "rejected"))
-    | {"resolved", "blocked", "unblocked", "done", "paused", "resumed"},
+    | {"resolved", "blocked", "unblocked", "done", "paused", "resumed", "under review"},
+    frozenset(("open", "pending", "unpaid", "overdue", "outstanding", "paid")),
+    frozenset(("on its way", "in transit", "shipped", "delivered", "returned")),
+    frozenset(("broken", "failing", "passing", "red", "green")),
 )
 """States and stages of one kind, of which something has one at a time: a light is on and paused."""
+_OF_BUILDS: Final = frozenset(("red", "green"))
+_BUILT: Final = re.compile(r"\b(?:builds?|ci|pipelines?|tests?|suites?|nightly|checks?|jobs?|main|trunk) (?:is|are)\b")
+"""What is red or green by whether it works."""
 _AT_END: Final = {"on": "on(?=$)", "off": "off(?=$)"}
 _STATED: Final = re.compile(
     r"\b(?:is|are|was|were|got|has been) (?:now |still |again )?"

@@ -54,6 +54,7 @@ def clamp_likeness(value: float) -> float:
 
 SAYS_MORE: Final = "it says more than the new one replaces"
 BOTH_HAVE_IT: Final = "both may have it"
+OF_ELSE: Final = "it may be of something else"
 OTHER_TIME: Final = "it may be another one, or another time"
 
 
@@ -209,7 +210,34 @@ def are_of_other_times(earlier: Frame, later: Frame) -> bool:
 
 def both_time_one_thing(earlier: Frame, later: Frame) -> bool:
     """True if both only give the time of one thing: "my flight to Rome is on 3 March at nine"."""
+    if are_one_appointment(earlier, later):
+        return True
     return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
+
+
+def are_one_appointment(earlier: Frame, later: Frame) -> bool:
+    """True if both only tell on which weekday one thing is, or somebody comes: "standup is Monday at 9".
+
+    What opens, leaves or is done has other hours on other days; who comes every week may come twice.
+    """
+    is_one = earlier.content == later.content and earlier.verb == later.verb and earlier.head == later.head
+    is_one = is_one and earlier.recurs == later.recurs and not (earlier.past or later.past or is_somebody(earlier))
+    begin = earlier.head | {earlier.verb, lexicon.stem(earlier.thing.noun)}
+    if not is_one or earlier.thing[:3] != later.thing[:3] or not earlier.content <= begin:
+        return False
+    hours = [float(value) for value in earlier.hours | later.hours]
+    if earlier.recurs and hours and max(hours) - min(hours) > _HOURS_APART:
+        return False
+    if any(len(one.times) != 1 or not one.times <= lexicon.WEEKDAYS for one in (earlier, later)):
+        return False
+    is_coming = earlier.verb in lexicon.stem_set(_COMING) and not earlier.recurs
+    is_timed = not earlier.verb or earlier.verb in lexicon.stem_set(MEETING) or is_coming
+    return is_timed and all(not unit for _, unit in earlier.numbers | later.numbers)
+
+
+_HOURS_APART: Final = 3
+"""What is every week by more hours later on another day may be another class."""
+_COMING: Final = "comes arrives visits calls delivers"
 
 
 def parts_of_day(one: Frame) -> frozenset[str]:
@@ -282,7 +310,9 @@ MOVING: Final = "moved moves relocated relocates resettled"
 """Verbs by which somebody comes to live elsewhere."""
 
 
-MEETING: Final = "meets gathers convenes"
+ONE_BY_ONE: Final = frozenset({"instrument", "subject", "reading"})
+"""Attributes of which somebody may have several, and mostly takes up one for another."""
+MEETING: Final = "meets gathers convenes rehearses"
 """Verbs for what a club or a class does."""
 
 

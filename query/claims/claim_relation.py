@@ -760,6 +760,9 @@ def _relate_by_attribute(
     if kind == lexicon.ONCE:
         reason = f"another {attribute}"
         return pairs.comparison(0.6 + 0.4 * overlap, later, reason, "contradiction")
+    if attribute in pairs.ONE_BY_ONE and later.change and not later.negated and earlier.verb == later.verb:
+        # Who plays the drums now may have given up the piano.
+        return pairs.comparison(0.5 + 0.4 * overlap, later, f"another {attribute}", "replacement")
     if kind == lexicon.MANY or (attribute == "diet" and _both_name_foods(earlier, later)):
         return pairs.comparison(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
     if (
@@ -878,7 +881,7 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
             return pairs.comparison(0.4 + 0.5 * overlap, later, "they may be about different ones", "compatible")
         if objects and overlap >= _CLOSE and verbs_agree and pairs.are_of_other_days(earlier, later):
             return pairs.comparison(0.4 + 0.5 * overlap, later, "the same was done at another time", "compatible")
-        if objects and overlap >= _CLOSE:
+        if objects and overlap >= _CLOSE and (verbs_agree or not (earlier.verb and later.verb)):
             return pairs.comparison(0.5 + 0.4 * overlap, later, "the same past event, another value", "contradiction")
         return (
             pairs.comparison(0.4 + 0.4 * overlap, later, "both may have been true", "compatible") if objects else None

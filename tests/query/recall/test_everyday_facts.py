@@ -785,6 +785,34 @@ LIVED_LATER = (
 are left out: a diet that a dog is off, a job that somebody got, and what is preferred of tea and of seats."""
 
 
+STAGES = (
+    ("replacement", "Standup is Monday at 9.", "Standup is Tuesday at 10."),
+    ("replacement", "Standup is Monday at 9.", "Standup is Tuesday at 9."),
+    ("replacement", "The retro is on Friday at 15:00.", "The retro is on Thursday at 14:00."),
+    ("replacement", "The plumber comes on Tuesday at 8.", "The plumber comes on Thursday at 10."),
+    ("replacement", "The choir rehearses on Mondays at 19:30.", "The choir rehearses on Tuesdays at 20:00."),
+    ("compatible", "The pool opens at 9 on Mondays.", "The pool opens at 10 on Sundays."),
+    ("compatible", "Max takes his pill on Mondays at 8.", "Max takes his pill on Thursdays at 20:00."),
+    ("compatible", "Ben works late on Monday until 20:00.", "Ben works late on Friday until 19:00."),
+    ("replacement", "The refund is pending.", "The refund is paid."),
+    ("replacement", "The pull request is under review.", "The pull request is merged."),
+    ("replacement", "The build is broken.", "The build is green."),
+    ("compatible", "The bike is broken.", "The bike is green."),
+    ("compatible", "I was promised a refund of 40 euros.", "My refund of 40 euros was paid."),
+    ("compatible", "We promised Acme a refund of 40 euros.", "We paid Acme the refund of 40 euros."),
+    ("contradiction", "We paid Acme 40 euros.", "We paid Acme 60 euros."),
+    ("compatible", "CI runs on Linux.", "CI runs on macOS."),
+    ("compatible", "The tests run on Python 3.11.", "The tests run on Python 3.12."),
+    ("replacement", "The server runs on Ubuntu 22.04.", "The server runs on Ubuntu 24.04."),
+    ("replacement", "CI runs on Jenkins.", "CI runs on GitHub Actions."),
+    ("compatible", "Mia wears T-shirt size 128.", "Mia wears shoe size 32."),
+    ("replacement", "Mia wears T-shirt size 128.", "Mia wears T-shirt size 134."),
+    ("replacement", "Nils plays the piano.", "Nils plays the drums now."),
+    ("compatible", "Nils plays the piano.", "Nils plays the drums, too, now."),
+)
+"""Of a project and a household: what moves to another day and hour, stages of one thing, sizes, and platforms."""
+
+
 def related(earlier: str, later: str) -> claim_pairs.ClaimComparison | None:
     before, after = wording.leading_subject(earlier), wording.leading_subject(later)
     one, other = (claim_frame.frame(text, before | after) for text in (earlier, later))
@@ -793,7 +821,7 @@ def related(earlier: str, later: str) -> claim_pairs.ClaimComparison | None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "earlier", "later"), [*UNITS, *UNITS_AT_LAST, *LIVED, *LIVED_AT_LAST, *LIVED_LATER]
+    ("expected", "earlier", "later"), [*UNITS, *UNITS_AT_LAST, *LIVED, *LIVED_AT_LAST, *LIVED_LATER, *STAGES]
 )
 def test_what_is_told_of_another_value_is_what_a_careful_person_says(expected: str, earlier: str, later: str) -> None:
     found = related(earlier, later)
