@@ -670,10 +670,10 @@ def _run_on_platforms(earlier: Frame, later: Frame) -> bool:
 
 
 _ON_PLATFORM: Final = wording.kept_search(
-    r"\b(?:ci|tests?|builds?|pipelines?|suites?|apps?|checks?|jobs?|benchmarks?|cli|library|package|client|game|site|tool)"
-    r"\b(?: [\w-]+)? (?:runs?|works?|builds?|pass(?:es)?|(?:is|are) (?:tested|built)) on (?:\S+ )?"
-    r"(?:linux|macos|mac|osx|windows|android|ios|ubuntu|debian|fedora|alpine|freebsd|arm(?:64)?"
-    r"|x86(?:_64)?|intel|apple silicon|chrome|firefox|safari|(?:python|node|java|ruby|go|rust|php) ?\d[\d.]*)\b"
+    r"\b(?:ci|tests?|builds?|pipelines?|suites?|apps?|checks?|jobs?|benchmarks?|cli|library|package|client|game|tool)\b"
+    r"(?: [\w-]+)? (?:runs?|works?|builds?|pass(?:es)?|(?:is|are) (?:tested|built)) on (?:\S+ )?"
+    r"(?:linux|macos|mac|osx|windows|android|ios|ubuntu|debian|fedora|alpine|freebsd|arm(?:64)?|x86(?:_64)?|intel"
+    r"|apple silicon|chrome|firefox|safari|(?:python|node|java|ruby|go|rust|php) ?\d[\d.]*)\b"
 )
 
 
