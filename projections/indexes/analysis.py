@@ -78,6 +78,7 @@ _FUNCTION_WORDS: Final = {
         wessen was wann warum weshalb wieso wofur womit wovor wovon woruber worauf woran welche welcher welches welchen
         welchem ich du er sie es wir ihr mich dich ihn uns euch mir dir ihm ihnen mein meine meinen meinem meiner meines
         dein deine deinen sein seine seinen seinem seiner ihre ihren ihrem ihrer unser unsere unseren unserem unserer
+        wohin woher wogegen wobei wodurch wozu
         euer eure bin bist ist sind seid war waren gewesen habe hast hat haben hatte hatten wird werden wurde wurden
         worden kann konnte konnen soll sollen muss mussen darf in im am an auf aus bei beim mit nach von vom vor zu zum
         zur uber unter um fur durch gegen ab bis nicht kein keine sich man noch nur auch so da dort dieser diese dieses

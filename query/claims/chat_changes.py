@@ -166,7 +166,7 @@ def change_told(
     which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
     asks, was only considered, is over, or is told of somebody or something else changes nothing.
     """
-    earlier, later = _in_asked_words(question, earlier), _in_asked_words(question, later)
+    earlier, later = in_asked_words(question, earlier), in_asked_words(question, later)
     # Of two long messages words tell little.
     if not 0 < len(later) <= (_SHORT if len(earlier) > _SHORT else wording.MAX_CHARACTERS):
         return ""
@@ -182,7 +182,7 @@ def change_told(
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
-def _in_asked_words(question: str, message: str) -> str:
+def in_asked_words(question: str, message: str) -> str:
     """A message with the words of a German question in place of what is compounded with them, or a part of them.
 
     "Die Zahnarztpraxis" tells of the "Zahnarzt", "der Chor" of the "Chorprobe", and a "Handy-PIN" is of both words.
@@ -190,7 +190,7 @@ def _in_asked_words(question: str, message: str) -> str:
     asked = _words_of(question)
     if lexicon.GERMAN.isdisjoint(asked):
         return message
-    telling = [word for word in asked if len(word) > _PART_OF_WORD and word not in lexicon.IN_GERMAN]
+    telling = sorted(word for word in asked if len(word) > _PART_OF_WORD and word not in lexicon.IN_GERMAN)
 
     def as_asked(found: re.Match[str]) -> str:
         said = found[0]
@@ -208,7 +208,8 @@ def _in_asked_words(question: str, message: str) -> str:
 
 def _have_a_part(word: str, other: str) -> bool:
     """True if one of two German words begins with the other, or both with a long one, or the first ends with the other:
-    Zahnarzt and Zahnarztpraxis, Fußballtraining and Training."""
+    Zahnarzt and Zahnarztpraxis, Fußballtraining and Training, Tierarzt and Tierärztin."""
+    word, other = word.translate(_WITHOUT_UMLAUTS), other.translate(_WITHOUT_UMLAUTS)
     return (
         word.startswith(other)
         or other.startswith(word)
@@ -217,6 +218,7 @@ def _have_a_part(word: str, other: str) -> bool:
     )
 
 
+_WITHOUT_UMLAUTS: Final = str.maketrans("äöü", "aou")
 _PART_OF_WORD: Final = 3
 """The characters of a German word that is not looked for in compounds."""
 _LONG_PART: Final = 8

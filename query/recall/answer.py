@@ -18,7 +18,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
-from worlddb.query.claims import asked_terms, claim_frame, lexicon
+from worlddb.query.claims import asked_terms, chat_changes, claim_frame, lexicon
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import (
@@ -81,6 +81,7 @@ class Judge:
         self._lane = VECTOR if VECTOR in lanes else TEXT
         self._scatter = SCATTER.get(model, 0.0)
         self._is_little_known = model in _ENGLISH_ALONE and bool(analysis.language_of(request.question.text))
+        self._is_german = analysis.language_of(request.question.text) == "de"
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
         self._person = ENTITY in lanes and about.is_about_one_of_several
         # All that a user says has the name, so that it tells nothing.
@@ -93,11 +94,15 @@ class Judge:
         self._calls = [frozenset(name.casefold().split()) for name in about.names] if about.user else []
         # Among what one user says and is told, a bank that they use is any that is theirs.
         asked = analysis.query_stems(self._telling) if about.user_name else frozenset[str]()
+        called = " ".join(" ".join(call) for call in self._calls)
+        self._called = frozenset(analysis.analyze(called).stems) if called else frozenset[str]()
         if asked:
             asked = asked - asked_terms.little_stems() - analysis.query_stems(request.question.wish)
         self._required = asked
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._seen, self._shown = 0, list[scoring.HitFeatures]()
+        # In a user's world whoever lives with them leads wherever their name is asked for.
+        self._is_by_name_alone = bool(self._calls and about.user_name)
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
         """The probability that a hit answers; ``words`` are those that it shares with the question.
@@ -109,6 +114,10 @@ class Judge:
         if self._fitted is None:
             return None
         parts = found.parts
+        if self._is_german:
+            # A word of the question may be a part of one in the text, or the other way round.
+            read = chat_changes.in_asked_words(self._text, content[:_COMPOUNDS_WITHIN])
+            words = text_lane.matched(self._text, "", read)
         words = [word for word in words if word.casefold() not in self._untold] if self._untold else words
         covered = text_lane.coverage(self._text, words)
         said = {word.casefold() for word in words} if self._calls else frozenset[str]()
@@ -129,6 +138,8 @@ class Judge:
         if content and self._seen <= LOOKED_AT:
             self._is_complete = is_complete if is_best else self._is_complete
             self._shown.append(seen)
+            if self._is_by_name_alone:
+                self._is_by_name_alone = self._called.issuperset(analysis.analyze(" ".join(words)).stems)
         likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
         return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)
 
@@ -144,7 +155,8 @@ class Judge:
             if text_lane.coverage(self._telling, found) >= 1:
                 return True
         required = self._required - lexicon.stem_set(_PAYING) if is_told else self._required
-        is_there = bool(required) and required <= text_lane.stood_for(self._telling, found)
+        # "How much does Ben earn?" is not told by what something of Ben's costs.
+        is_there = not required <= self._called and required <= text_lane.stood_for(self._telling, found)
         return is_there and not analysis.is_asking(content)
 
     def answer(self, *, by_chance: bool) -> float | None:
@@ -157,7 +169,7 @@ class Judge:
             return None
         if not self._shown:
             return 0.0
-        evidence = scoring.answer_evidence(self._shown, person=self._person)
+        evidence = scoring.answer_evidence(self._shown, person=self._person and not self._is_by_name_alone)
         likely = scoring.likelihood(self._fitted.answer, evidence)
         if self._is_complete:
             likely = max(likely, scoring.WEAK_BELOW)
@@ -212,6 +224,8 @@ _FITTED_ON: Final = 500
 """About the number of messages in a conversation of the fit."""
 
 
+_COMPOUNDS_WITHIN: Final = 1200
+"""The characters of a German text in which parts of compounds are looked for."""
 _PAYING: Final = "pay paying cost price spend charge earn make"
 _HOW_MANY: Final = lazy(r"\bhow (?:many|much)\b", re.I)
 _FEW: Final = 0.5
