@@ -24,6 +24,11 @@ def _sought(text: str) -> analysis.Sought:
     return analysis.sought(_terms(text))
 
 
+def query_stems(text: str) -> frozenset[str]:
+    """The stems that a query looks for; as :func:`analysis.query_stems`, for what is asked for several times."""
+    return frozenset(term.text for term in _terms(text) if term.field == analysis.STEM and not term.instead)
+
+
 def matched(text: str, name: str, content: str) -> list[str]:
     """The words of a world by which the query found it."""
     return _sought(text).matched(f"{name}\n{content}")

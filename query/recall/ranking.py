@@ -18,7 +18,6 @@ from worlddb.log.model.times import DAY_MICROSECONDS, FOREVER
 from worlddb.projections.indexes.analysis import (
     governed_stems,
     instruction_stems,
-    query_stems,
     standing_instruction,
     without_speaker,
 )
@@ -431,7 +430,7 @@ def _mark_guides(
     said = [node for node in held if evidence[node].when != UNSAID]
     if not said:
         return evidence, ()
-    asked = query_stems(question.text)
+    asked = text_lane.query_stems(question.text)
 
     def instruction_of(node: int) -> str:
         body = snapshot.body(pool[node].seen.row)

@@ -21,13 +21,13 @@ from worlddb.projections.indexes.analysis import (
     analyze,
     is_answering,
     is_asking,
-    query_stems,
 )
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
+from worlddb.query.lanes import text_lane
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import ASKED, CONVEX, LANES, MAX_K, TEXT, VECTOR, Question, Request
@@ -244,7 +244,7 @@ def _lift_derived_statements(
     turns = {hit.passed.node: hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN}
     others = [hit for hit in ranked[:LOOKED_AT] if hit.passed.node not in turns] if turns else []
     tables, moment = snapshot.tables, snapshot.place.moment
-    asked = query_stems(question) if others else frozenset()
+    asked = text_lane.query_stems(question) if others else frozenset()
     said: dict[int, frozenset[str]] = {}
     lifted: dict[int, list[ranking.Ranked]] = {}
     for hit in others:
@@ -286,7 +286,7 @@ def _put_replies_behind(
     short = {node for node, text in said.items() if text.count(" ") <= MAX_REPLY_WORDS}
     own = {node for node, _ in candidates.find_references(snapshot, said, about.user)} if short and about.user else ()
     replies = {node for node in short if (node not in own if own else is_answering(said[node]))}
-    if not replies or len(replies) == len(said) or not (asked := query_stems(question)):
+    if not replies or len(replies) == len(said) or not (asked := text_lane.query_stems(question)):
         return ranked
     order = [hit.passed.node for hit in ranked[:LOOKED_AT]]
     hits = {hit.passed.node: hit for hit in ranked[:LOOKED_AT]}
