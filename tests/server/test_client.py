@@ -41,7 +41,7 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     told = remote.remember("ships", "The Vasa sank in 1628.", labels=["history"])
     assert remote.recall("when did the Vasa sink?", world="ships").hits[0].ref == told.receipt.ref
     assert "Vasa" in remote.context("ships", "Vasa").text
-    remote.revise(told.receipt, content="The Vasa sank in 1629.")
+    remote.revise(told, content="The Vasa sank in 1629.")
     for label in ("history", ["history"]):
         asked = {"world": "ships", "label": label, "type": "Fact", "author": "owner"}
         assert [hit.content for hit in remote.recall("Vasa", **asked).hits] == ["The Vasa sank in 1629."]
@@ -194,6 +194,22 @@ def test_errors_are_those_that_the_library_raises(server: Server, remote: Client
         stranger.worlds()
     with client.connect("http://127.0.0.1:9") as nowhere, pytest.raises(worlddb.UnavailableError):
         nowhere.worlds()
+
+
+def test_a_key_that_does_not_suffice_is_told_what_it_lacks(server: Server, remote: Client) -> None:
+    home = remote.create("Team", "harbour").ref
+    asked = {"name": "guest", "world": home, "right": "read"}
+    made = httpx.post(f"{server.url}/v1/keys", json=asked, headers={"Authorization": f"Bearer {server.key}"}).json()
+    with client.connect(server.url, made["secret"]) as guest, client.connect(server.url) as nobody:
+        calls = {
+            "unauthorized": nobody.worlds,
+            "forbidden": lambda: guest.remember("harbour", "A ship came."),
+            "beyond_key": guest.head,
+        }
+        for code, call in calls.items():
+            with pytest.raises(client.NotAdmitted) as lacking:
+                call()
+            assert lacking.value.code == code
 
 
 def test_every_error_of_the_model_comes_back_as_itself() -> None:

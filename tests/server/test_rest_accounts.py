@@ -23,6 +23,14 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         assert robot.get(f"/v1/worlds/{inside}")["name"] == "inside"
         assert robot("GET", "/v1/keys").status_code == 403
         assert robot("GET", "/v1/recall?text=x&k=4").json()["code"] == "plan_limit"
+        assert robot("GET", f"/v1/worlds/{inside}/chunks?query=x&limit=4").json()["code"] == "plan_limit"
+        for number in range(5):
+            owner.send("POST", f"/v1/worlds/{inside}/memories", text=f"Plum {number} is ripe.")
+        # A question that asks for no number gets as many hits as the plan allows.
+        for path in ("recall?text=plum", f"worlds/{inside}/recall?text=plum", f"worlds/{inside}/chunks?query=plum"):
+            assert len(robot("GET", f"/v1/{path}").json()["hits"]) == 3
+        assert len(robot.send("POST", "/v1/recall", text="plum", wordings=["prune", "fruit"])["hits"]) == 1
+        assert robot("POST", "/v1/recall", json={"text": "plum", "wordings": ["a"] * 3}).json()["code"] == "plan_limit"
         for number in range(2):
             robot.send("POST", "/v1/worlds", name=f"note {number}")
         assert owner("PATCH", "/v1/accounts/acme", json={}).status_code == 422

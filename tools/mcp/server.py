@@ -87,7 +87,8 @@ LAST_WORDS_SECONDS: Final = 5
 MAX_CLIENT_NAME: Final = 100
 
 T = TypeVar("T")
-Admit = Callable[[catalogue.Tool, tool_arguments.Arguments], None]
+Admit = Callable[[catalogue.Tool, tool_arguments.Arguments, bool], tool_arguments.Arguments]
+"""What checks a call before it is run; it also learns whether a ``limit`` was given, and returns the arguments."""
 
 
 class MemoryServer(MCPServer[Any]):
@@ -196,7 +197,7 @@ class MemoryServer(MCPServer[Any]):
         try:
             given = tool.takes.parse(arguments)
             if self._admit is not None:
-                self._admit(tool, given)
+                given = self._admit(tool, given, arguments.get("limit") is not None)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
             raise ToolError(mcp_wording.explain_invalid(error, catalogue.schema(tool.takes))) from error

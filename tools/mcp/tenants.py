@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import anyio
 import anyio.to_thread
+import msgspec
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -369,13 +370,17 @@ class Tenants:
             if (tool.read_only or grant.may("write")) and (is_operator or tool not in catalogue.OPERATOR_TOOLS)
         )
 
-        def admit(tool: catalogue.Tool, given: tool_arguments.Arguments) -> None:
-            self._admit(tenant.grant, tool, given)
+        def admit(tool: catalogue.Tool, given: tool_arguments.Arguments, has_limit: bool) -> tool_arguments.Arguments:
+            return self._admit(tenant.grant, tool, given, has_limit)
 
         return MemoryServer(session, tools=tools, threads=self._threads, admit=admit)
 
-    def _admit(self, grant: Grant, tool: catalogue.Tool, given: tool_arguments.Arguments) -> None:
+    def _admit(
+        self, grant: Grant, tool: catalogue.Tool, given: tool_arguments.Arguments, has_limit: bool
+    ) -> tool_arguments.Arguments:
         """Check that the plan of a key allows a call, and count it if it writes.
+
+        A question that asks for no number of memories gets as many as the plan allows, at most the usual page.
 
         Raises:
             PlanLimit: it does not.
@@ -384,7 +389,10 @@ class Tenants:
             self._gate.admit(grant, request=False, write=True)
             self._meter.count(grant.id, requests=0, write=True)
         elif grant.account is not None and getattr(given, "query", None):
+            if (most := getattr(given, "limit", 0)) and not has_limit:
+                given = msgspec.structs.replace(given, limit=grant.account.most_hits(most))
             grant.account.require_quota("recall_k", getattr(given, "limit", 0))
+        return given
 
     async def _end_removed_keys(self) -> None:
         """End the servers of ended keys, with the open streams of their clients."""

@@ -208,11 +208,21 @@ def _write_marks(tx: Any, ref: str, body: types.Marks) -> None:
 
 
 def _answer_recall(
-    store: ClientStore, view: View, text: str, world: str | None, options: dict[str, Any], recalls: int = 1
+    store: ClientStore,
+    view: View,
+    text: str,
+    world: str | None,
+    options: dict[str, Any],
+    recalls: int = 1,
+    *,
+    default: int = types.DEFAULT_HITS,
 ) -> Reply:
     """Answer a question; ``recalls`` is the number of recalls that it may need, all of which count."""
-    if store.grant.account is not None:
-        store.grant.account.require_quota("recall_k", recalls * options["k"])
+    account, k = store.grant.account, options["k"]
+    if account is not None:
+        k = account.most_hits(default, recalls) if k is None else k
+        account.require_quota("recall_k", recalls * k)
+    options = options | {"k": default if k is None else k}
     ref = None if world is None else store.ref(view, world)
     lanes = store.session.lanes(options.get("lanes", LANES))
     arguments = options | {"world": ref, "lanes": lanes}
@@ -295,7 +305,8 @@ def chunks(store: ClientStore, request: Request) -> Reply:
     """The texts in a world that contain words of a query, best first."""
     query: types.Chunks = request.query
     how = {"k": query.limit, "lanes": ("text",)}
-    return _answer_recall(store, store.view(query), query.query, request.path["world"], how)
+    view = store.view(query)
+    return _answer_recall(store, view, query.query, request.path["world"], how, default=types.DEFAULT_CHUNKS)
 
 
 def context(store: ClientStore, request: Request) -> Reply:

@@ -7,6 +7,8 @@ from msgspec import Meta
 
 MAX_PAGE: Final = 200
 MAX_HITS: Final = 1_000
+DEFAULT_HITS: Final = 10
+DEFAULT_CHUNKS: Final = 20
 MAX_STATEMENTS: Final = 50_000
 MAX_QUERY_SECONDS: Final = 30
 
@@ -263,11 +265,20 @@ class Marks(Body, frozen=True, kw_only=True):
     why: Short = ""
 
 
+Hits = Annotated[
+    int,
+    Meta(
+        ge=1, le=MAX_HITS, description=f"The most hits; by default {DEFAULT_HITS}, or fewer if the plan allows fewer."
+    ),
+]
+_MOST_CHUNKS: Final = f"The most to return; by default {DEFAULT_CHUNKS}, or fewer if the plan allows fewer."
+
+
 class Question(AsOf, frozen=True, kw_only=True):
     """A question, as parameters."""
 
     text: Annotated[str, Meta(max_length=20_000)]
-    k: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 10
+    k: Hits | None = None
     exact: bool = False
     include_superseded: bool | None = None
 
@@ -309,7 +320,7 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
     text: Annotated[str, Meta(max_length=20_000)]
     world: Ref | None = None
     scopes: Annotated[tuple[Ref, ...], Meta(min_length=1, max_length=16)] | None = None
-    k: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 10
+    k: Hits | None = None
     ingested: When | None = None
     valid: When | None = None
     seq: Commit | None = None
@@ -349,7 +360,7 @@ class Chunks(AsOf, frozen=True, kw_only=True):
     """Words to look for in texts."""
 
     query: Annotated[str, Meta(max_length=20_000, description="Search words; a text needs at least one of them.")]
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="The most to return.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description=_MOST_CHUNKS)] | None = None
 
 
 class ContextOf(AsOf, frozen=True, kw_only=True):

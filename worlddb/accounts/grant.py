@@ -59,6 +59,11 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         if not self.has(feature):
             raise _limit_error("feature", feature, f"The plan {self.plan!r} does not have {feature}")
 
+    def most_hits(self, default: int, recalls: int = 1) -> int:
+        """The hits of each of some recalls that ask for no number: the default, or what the plan allows of it."""
+        allowed = self.limits.recall_k
+        return default if allowed is None else max(1, min(default, allowed // recalls))
+
     def require_quota(self, limit: str, amount: int) -> None:
         """Require that an amount, with the request's addition, is within a limit of the plan.
 

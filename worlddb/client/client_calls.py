@@ -14,7 +14,8 @@ from worlddb.log.model import errors, limits, times
 
 
 class NotAdmitted(errors.WorldDBError):
-    """The key is missing, invalid, or lacks the right."""
+    """The key is missing or invalid (``unauthorized``), lacks a right (``forbidden``), or opens one world only, and
+    the request is about the whole store (``beyond_key``)."""
 
     code = "unauthorized"
 
@@ -86,7 +87,10 @@ def response_error(status: int, body: bytes, retry_after: str | None = None) -> 
         details["reason"] = problem.reason
     if retry_after is not None:
         details["retry_after"] = retry_after
-    return kind(problem.detail, problem.remedy, **details)
+    error = kind(problem.detail, problem.remedy, **details)
+    # Several codes share a status, such as those of a wrong key and of one that opens too little.
+    vars(error)["code"] = problem.code
+    return error
 
 
 def problem_error(problem: wire.Problem | None) -> errors.WorldDBError:

@@ -363,6 +363,11 @@ class Remembered(_Record, frozen=True, kw_only=True):
     restated: bool = False
     notes: tuple[str, ...] = ()
 
+    @property
+    def ref(self) -> str:
+        """The reference of the memory."""
+        return self.receipt.ref
+
 
 class Worlds(_Record, frozen=True, kw_only=True):
     """A page of worlds; ``next_cursor`` is null on the last."""

@@ -105,6 +105,7 @@ def test_a_plan_bounds_what_tools_write_and_ask_and_a_change_of_it_ends_no_sessi
         db.accounts.define_plan("small", recall_k=3)
         assert "recall_k" in tools.call("memory_recall", query="one", limit=4)[1]
         assert tools.call("memory_recall", query="one", limit=3)[0]
+        assert tools.call("memory_recall", query="one")[0], "which asks for no number"
         db.accounts.define_plan("small", bytes_per_request=200)
         assert tools.post("tools/call", name="memory_write", arguments={"text": "x" * 300}).status_code == 413
         db.accounts.define_plan("small", features=["sparql"])
