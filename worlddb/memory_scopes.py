@@ -323,7 +323,7 @@ class Scopes:
         # Some ended scopes may be imported; they have no number.
         for number in (first, *range(min(ended, first))):
             key = numbered(number)
-            if view._keyed_reference(_encoded_key(key)) is not None and self._is_open(view, key, known):
+            if view._keyed_reference(encoded_key(key)) is not None and self._is_open(view, key, known):
                 return key
         came = (each.ref for each in known if not each.closed and "imported" in each.source)
         ref = next((ref for ref in came if view.forked_from(ref) is None), None)
@@ -346,7 +346,7 @@ class Scopes:
         whole, spelt = self.db.view(), name.partition(":")[2]
         for number in itertools.count():
             key = "mcp", "", label.kind, spelt, str(number)
-            found = whole._keyed_reference(_encoded_key(key))
+            found = whole._keyed_reference(encoded_key(key))
             if found is None:
                 return "mcp", "", label.kind, spelt, f"{_BY_REFERENCE}{self.world}"
             if found == self.world:
@@ -364,10 +364,10 @@ class Scopes:
         ``known`` are worlds of the view, one of which may be the scope of the key. A scope that an operator moved
         elsewhere belongs to that world. A scope that is no member now would not be found.
         """
-        ref = view._keyed_reference(_encoded_key(key))
+        ref = view._keyed_reference(encoded_key(key))
         if ref is None:
             return True
-        found = next((each for each in known if each.ref == ref), None) or view.keyed(_encoded_key(key))
+        found = next((each for each in known if each.ref == ref), None) or view.keyed(encoded_key(key))
         assert found is not None, "the key stands for a world"
         # An erased name comes back from the beginning up to where the scope was resumed, if it was.
         is_lost = found.erased and found.number > 1
@@ -385,12 +385,12 @@ class Scopes:
             return ref
         _, _, kind, identity, _ = key
         label = Label(kind, identity)
-        if identity.startswith(f"{kind}:") and self.db.view()._keyed_reference(_encoded_key(key)) is None:
+        if identity.startswith(f"{kind}:") and self.db.view()._keyed_reference(encoded_key(key)) is None:
             _refuse_form(label)
         return tx.create(
             SCOPE,
             str(label),
-            key=_encoded_key(key),
+            key=encoded_key(key),
             key_within=self.world,
             world=self.world,
             valid_from=BEGINNING,
@@ -447,7 +447,7 @@ class Scopes:
 
     def scope_of(self, view: View, key: ScopeKey | tuple[str, ...]) -> str | None:
         """Return the scope of a key as a view knows it; ``None`` for the whole store, or before the first write."""
-        known = view._keyed_reference(_encoded_key(key)) if len(key) == len(_NO_SCOPE) and key[2] else None
+        known = view._keyed_reference(encoded_key(key)) if len(key) == len(_NO_SCOPE) and key[2] else None
         return self.existing_scope_ref(key) or known
 
     def subjects(
@@ -522,7 +522,8 @@ def _entry_key(key: ScopeKey | tuple[str, ...], name: str) -> str:
     return msgspec.json.encode((*key, name)).decode()
 
 
-def _encoded_key(key: ScopeKey | tuple[str, ...]) -> str:
+def encoded_key(key: ScopeKey | tuple[str, ...]) -> str:
+    """Return a scope's key as the store keeps it."""
     return msgspec.json.encode(key).decode()
 
 

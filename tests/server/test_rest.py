@@ -793,6 +793,40 @@ def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) 
         assert sorted(named) == ["", "", "Ivo"]
 
 
+@pytest.mark.parametrize("name", ["user:zed", "cellar"])
+@pytest.mark.parametrize("begun", [True, False], ids=["into a world", "into a new world"])
+def test_a_retry_after_an_erasure_gets_its_receipt_whoever_has_the_name_no_more(
+    tmp_path: Path, name: str, begun: bool
+) -> None:
+    """It was refused as another request: the world had no name any more, so the retry would have created one."""
+    quad = {
+        "content": "<https://a.example/a> <https://a.example/b> 'plum' .",
+        "headers": {"Content-Type": "text/turtle"},
+    }
+    asked: dict[str, dict[str, Any]] = {
+        "memories": {"json": {"text": "Zed has an allergy.", "about": ["Zed Plum"], "labels": ["health"]}},
+        "members": {"json": {"name": "allergy", "content": "to plums"}},
+        "statements": quad,
+    }
+    for number, (route, how) in enumerate(asked.items()):
+        (tmp_path / route).mkdir()
+        with serve_store(tmp_path / route, embedder=None) as served:
+            caller = served.caller("ana")
+            path = f"/v1/worlds/{name}/{route}"
+            if begun:
+                caller.send("POST", f"/v1/worlds/{name}/memories", text="Zed is here.")
+            headers = {**how.get("headers", {}), "Idempotency-Key": f"k{number}"}
+            first = caller("POST", path, **how | {"headers": headers})
+            assert first.status_code == 201 and caller("POST", path, **how | {"headers": headers}).text == first.text
+            (world,) = served.db.view().find(name=name)
+            served.db.erase(world, reason="request 7", members=True)
+            head = served.db.head().seq
+            again = caller("POST", path, **how | {"headers": headers})
+            told = again.json().get("receipt", again.json())
+            assert again.status_code in (200, 201) and served.db.head().seq == head, again.text
+            assert "retry_not_compared" in [note["code"] for note in told["notes"]], told
+
+
 @pytest.mark.parametrize("new", ["lake", "user:lea"])
 def test_a_retry_is_answered_where_others_made_the_same_world_at_once(
     ana: RestClient, monkeypatch: pytest.MonkeyPatch, new: str

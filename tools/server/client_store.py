@@ -20,6 +20,7 @@ from worlddb.memory_scopes import (
     Scopes,
     check_scope_name,
     composed,
+    encoded_key,
     folded,
     is_visible,
     notes_inside,
@@ -326,10 +327,11 @@ class ClientStore:
         look = view_for_write(self.db, key)
         return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
-    def find_target(self, view: View, name: str, absent: Container[str] = ()) -> str | None:
+    def find_target(self, view: View, name: str, absent: Container[str] = (), *, key: str | None = None) -> str | None:
         """Return the reference of a world to write to; ``None`` if the write has to create it, as one of ``absent``.
 
-        If the world of an MCP scope, such as a user, has ended, the next write creates another one, as everywhere.
+        A retry under its stored ``key`` also finds a world whose name is erased since. If the world of an MCP scope,
+        such as a user, has ended, the next write creates another one, as everywhere.
 
         Raises:
             UnknownReference: there is no such world, and its name looks like a reference.
@@ -340,7 +342,7 @@ class ClientStore:
         except UnknownReference:
             if _is_reference(name):
                 raise
-            return None
+            return self._erased_target(view, name) if key is not None and self.db.was_written(key) else None
         except AmbiguousReference:
             if not self._has_ended(view, name):
                 raise
@@ -348,6 +350,13 @@ class ClientStore:
         is_scope = not _is_reference(name) and ref != self.session.top and _label_of(name) is not None
         is_absent = ref in absent and not _is_reference(name)
         return None if is_absent or (is_scope and self._has_ended(view, name)) else ref
+
+    def _erased_target(self, view: View, name: str) -> str | None:
+        """Return the world that had a name when a write was first made, if that name is erased by its retry."""
+        label = _label_of(name)
+        key = _claim_key(name) if label is None else encoded_key(Scopes(self.db, self.home()).key(view, label))
+        ref = view._keyed_reference(key)
+        return ref if ref is not None and is_visible(partial(self.session.get, view), ref) else None
 
     def _has_ended(self, view: View, name: str) -> bool:
         """Return whether a name is that of an MCP scope whose worlds have all ended."""
@@ -409,7 +418,7 @@ class ClientStore:
 
         def write(absent: Container[str]) -> Receipt:
             view = self.view_of_write(stored_key)
-            ref = self.find_target(view, name, absent) if rests_on is None else self.target_ref(view, name)
+            ref = self.target_ref(view, name) if rests_on else self.find_target(view, name, absent, key=stored_key)
             if ref is not None:
                 rested = None if rests_on is None else rests_on(self.session.view_to_write(), ref)
                 return self.commit_write(partial(call, ref), key=key, rests_on=rested)
@@ -454,7 +463,7 @@ class ClientStore:
 
         def write() -> Receipt:
             view = self.view_of_write(stored_key)
-            ref = self.find_target(view, name) if rests_on is None else self.target_ref(view, name)
+            ref = self.target_ref(view, name) if rests_on else self.find_target(view, name, key=stored_key)
             if ref is None:
                 batch = self.db.batch(idempotency_key=stored_key, seen=view)
                 return self._create_and_write(

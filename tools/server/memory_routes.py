@@ -73,10 +73,16 @@ class _NewStatement:
     """
 
     def __init__(
-        self, store: ClientStore, view: View, body: types.NewMemory, name: str, absent: Container[str] = ()
+        self,
+        store: ClientStore,
+        view: View,
+        body: types.NewMemory,
+        name: str,
+        absent: Container[str] = (),
+        key: str | None = None,
     ) -> None:
         self.store, self.view, self.body, self.name = store, view, body, name
-        self.home = home = store.find_target(view, name, absent)
+        self.home = home = store.find_target(view, name, absent, key=key)
         self.about, self.new_names = store.subjects(view, dict.fromkeys(body.about), home, absent)
         self.now = view.valid
         self.unchanged: tuple[str, ...] = ()
@@ -142,7 +148,7 @@ def _remember_or_restate(
     # A retry under its key reads the state of then, and so decides the same.
     look = view_for_write(store.db, key)
     view = look if store.home() is None else store.db.view(seq=look.seq, valid=look.valid, world=store.home())
-    given = _NewStatement(store, view, body, name, absent)
+    given = _NewStatement(store, view, body, name, absent, key)
     given.rest_on(request, key is None or not store.db.was_written(key))
     is_named, within = any(given.named_edges.values()), store.home()
     place = Place(
