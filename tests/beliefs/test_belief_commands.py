@@ -75,6 +75,11 @@ def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: Lo
     assert found["cut_off"] == [] and run.json("impact", "report", "--depth", "1")["cut_off"] == [summary.ref]
     assert "--depth 2" in run("impact", "report", "--depth", "1").out
     assert "Nothing depends" in run("impact", "report", "--type", "causes").out
+    claim = run.json("create", "Claim", "", "--content", "Spindles predict recall.")["ref"]
+    belief = run.json("create", "Belief", "", "--content", "Spindles matter.")["ref"]
+    run("link", belief, "derived_from", claim)
+    assert "Spindles matter." in run("impact", claim).out and "Spindles predict" in run("provenance", belief).out
+    assert run("withdraw", claim, "--plan").out.count("Spindles predict recall.") == 2
     rests = run.json("provenance", "plan")["affected"]
     assert [(each["ref"], each["steps"], each["author"], each["trust"]) for each in rests] == [
         (summary.ref, 1, "ann", None),

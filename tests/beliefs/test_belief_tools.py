@@ -153,6 +153,24 @@ def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: w
         tool.run(inside, tool.takes.parse(given | {"changes": 1}), Call("a client", "x"))
 
 
+def test_a_memory_without_a_name_is_listed_by_its_text(db: worlddb.Database) -> None:
+    """A list of what depends on a statement had ids and empty names."""
+    desk = Session(db)
+    claim = db.create("Claim", "", content="Spindles predict recall.").ref
+    belief = db.create("Belief", "", content="Spindles matter " + "very " * 100).ref
+    db.link(belief, "derived_from", claim)
+    told = "Spindles matter very"
+    assert call(desk, "memory_impact", id=claim)["affected"][0]["name"].startswith(told)
+    assert call(desk, "memory_provenance", id=belief)["rests_on"][0]["name"] == "Spindles predict recall."
+    assert call(desk, "memory_path", id=claim, to=belief)["steps"][0]["name"].startswith(told)
+    planned = call(desk, "memory_plan_withdrawal", id=claim)
+    assert planned["withdrawn"][0]["name"] == "Spindles predict recall."
+    assert planned["rests_on_it"][0]["name"].startswith(told)
+    dropped = {"id": claim, "predicate": "summary", "value": "Spindles predict recall."}
+    found = call(desk, "memory_contract", beliefs=[dropped])
+    assert (found["changes"][0]["name"], found["rests_on"][0]["name"][:20]) == ("Spindles predict recall.", told)
+
+
 def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worlddb.Database) -> None:
     desk, ours = Session(db), db.create("Topic", "Ours").ref
     fact = db.create("Fact", "vault", content="the vault opens with 1234", world=ours).ref

@@ -145,7 +145,7 @@ def impact(session: Session, given: tool_arguments.Reach, call: Call) -> tool_re
     """``memory_impact``."""
     view = session.view()
     found = view.impact(session.memory(view, given.id).ref, depth=given.depth)
-    shown = [tool_results.affected(each) for each in found.worlds[: given.limit]]
+    shown = [tool_results.affected(each, tool_results.called_in(view)) for each in found.worlds[: given.limit]]
     return tool_results.Impact(
         affected=shown, more=len(found) - len(shown), cut_off=list(found.cut_off[: tool_arguments.MAX_PAGE])
     )
@@ -155,7 +155,7 @@ def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -
     """``memory_provenance``."""
     view = session.view()
     found = view.provenance(session.memory(view, given.id).ref)
-    shown = [tool_results.origin(each) for each in found[: given.limit]]
+    shown = [tool_results.origin(each, tool_results.called_in(view)) for each in found[: given.limit]]
     return tool_results.Origins(rests_on=shown, more=len(found) - len(shown))
 
 
@@ -174,7 +174,9 @@ def make_withdrawal_plan(session: Session, view: View, given: tool_arguments.Pla
 
 def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_plan_withdrawal``: nothing is done."""
-    return tool_results.withdrawal_plan(make_withdrawal_plan(session, session.view(), given), given.limit)
+    view = session.view()
+    plan = make_withdrawal_plan(session, view, given)
+    return tool_results.withdrawal_plan(plan, given.limit, tool_results.called_in(view))
 
 
 def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: Call) -> tool_results.Receipted:
@@ -279,11 +281,10 @@ def path(session: Session, given: tool_arguments.Way, call: Call) -> tool_result
     view = session.view()
     ends = [session.memory(view, each).ref for each in (given.id, given.to)]
     found = view.shortest_path(*ends, depth=given.depth)
-    steps = []
+    steps, called = [], tool_results.called_in(view)
     for ref, edge in () if found is None else zip(found.path, found.edges, strict=True):
-        walked, world = view.edge(edge), view.get(ref)
-        name = "" if world is None else world.name[: tool_results.MAX_NAME]
-        steps.append(tool_results.Walked(id=ref, name=name, relation=walked.type, back=walked.source == ref))
+        walked = view.edge(edge)
+        steps.append(tool_results.Walked(id=ref, name=called(ref), relation=walked.type, back=walked.source == ref))
     return tool_results.Path(steps=steps)
 
 
@@ -310,8 +311,8 @@ def states(session: Session, given: tool_arguments.States, call: Call) -> tool_r
     found = view.states(source, target, type=given.relation)[::-1]
     shown = []
     for state in found[: given.limit]:
-        other = view.get(state.target if state.source == source else state.source, include_superseded=True)
-        shown.append(tool_results.state(state, "" if other is None else other.name))
+        other = state.target if state.source == source else state.source
+        shown.append(tool_results.state(state, tool_results.called_in(view)(other)))
     return tool_results.States(states=shown, more=len(found) - len(shown))
 
 

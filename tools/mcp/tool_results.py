@@ -774,6 +774,20 @@ def _short_name(text: str) -> str:
     return clipped(text, MAX_NAME)
 
 
+Called = Callable[[str], str]
+"""Finds what a memory is called, by its id: its name, or the beginning of its text."""
+
+
+def called_in(view: worlddb.View) -> Called:
+    """Return what calls the memories of a view; an erased one is called nothing."""
+
+    def called(ref: str) -> str:
+        world = view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+        return "" if world is None else _short_name(world.name or one_line(world.content))
+
+    return called
+
+
 def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:
     """Return a provenance, or its beginning if its JSON is longer than ``limit`` characters."""
     written = msgspec.json.encode(source).decode()
@@ -843,16 +857,14 @@ def _basis(found: worlddb.Basis) -> Basis:
     )
 
 
-def affected(found: worlddb.Reached) -> Affected:
+def affected(found: worlddb.Reached, called: Called) -> Affected:
     """Return a memory that a walk came to."""
-    return Affected(
-        id=found.ref, type=found.type, name=_short_name(found.name), depth=found.depth, path=list(found.path)
-    )
+    return Affected(id=found.ref, type=found.type, name=called(found.ref), depth=found.depth, path=list(found.path))
 
 
-def origin(found: worlddb.Basis) -> Origin:
+def origin(found: worlddb.Basis, called: Called) -> Origin:
     """Return a memory that another one was made of."""
-    return Origin(**msgspec.structs.asdict(_basis(found)), type=found.type, name=_short_name(found.name))
+    return Origin(**msgspec.structs.asdict(_basis(found)), type=found.type, name=called(found.ref))
 
 
 def preference(found: worlddb.Preference) -> Preference:
@@ -888,16 +900,16 @@ def state(found: worlddb.State, name: str) -> State:
     )
 
 
-def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
+def contraction(plan: worlddb.Plan, done: Done | None, called: Called) -> Contraction:
     """Return what a contraction changes, or has changed."""
-    shown = [affected(each) for each in plan.rests_on[:MAX_AFFECTED]]
+    shown = [affected(each, called) for each in plan.rests_on[:MAX_AFFECTED]]
     return Contraction(
         goes=[belief(each) for each in plan.goes],
         stays=[belief(each) for each in plan.stays],
         changes=[
             Changed(
                 id=each.item,
-                name=_short_name(each.name),
+                name=called(each.item),
                 version=each.version,
                 tags=list(each.tags),
                 spans=[HeldSpan(valid_from=time(start), valid_to=time(end)) for start, end in each.spans],
@@ -918,18 +930,18 @@ def kept_receipt(kept: worlddb.KeptReceipt, seq: int | None) -> KeptReceipt:
     return KeptReceipt(**told, seq=seq, kept_at=format_time(kept.ingested_at))
 
 
-def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
+def withdrawal_plan(plan: Withdrawal, limit: int, called: Called) -> WithdrawalPlan:
     """A plan of a withdrawal, the first of each of its lists."""
     resting, withdrawn = plan.rests_on_it[:limit], plan.withdrawn[:limit]
     return WithdrawalPlan(
         withdrawn=[
-            WithdrawnVersion(id=each.ref, name=_short_name(each.name), author=each.author, version=each.number)
+            WithdrawnVersion(id=each.ref, name=called(each.ref), author=each.author, version=each.number)
             for each in withdrawn
         ],
         rests_on_it=[
             RestingMemory(
                 id=each.ref,
-                name=_short_name(each.name),
+                name=called(each.ref),
                 steps=each.depth,
                 trust=each.trust,
                 paths=[list(path.worlds) for path in each.paths],

@@ -427,7 +427,7 @@ def contract(session: Session, given: tool_arguments.Contract, call: Call) -> to
         receipt = session.db.contract(plan, why=given.why)
         embed_new(session.db)
         answer = _answer(session, receipt, claims[0][0])
-    return tool_results.contraction(plan, answer)
+    return tool_results.contraction(plan, answer, tool_results.called_in(view))
 
 
 def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> tool_results.Done:
@@ -731,7 +731,8 @@ def _ask_confirmation(session: Session, given: tool_arguments.RetireScope, scope
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
     session.require_whole_store("only an operator withdraws", "An operator uses `worlddb withdraw`")
-    plan = read_tools.make_withdrawal_plan(session, session.view(), given)
+    view = session.view()
+    plan = read_tools.make_withdrawal_plan(session, view, given)
     if len(plan.changes) != given.changes:
         raise InputError(
             f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",
@@ -739,7 +740,7 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
         )
     receipt = session.db.withdraw(plan, why=given.reason)
     receipt.raise_if_refused()
-    answer = tool_results.withdrawal_plan(plan, given.limit)
+    answer = tool_results.withdrawal_plan(plan, given.limit, tool_results.called_in(view))
     answer.done_at, answer.seq = format_time(receipt.ingest_time), session.commit_number(receipt.seq)
     return answer
 

@@ -42,7 +42,7 @@ def _impact(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("Nothing depends on it.")
             for each in found:
-                page.line(*_reached_rows(each), indent=2 * (each.depth - 1))
+                page.line(*_reached_rows(view, each), indent=2 * (each.depth - 1))
             for ref in found.cut_off:
                 page.line((f"more depends on {wire.short(ref)}: --depth {args.depth + 1}", "dim"))
 
@@ -51,8 +51,8 @@ def _impact(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _reached_rows(each: Reached) -> list[Span]:
-    what = wire.one_line(each.name, 100) or each.type or "(erased)"
+def _reached_rows(view: View, each: Reached) -> list[Span]:
+    what = stores.name_of(view, each.ref) if each.type else "(erased)"
     return [(wire.short(each.ref), "ref"), "  ", (what, "name"), (f"  {each.type}", "dim")]
 
 
@@ -71,7 +71,7 @@ def _provenance(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("It was derived from nothing else.")
             for each in found:
-                page.line(*_basis(each), indent=2 * (each.steps - 1))
+                page.line(*_basis(view, each), indent=2 * (each.steps - 1))
 
         # What lies further than a walk goes, what a summary contains, and an earlier version of itself has no way.
         walked = view.traverse(ref, types=("derived_from",), depth=_FURTHEST) if found and out.json else ()
@@ -81,8 +81,8 @@ def _provenance(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _basis(each: Basis) -> list[Span]:
-    what = "(erased)" if each.erased else wire.one_line(each.name, 100) or each.type
+def _basis(view: View, each: Basis) -> list[Span]:
+    what = "(erased)" if each.erased else stores.name_of(view, each.ref)
     told = [f"by {each.author}", wire.provenance(each.source), "" if each.trust is None else f"trust {each.trust}"]
     return [(wire.short(each.ref), "ref"), "  ", (what, "name"), (f"  {', '.join(filter(None, told))}", "dim")]
 

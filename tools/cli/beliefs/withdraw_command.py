@@ -103,13 +103,15 @@ def _withdraw(args: Namespace, out: Output) -> int:
 def _write(page: Page, view: View, plan: Withdrawal) -> None:
     page.line(str(plan))
     for said in plan.withdrawn[:_SHOWN]:
-        page.line((wire.short(said.ref), "ref"), f"  version {said.number}, by {said.author}: ", (said.name, "name"))
+        name = stores.name_of(view, said.ref)
+        page.line((wire.short(said.ref), "ref"), f"  version {said.number}, by {said.author}: ", (name, "name"))
     for said in plan.kept[:_SHOWN]:
         page.line((wire.short(said.ref), "ref"), f"  stays: also stated by {', '.join(said.said_again_by)}")
     if plan.rests_on_it:
         page.line("what depends on it:")
     for each in plan.rests_on_it[:_SHOWN]:
-        page.line((wire.short(each.ref), "ref"), f"  {each.depth} away: ", (each.name, "name"), indent=2)
+        name = stores.name_of(view, each.ref)
+        page.line((wire.short(each.ref), "ref"), f"  {each.depth} away: ", (name, "name"), indent=2)
         for line in _path_lines(view, each.paths):
             page.line((line, "dim"), indent=4)
     for answer in plan.answers:
