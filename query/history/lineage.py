@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -304,10 +304,10 @@ TEXT_FIELDS: Final = ("type", "name", "content")
 class BlamedField(msgspec.Struct, frozen=True, kw_only=True):
     """A field with its value, and the commit that gave it this value: who, when and why.
 
-    ``field`` is ``type``, ``name``, ``content``, ``alias``, ``valid_from``, ``valid_to``, ``ended``, ``container``
-    or ``statements``, of which the value is how many of those that hold the commit stated;
-    ``ref`` is the container's reference, and empty for the others. ``version`` is the number of the version that first
-    had the value, 0 for what belongs to no version.
+    ``field`` is ``type``, ``name``, ``content``, ``alias``, ``valid_from``, ``valid_to``, ``ended``, ``container``,
+    ``property NAME``, of which the value is JSON, or ``statements``, of which it is how many of those that hold the
+    commit stated; ``ref`` is the container's reference, and empty for the others. ``version`` is the number of the
+    version that first had the value, 0 for what belongs to no version.
     """
 
     field: str
@@ -364,7 +364,14 @@ def blame(snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> 
     return Blame(
         ref=snapshot.ref(node),
         number=seen.number,
-        fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers(), *found.statements()),
+        fields=(
+            *found.texts(seen),
+            *found.properties(seen),
+            *found.aliases(),
+            *found.validity(seen),
+            *found.containers(),
+            *found.statements(),
+        ),
         edges=tuple(found.edges()),
     )
 
@@ -396,6 +403,26 @@ class _BlameReader:
         for field in TEXT_FIELDS:
             origin = first[field]
             yield self._field(field, getattr(body, field), origin.row.seq, self._reason(origin), version=origin.number)
+
+    def properties(self, seen: asof.SeenVersion) -> Iterator[BlamedField]:
+        """Each property as JSON, with the first version that has had the value ever since."""
+        held = self._properties_of(seen)
+        first, unchanged = dict.fromkeys(held, seen), set(held)
+        for older in asof.versions_as_of(self._tables, self._node, self._moment.seq) if held else ():
+            if older.number >= seen.number:
+                continue
+            said = self._properties_of(older)
+            unchanged = {name for name in unchanged if name in said and said[name] == held[name]}
+            if not unchanged:
+                break
+            first.update(dict.fromkeys(unchanged, older))
+        for name, origin in first.items():
+            value = msgspec.json.encode(held[name]).decode()
+            why = self._reason(origin)
+            yield self._field(f"property {name}", value, origin.row.seq, why, version=origin.number)
+
+    def _properties_of(self, seen: asof.SeenVersion) -> dict[str, Any]:
+        return build.properties(self._snapshot.details(seen.row.seq, seen.row.details))
 
     def aliases(self) -> Iterator[BlamedField]:
         for _, row in self._tables.aliases(self._node):

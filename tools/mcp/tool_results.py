@@ -361,6 +361,7 @@ class VersionEntry(msgspec.Struct, kw_only=True):
     why: str
     erased: bool
     source: dict[str, Any]
+    properties: dict[str, Any]
     stale: list[str]
 
 
@@ -1126,6 +1127,7 @@ def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
         why=version.why[:MAX_LISTED_TEXT],
         erased=version.erased,
         source=_source(version.source, MAX_LISTED_TEXT),
+        properties=_source(version.properties, MAX_LISTED_TEXT),
         stale=[_stale_reason(each) for each in version.stale[:MAX_BASES]],
     )
 

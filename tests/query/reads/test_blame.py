@@ -41,6 +41,17 @@ def test_each_field_names_the_commit_that_gave_it_its_value(made: tuple[Path, Sm
     assert {field.author for field in found.fields} == {"agent-7"}
 
 
+def test_each_property_names_the_commit_that_gave_it_its_value(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        belief = db.create("Belief", "", content="It helps.", properties={"confidence": 0.7, "of": ["a", "b"]}).ref
+        db.revise(belief, content="It helps a little.")
+        lower = db.revise(belief, properties={"confidence": 0.4, "of": ["a", "b"]}, why="a replication failed").seq
+        found = fields(db.view().blame(belief))
+        assert found["property confidence"] == ("0.4", lower, "a replication failed")
+        assert found["property of"] == ('["a","b"]', 2, "")
+        assert fields(db.view(seq=lower - 1).blame(belief))["property confidence"] == ("0.7", 2, "")
+
+
 def test_what_a_later_commit_closed_is_blamed_on_it_and_what_it_was_before_on_the_earlier_one(
     made: tuple[Path, SmallRefs],
 ) -> None:

@@ -185,6 +185,26 @@ def test_a_history_has_every_version_with_what_was_true_and_what_was_learned(run
     assert "learned 2026-11-24, commit 4, from agent-7, because announced in the all-hands" in shown
 
 
+def test_a_history_shows_properties_where_they_changed(tmp_path, capsys):
+    """Three versions of a belief, of which only the confidence changed, read alike."""
+    run = LocalRunner(capsys, tmp_path / "store")
+    properties = ("--properties", '{"confidence": 0.7}')
+    belief = run.json("create", "Belief", "", "--content", "Spindles help.", *properties)["ref"]
+    run("believe", belief, "confidence=0.4")
+    run("revise", belief, "--content", "Spindles help a little.")
+    run("revise", belief, "--properties", '{"confidence": null}')
+    lines = [line.strip() for line in run("history", belief).out.splitlines() if line.startswith("     ")]
+    assert [line for line in lines if "learned" not in line] == [
+        "Spindles help.",
+        "properties  confidence 0.7",
+        "Spindles help.",
+        "properties  confidence 0.4",
+        "Spindles help a little.",
+        "Spindles help a little.",
+        "properties  none",
+    ]
+
+
 def test_children_list_the_root_or_a_world(run, small):
     assert [child["ref"] for child in run.json("children")["children"]] == [small.team]
     inside = [child["ref"] for child in run.json("children", small.team)["children"]]

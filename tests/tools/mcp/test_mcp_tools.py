@@ -824,6 +824,8 @@ def test_a_history_tells_the_spans_of_each_version_and_an_amendment_what_the_tex
     }
     parts = [("2024-01-01", "2024-03-01"), ("2024-05-01", "2024-07-01"), ("2024-08-01", "2025-01-01")]
     assert spans == {"150": parts, "180": [], "100": [], "190": []}
+    sure = call(desk, "memory_write", text="It rains.", user_id="ada", properties={"confidence": 0.7})["id"]
+    assert [each["properties"] for each in call(desk, "memory_history", id=sure)["versions"]] == [{"confidence": 0.7}]
     assert {each["start"] for each in versions} == {"stated"}
 
 

@@ -273,6 +273,7 @@ def _history(args: Namespace, out: Output) -> int:
                 write_timeline(page, view, versions, learned, utf8=out.utf8)
                 return
             page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
+            had: dict[str, Any] = {}
             for version in versions:
                 spans = ", ".join(map(wire.span, _spans(version)))
                 start = ("  (its start was not stated)", "dim") if version.start == "defaulted" else ""
@@ -281,6 +282,9 @@ def _history(args: Namespace, out: Output) -> int:
                 if version.erased:
                     text = f"(erased: {_erasure_text(version.erasure)})" if version.erasure else "(erased)"
                 page.line(wire.one_line(text, 2000), indent=5)
+                if version.properties != had:
+                    page.line(("properties  ", "dim"), wire.provenance(version.properties) or "none", indent=5)
+                had = version.properties
                 why = f", because {wire.one_line(version.why, 400)}" if version.why else ""
                 when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
                 page.line((when, "dim"), indent=5)
