@@ -14,7 +14,7 @@ from time import sleep
 from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb import InputError, UnavailableError
-from worlddb.reconciler.embedding.endpoint import NoAnswer, Reply, address_of, post
+from worlddb.reconciler.model_endpoints.endpoint import NoAnswer, Reply, address_of, post
 
 INTERFACES: Final = ("openai", "anthropic")
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024

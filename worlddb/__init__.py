@@ -105,9 +105,10 @@ else:
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "
             "WorldText Written"
         ),
-        "reconciler.embedding.adapter": "CallableEmbedder FastembedEmbedder SentenceTransformersEmbedder",
+        "reconciler.embedding.adapter": (
+            "CallableEmbedder EndpointEmbedder FastembedEmbedder SentenceTransformersEmbedder"
+        ),
         "reconciler.embedding.embedder": "Embedder",
-        "reconciler.embedding.endpoint": "EndpointEmbedder",
         "reconciler.embedding.minilm": "CrossEncoderReranker MiniLMEmbedder MiniLMReranker",
         "reconciler.embedding.multilingual": "MultilingualEmbedder",
         "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",

@@ -188,9 +188,13 @@ from worlddb.reconciler.edge_types.handler import (
     WorldText,
     Written,
 )
-from worlddb.reconciler.embedding.adapter import CallableEmbedder, FastembedEmbedder, SentenceTransformersEmbedder
+from worlddb.reconciler.embedding.adapter import (
+    CallableEmbedder,
+    EndpointEmbedder,
+    FastembedEmbedder,
+    SentenceTransformersEmbedder,
+)
 from worlddb.reconciler.embedding.embedder import Embedder
-from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import CrossEncoderReranker, MiniLMEmbedder, MiniLMReranker
 from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
 from worlddb.reconciler.embedding.models import embedder_named

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from worlddb.log.model import times
 from worlddb.reconciler.consolidation.summarizer import Member
-from worlddb.reconciler.embedding import endpoint
+from worlddb.reconciler.model_endpoints import endpoint
 
 PROMPT: Final = """\
 You write the summary of a world: a topic, a project, a person, a conversation, with all that is stored in it.

@@ -12,7 +12,7 @@ import msgspec
 
 from worlddb.log.model import limits, times
 from worlddb.reconciler.dream.assessor import RELATIONS, AssessedMemory, Assessment
-from worlddb.reconciler.embedding import endpoint
+from worlddb.reconciler.model_endpoints import endpoint
 
 PROMPT: Final = f"""\
 You look after the memory of an assistant, and judge which of its memories will still be of use.

@@ -1,4 +1,4 @@
-"""The base class of embedding adapters, and adapters of functions and of models that packages load.
+"""The base class of embedding adapters, and adapters of functions, of models that packages load, and of endpoints.
 
 An adapter loads its model once and determines its dimension. :class:`CallableEmbedder` wraps a plain function; others
 wrap models that ``sentence-transformers`` and ``fastembed`` load by name, if these are installed.
@@ -10,10 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
+
+import msgspec
 
 from worlddb.log.model import errors, limits
 from worlddb.reconciler.embedding.embedder import call_model
+from worlddb.reconciler.model_endpoints import endpoint
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -237,3 +240,99 @@ class FastembedEmbedder(_PackagedModel):
 
     def _load_from_package(self, module: Any) -> Any:
         return module.TextEmbedding(model_name=self._name)
+
+
+MAX_BATCH_TEXTS: Final = 2_048
+MAX_CHARACTERS: Final = 24_000
+"""How much of a text is sent; models read no more."""
+_BYTES_A_NUMBER: Final = 40
+
+
+class _Row(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Row]
+
+
+class EndpointEmbedder(Adapter):
+    """A model behind ``POST <url>/embeddings``, as OpenAI and most local servers have it.
+
+    ``url`` ends before ``/embeddings``, such as ``http://localhost:11434/v1``. ``key`` is sent as a bearer token and is
+    recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later is repeated up
+    to ``retries`` times. ``batch_texts`` go into one request. Without a ``dimension`` the endpoint is asked once.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str | None = None,
+        dimension: int | None = None,
+        timeout_seconds: float = endpoint.TIMEOUT_SECONDS,
+        retries: int = 2,
+        batch_texts: int = 64,
+    ) -> None:
+        self._endpoint = endpoint.Endpoint(url, model, key=key, timeout_seconds=timeout_seconds, retries=retries)
+        self._name = self._endpoint.model
+        super().__init__(f"endpoint/{self._name}", dimension)
+        self._batch = limits.checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
+        self._given = dimension
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        """One row for each text; zeros for one that is blank, which endpoints refuse.
+
+        Raises:
+            ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or answered with something
+                else than an embedding of each text.
+        """
+        import numpy as np
+
+        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        said = [place for place, text in enumerate(texts) if text.strip()]
+        for first in range(0, len(said), self._batch):
+            places = said[first : first + self._batch]
+            rows = self._embed_batch([texts[place] for place in places])
+            if len(rows[0]) != self.dimension:
+                raise errors.InputError(
+                    f"The endpoint returned {len(rows[0])} numbers for a text with the model "
+                    f"{self._name!r:.80}, not {self.dimension}",
+                    "Name the dimension of the model, or the intended model",
+                )
+            with np.errstate(over="ignore"):  # Too large numbers become infinite, and are reported later.
+                found[places] = rows
+        return found
+
+    def __repr__(self) -> str:
+        return f"<EndpointEmbedder {self._name!r} at {self._endpoint.address.host}>"
+
+    def _probe(self, texts: Sequence[str]) -> list[list[float]]:
+        return self._embed_batch(texts)
+
+    def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
+        most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
+        return self._rows(self._endpoint.post("/embeddings", body, most), len(texts))
+
+    def _rows(self, body: bytes, count: int) -> list[list[float]]:
+        try:
+            rows = {row.index: row.embedding for row in msgspec.json.decode(body, type=_Answer).data}
+        except (msgspec.DecodeError, ValueError) as error:
+            self._unexpected_answer(str(error))
+        if set(rows) != set(range(count)):
+            self._unexpected_answer(f"it has embeddings for {len(rows)} texts, not for {count}")
+        if len({len(row) for row in rows.values()}) != 1 or not rows[0]:
+            self._unexpected_answer("its embeddings differ in length")
+        return [rows[place] for place in range(count)]
+
+    def _unexpected_answer(self, why: str) -> NoReturn:
+        raise errors.ModelUnavailable(
+            f"The endpoint at {self._endpoint.address.host} did not answer with embeddings: {why}",
+            "Check that its URL does not include /embeddings",
+        )

@@ -174,15 +174,13 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
         return minilm_embedder()
     if name == "multilingual":
         return multilingual_embedder()
-    if kind in ("sentence-transformers", "fastembed") and rest:
-        from worlddb.reconciler.embedding import adapter
+    from worlddb.reconciler.embedding import adapter
 
+    if kind in ("sentence-transformers", "fastembed") and rest:
         if kind == "fastembed":
             return adapter.FastembedEmbedder(rest)
         return adapter.SentenceTransformersEmbedder(rest)
     model, at, url = rest.rpartition("@")
     if kind == "endpoint" and colon and at and model and url:
-        from worlddb.reconciler.embedding import endpoint
-
-        return endpoint.EndpointEmbedder(url, model, key=key)
+        return adapter.EndpointEmbedder(url, model, key=key)
     raise InputError(f"The embedder {shown(name)} is unknown", f"Name one of: {', '.join(NAMES)}")

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from worlddb.log.model import times
-from worlddb.reconciler.embedding import endpoint
 from worlddb.reconciler.enrichment.enricher import Enrichment, Occurrence, Segment
+from worlddb.reconciler.model_endpoints import endpoint
 
 PROMPT: Final = """\
 You make one message of a conversation, or one paragraph of a document, understood without the rest.

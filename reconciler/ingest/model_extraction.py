@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from worlddb.log.model import limits, times
-from worlddb.reconciler.embedding import endpoint
 from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, checked_turns
+from worlddb.reconciler.model_endpoints import endpoint
 
 PROMPT: Final = """\
 You read a part of a conversation and write down what is worth remembering from it.

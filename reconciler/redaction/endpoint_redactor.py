@@ -13,7 +13,7 @@ import msgspec
 from worlddb.log.model import errors
 from worlddb.log.redaction import personal_data
 from worlddb.log.redaction.credentials import Finding
-from worlddb.reconciler.embedding import endpoint
+from worlddb.reconciler.model_endpoints import endpoint
 
 PROMPT: Final = """\
 You find personal data in a text, so that it can be hidden before the text is stored.

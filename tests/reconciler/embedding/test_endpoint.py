@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from worlddb import EndpointEmbedder, InputError, ModelUnavailable
 from worlddb.log.model import clock
-from worlddb.reconciler.embedding import endpoint
+from worlddb.reconciler.embedding import adapter
 
 KEY = "sk-not-to-be-told"
 Act = Callable[["Handler", list[str]], None]
@@ -166,7 +166,7 @@ def test_a_dimension_that_was_told_is_not_asked_for(server: Scripted) -> None:
 
 def test_a_long_text_is_sent_as_far_as_models_read(server: Scripted) -> None:
     embedder(server, dimension=4).embed(["x" * 100_000], query=False)
-    assert len(server.asked[0][2]["input"][0]) == endpoint.MAX_CHARACTERS
+    assert len(server.asked[0][2]["input"][0]) == adapter.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("code", [408, 429, 500, 503])

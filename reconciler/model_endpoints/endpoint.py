@@ -1,4 +1,4 @@
-"""Models behind HTTP endpoints that speak OpenAI's or Anthropic's protocol: embedders and chat models.
+"""Models behind HTTP endpoints that speak OpenAI's or Anthropic's protocol.
 
 Every request has an end: connecting, waiting and reading are bounded in time and size, and a chat's costs are counted.
 """
@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import http.client
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from worlddb.log.model import clock, errors, limits
-from worlddb.reconciler.embedding.adapter import Adapter, checked_model
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.embedding.embedder import Vectors
 
 _CHUNK_BYTES: Final = 65_536
 _T = TypeVar("_T")
@@ -137,14 +133,10 @@ def _describe_error(error: Exception) -> str:
 
 TIMEOUT_SECONDS: Final = 30.0
 MAX_RETRIES: Final = 10
-MAX_BATCH_TEXTS: Final = 2_048
 FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 10.0
 """Between two attempts: twice as long each time, or as long as the endpoint asks for, but no longer than this."""
-MAX_CHARACTERS: Final = 24_000
-"""How much of a text is sent; models read no more."""
 
-_BYTES_A_NUMBER: Final = 40
 _PASSING: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """Status codes after which a retry may succeed."""
 
@@ -154,15 +146,6 @@ ANTHROPIC_VERSION: Final = "2023-06-01"
 
 def _send_all(body: bytes) -> None:
     """Allow every request."""
-
-
-class _Row(msgspec.Struct):
-    index: int
-    embedding: list[float]
-
-
-class _Answer(msgspec.Struct):
-    data: list[_Row]
 
 
 class Endpoint:
@@ -186,7 +169,7 @@ class Endpoint:
         self.before_post: Callable[[bytes], None] = _send_all
         """Called with each body before it is sent; what it raises ends the asking."""
         self.address: Address = address_of(url)
-        self.model = checked_model(model)
+        self.model = limits.checked_text(model, "the name of the model", limits.MAX_NAME_BYTES, empty=False)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise errors.InputError(
                 "The endpoint's key has characters that an HTTP header cannot have", "Check it for line ends"
@@ -246,87 +229,6 @@ class Endpoint:
         raise errors.ModelUnavailable(
             f"The endpoint at {self.address.host} answered with {reply.status}: {said[:200]}",
             f"Check its URL, and whether it has the model {self.model!r:.80}",
-        )
-
-
-class EndpointEmbedder(Adapter):
-    """A model behind ``POST <url>/embeddings``, as OpenAI and most local servers have it.
-
-    ``url`` ends before ``/embeddings``, such as ``http://localhost:11434/v1``. ``key`` is sent as a bearer token and is
-    recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later is repeated up
-    to ``retries`` times. ``batch_texts`` go into one request. Without a ``dimension`` the endpoint is asked once.
-
-    Raises:
-        InputError: an argument is not what it should be.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        key: str | None = None,
-        dimension: int | None = None,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        retries: int = 2,
-        batch_texts: int = 64,
-    ) -> None:
-        self._endpoint = Endpoint(url, model, key=key, timeout_seconds=timeout_seconds, retries=retries)
-        self._name = self._endpoint.model
-        super().__init__(f"endpoint/{self._name}", dimension)
-        self._batch = limits.checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
-        self._given = dimension
-
-    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
-        """One row for each text; zeros for one that is blank, which endpoints refuse.
-
-        Raises:
-            ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or answered with something
-                else than an embedding of each text.
-        """
-        import numpy as np
-
-        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        said = [place for place, text in enumerate(texts) if text.strip()]
-        for first in range(0, len(said), self._batch):
-            places = said[first : first + self._batch]
-            rows = self._embed_batch([texts[place] for place in places])
-            if len(rows[0]) != self.dimension:
-                raise errors.InputError(
-                    f"The endpoint returned {len(rows[0])} numbers for a text with the model "
-                    f"{self._name!r:.80}, not {self.dimension}",
-                    "Name the dimension of the model, or the intended model",
-                )
-            with np.errstate(over="ignore"):  # Too large numbers become infinite, and are reported later.
-                found[places] = rows
-        return found
-
-    def __repr__(self) -> str:
-        return f"<EndpointEmbedder {self._name!r} at {self._endpoint.address.host}>"
-
-    def _probe(self, texts: Sequence[str]) -> list[list[float]]:
-        return self._embed_batch(texts)
-
-    def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
-        most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
-        return self._rows(self._endpoint.post("/embeddings", body, most), len(texts))
-
-    def _rows(self, body: bytes, count: int) -> list[list[float]]:
-        try:
-            rows = {row.index: row.embedding for row in msgspec.json.decode(body, type=_Answer).data}
-        except (msgspec.DecodeError, ValueError) as error:
-            self._unexpected_answer(str(error))
-        if set(rows) != set(range(count)):
-            self._unexpected_answer(f"it has embeddings for {len(rows)} texts, not for {count}")
-        if len({len(row) for row in rows.values()}) != 1 or not rows[0]:
-            self._unexpected_answer("its embeddings differ in length")
-        return [rows[place] for place in range(count)]
-
-    def _unexpected_answer(self, why: str) -> NoReturn:
-        raise errors.ModelUnavailable(
-            f"The endpoint at {self._endpoint.address.host} did not answer with embeddings: {why}",
-            "Check that its URL does not include /embeddings",
         )
 
 
