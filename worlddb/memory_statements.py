@@ -323,14 +323,14 @@ def _replacement_notes(
 
 
 def _why_not_ended(old: Near, subjects: int) -> str:
-    if subjects > 1:
-        return f"the new one is about {subjects} subjects"
-    return f"it is about {len(old.about)} subjects" if len(old.about) > 1 else old.doubt
+    if old.doubt:
+        return old.doubt
+    return f"the new one is about {subjects} subjects" if subjects > 1 else f"it is about {len(old.about)} subjects"
 
 
 def _named(near: Near) -> str:
-    """Return the reference of a memory with the beginning of its text."""
-    return f"{near.ref} ({errors.beginning(near.text)})"
+    """Return the beginning of a memory's text with its reference."""
+    return f"{errors.beginning(near.text)} ({near.ref})"
 
 
 def _written_notes(

@@ -109,7 +109,7 @@ def elsewhere_notes(same: list[str], telling: Mapping[str, str], remedy: str) ->
         hold = "holds" if len(others) == 1 else "hold"
         notes.append(f"Word for word the same is said by {', '.join(others)}, which still {hold}: {remedy}")
     if telling:
-        named = [f"{ref} ({errors.beginning(said)})" for ref, said in telling.items()][:MAX_NEAR]
+        named = [f"{errors.beginning(said)} ({ref})" for ref, said in telling.items()][:MAX_NEAR]
         more = f" and {len(telling) - MAX_NEAR} more" if len(telling) > MAX_NEAR else ""
         notes.append(f"What it said may still be told by {', '.join(named)}{more}: {remedy}")
     return notes

@@ -27,7 +27,7 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
         return pairs.SAYS_MORE
     common = earlier.attributes & later.attributes
     if not common.isdisjoint(pairs.ONE_BY_ONE):
-        return pairs.OF_ELSE
+        return pairs.DOES_BOTH
     if _mentions_in_passing(later, common):
         return f"the new one may only mention the {min(common)}"
     parts = [pairs.parts_of_day(one) for one in (earlier, later)]
@@ -36,23 +36,22 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
     if doubt := _find_doubt_of_thing(earlier, later, common):
         return doubt
     if not later.change and _may_lie_in_other(earlier, later):
-        return "the one place may lie in the other"
+        return _LIES_IN_OTHER
     if _is_told_more_closely(earlier, later):
         return _OTHER_THING
     whom = [_WHO_IN_BRACKETS.match(one.key) for one in (earlier, later)]
     if {match and match[1] for match in whom} - {None} and len({match and match[1] for match in whom}) > 1:
         return "they may be of two of one name"
     if claim_coexistence.tell_of_two_read(earlier, later) and not later.change:
-        return _NO_ATTRIBUTE
+        return pairs.DOES_BOTH
     if claim_coexistence.states_value_in_full(earlier, later):
-        return "both may hold" if _may_hold_beside(earlier, later) else ""
+        return _find_place_beside(earlier, later)
     if earlier.owned != later.owned:
         return "they may be of different things of the subject"
     if not _have_same_sort(earlier, later):
         return "their values are of different sorts"
-    lives_with_both = claim_coexistence.lives_with(earlier) and claim_coexistence.lives_with(later) and not later.change
-    if _may_be_two(earlier, later) or _may_hold_beside(earlier, later) or lives_with_both:
-        return "the new one may hold beside it"
+    if beside := _find_second(earlier, later) or _find_place_beside(earlier, later):
+        return beside
     if len(earlier.content) >= pairs.MANY_WORDS and not earlier.head:
         return pairs.SAYS_MORE
     if earlier.singled_out and earlier.singled_out == later.singled_out:
@@ -89,7 +88,7 @@ def _find_doubt_of_thing(earlier: Frame, later: Frame, common: frozenset[str]) -
     if earlier.verb == later.verb == lexicon.stem("moved") and " from " not in later.key and "i" not in later.subject:
         return "either may have moved in another way"
     if _is_kind_of_home(earlier) != _is_kind_of_home(later) and "residence" in common:
-        return "the one place may lie in the other"
+        return _LIES_IN_OTHER
     if _rates(earlier) and _rates(later) and _rates(earlier).isdisjoint(_rates(later)):
         return "they are rates of different spans"
     return ""
@@ -102,12 +101,15 @@ _WEEKLY: Final = frozenset({*(f"{day}s" for day in DAYS), "weekends", "weekend",
 _AT_WHOSE: Final = re.compile(r"\bat (?:ours|mine|yours|home|[\w-]+['’]s)\b")
 _WHO_IN_BRACKETS: Final = re.compile(r"[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)? \(([^()]+)\) \w")
 """What tells which one of a name is meant: "Theo (my nephew) lives in Kiel"."""
+_FOR_A_TIME: Final = "the new one holds for a time"
+_LIES_IN_OTHER: Final = "the one place may lie in the other"
+_OTHER_DAYS_AGAIN: Final = "they are so on different days, again and again"
 _OTHER_THING: Final = "the new one may be of another thing"
 _MORE_VALUES: Final = "they differ in more than one value"
 _OTHER_DAYS: Final = "they are of different days"
 _NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
 PARTING: Final = frozenset(
-    ("", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT, pairs.OF_ELSE)
+    ("", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT, pairs.DOES_BOTH, pairs.OF_ELSE)
 )
 """The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 
@@ -204,6 +206,14 @@ def _is_told_more_closely(earlier: Frame, later: Frame) -> bool:
     return is_of_kind and bool(other.behind - one.which)
 
 
+def _find_second(earlier: Frame, later: Frame) -> str:
+    """Why the later one may be of a second one beside the first; empty if nothing says so."""
+    if _may_be_two(earlier, later):
+        return "they may be of two, each with a name"
+    lives_with_both = claim_coexistence.lives_with(earlier) and claim_coexistence.lives_with(later) and not later.change
+    return "one may live with both" if lives_with_both else ""
+
+
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
     """True if they name things that somebody may have two of: her dogs Rex and Bello; the second may have come now."""
     if (
@@ -219,8 +229,8 @@ def _may_be_two(earlier: Frame, later: Frame) -> bool:
 _CALLED: Final = frozenset({"called", "named"})
 
 
-def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
-    """True if nothing tells that the later value takes the place of the earlier one, and not for a time, or beside it.
+def _find_place_beside(earlier: Frame, later: Frame) -> str:
+    """Why the later value may hold for a time alone, or beside the earlier one; empty if it takes its place.
 
     Who works on Fridays may work on Mondays, who is on a diet may be on antibiotics, and who leads a choir may lead a
     team; where somebody lives for the summer, or who moved from a town, ends no home.
@@ -229,29 +239,32 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
     is_dated = "schedule" in common and not (earlier.recurs and later.recurs)
     # "900 euros for a month" is a rate.
     if not (is_dated or pairs.changed_numbers(earlier, later)) and _BOUNDED.search(later.key) is not None:
-        return True
-    if _LEFT_FROM.search(later.key) is not None or (_EITHER.search(later.key) is not None and not earlier.negated):
-        return True
+        return _FOR_A_TIME
+    if _LEFT_FROM.search(later.key) is not None:
+        return "the new one does not say where to"
+    if _EITHER.search(later.key) is not None and not earlier.negated:
+        return "the new one leaves open which"
     if common == pairs.CONDITION and claim_coexistence.are_other_conditions(earlier, later):
         # Who was on ramipril and is on candesartan now may take both.
-        return True
+        return "one may have both"
     if later.change or later.past:
-        return False
+        return ""
     if not is_dated and _WITHIN.search(later.key) is not None:
-        return True
+        return _FOR_A_TIME
     if earlier.recurs and later.recurs and pairs.are_of_other_times(earlier, later):
         is_of_one = pairs.both_time_one_thing(earlier, later) and earlier.hours == later.hours
         is_of_one = is_of_one and (
             not earlier.verb or earlier.passive or earlier.verb in lexicon.stem_set(pairs.MEETING)
         )
-        return not (is_of_one and len(earlier.times) == len(later.times) == 1 and not later.adds)
+        return "" if is_of_one and len(earlier.times) == len(later.times) == 1 and not later.adds else _OTHER_DAYS_AGAIN
     if "residence" in common and (_names_country(earlier) != _names_country(later)):
-        return True
+        return _LIES_IN_OTHER
     if earlier.negated or later.negated:
-        return False
-    return _are_other_roles(earlier, later) or (
-        common in (pairs.OF_PLACES, pairs.CONDITION) and not _are_in_one_place_at_a_time(earlier, later)
-    )
+        return ""
+    if _are_other_roles(earlier, later):
+        return "one may have both parts"
+    is_of_places = common in (pairs.OF_PLACES, pairs.CONDITION)
+    return "one may be in both" if is_of_places and not _are_in_one_place_at_a_time(earlier, later) else ""
 
 
 def _are_other_roles(earlier: Frame, later: Frame) -> bool:

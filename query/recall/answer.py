@@ -581,8 +581,8 @@ def _is_linked(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
 def _note_of_pairs(
     pairs: Sequence[records.Competing], note: str, hits: Sequence[records.Hit], question: Question
 ) -> str:
-    """The note of competing statements, with full references, which every interface accepts, and the beginnings of
-    their texts; empty if none compete of those that the question is about.
+    """The note of competing statements: the beginnings of their texts, and full references, since not every interface
+    accepts a shorter one; empty if none compete of those that the question is about.
 
     Where a question of English asks for something, one of the two has a telling word of it that is no name, or a word
     for the attribute that it asks for.
@@ -601,7 +601,7 @@ def _note_of_pairs(
 
     def named(ref: str) -> str:
         hit = by_ref.get(ref)
-        return f"{ref} ({beginning(hit.content)})" if hit is not None and hit.content else ref
+        return f"{beginning(hit.content)} ({ref})" if hit is not None and hit.content else ref
 
     if note is _PERHAPS:
         told = (f"{named(pair.ref)} after {named(pair.earlier)}" for pair in pairs[:MAX_TOLD])

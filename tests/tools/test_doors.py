@@ -268,7 +268,7 @@ def test_what_is_said_of_an_earlier_time_takes_its_place_between_and_replaces_no
     first = house.replace(door, lisbon, "2020-01-01")
     last = house.replace(door, porto, "2025-01-01")
     between = house.replace(door, faro, "2023-01-01")
-    assert between.notes[-1] == f"It holds until 2025-01-01T00:00:00Z, when {last.id} ({porto!r}) begins"
+    assert between.notes[-1] == f"It holds until 2025-01-01T00:00:00Z, when {porto!r} ({last.id}) begins"
     for year, text in ((2022, lisbon), (2023, faro), (2024, faro), (2025, porto), (2026, porto)):
         view = house.db.view(valid=f"{year}-02-01")
         held = [view.get(each.id) for each in (first, between, last)]
@@ -626,10 +626,10 @@ def test_who_forgets_a_message_is_told_what_still_tells_it_by_every_door(house: 
 
     codes = iter(range(8855, 8900))
     one, reply = told()
-    known = f"{reply} ('Got it: alarm code is 8855.')"
+    known = f"'Got it: alarm code is 8855.' ({reply})"
     assert mem.forget(one).notes == (f"What it said may still be told by {known}: call forget or correct with that id",)
     one, reply = told()
-    assert f"told by {reply} (" in mem.correct(one, "The alarm code is 9944.").notes[-1]
+    assert f".' ({reply})" in mem.correct(one, "The alarm code is 9944.").notes[-1]
     for forget in (
         lambda ref: call(Session(db), "memory_retire", id=ref),
         lambda ref: agents.forget(db, ref),
@@ -637,10 +637,11 @@ def test_who_forgets_a_message_is_told_what_still_tells_it_by_every_door(house: 
         lambda ref: house.caller("DELETE", f"/v1/worlds/{ref}").json(),
     ):
         one, reply = told()
-        assert f"told by {reply} ('Got it: alarm code is " in str(forget(one)["notes"])
+        told_by = str(forget(one)["notes"])
+        assert "may still be told by" in told_by and f".' ({reply})" in told_by
     left = mem.add("The gate opens with 7788.").id
     amended = call(Session(db), "memory_amend", id=mem.add("The gate code is 7788.").id, text="The gate code is 1234.")
-    assert f"told by {left} (" in str(amended["notes"])
+    assert f".' ({left})" in str(amended["notes"])
     one, reply = told()
     assert house.run.json("erase", one, "--dry-run")["telling"] == [reply]
     client = house.running.caller("operator")
@@ -725,7 +726,7 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
     for door, step in steps.items():
         first = house.say(door, old, "2026-01-01").id
         told = house.replace(door, new, None)
-        kept = f"{first} ({old!r}) was not ended: {why}"
+        kept = f"{old!r} ({first}) was not ended: {why}"
         found = next((note for note in told.notes if note.startswith(kept)), f"{told.notes}")
         assert found.endswith(f"To end it, {step.format(old=first)}"), (door, found)
         if door == "library":
@@ -739,7 +740,7 @@ def test_a_note_says_which_doubt_kept_an_old_statement_and_by_which_call_it_ends
     first = house.say("rest", old, "2026-01-01").id
     given: dict[str, Any] = {"text": new, "about": [house.ana], "on_near": "supersede_same_subject"}
     answer = house.caller.send("POST", f"/v1/worlds/{house.home}/memories", **given)
-    found = next(note for note in answer["notes"] if note.startswith(f"{first} ({old!r}) was not ended: {why}"))
+    found = next(note for note in answer["notes"] if note.startswith(f"{old!r} ({first}) was not ended: {why}"))
     edge = re.search(r"POST (\{.*\}) to /v1/edges", found)
     assert edge is not None and house.db.view().get(first) is not None
     house.caller.send("POST", "/v1/edges", **json.loads(edge[1]))
@@ -771,9 +772,9 @@ def test_a_note_says_whose_subjects_are_several(house: House) -> None:
     first = house.say("library", "Ana lives in Lisbon.", "2026-01-01").id
     mem = worlddb.memory(house.db, user="ana")
     both = mem.add("Ana lives in Porto.", about=["Ana", "Bo"], on_near="supersede_same_subject")
-    assert f"{first} ('Ana lives in Lisbon.') was not ended: the new one is about 2 subjects" in both.notes[0]
+    assert f"'Ana lives in Lisbon.' ({first}) was not ended: the new one is about 2 subjects" in both.notes[0]
     one = mem.add("Ana lives in Faro.", about="Ana", on_near="supersede_same_subject")
-    assert any(f"{both.id} ('Ana lives in Porto.') was not ended: it is about 2 subjects" in note for note in one.notes)
+    assert any(f"'Ana lives in Porto.' ({both.id}) was not ended: it is about 2 subjects" in note for note in one.notes)
 
 
 @pytest.mark.parametrize("door", DOORS[:-1])

@@ -306,7 +306,7 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     (pair,) = found.competing
     assert (pair.ref, pair.earlier, pair.relation) == (porto, lisbon, "replacement")
     beginning = "Ana has settled in Porto, where she lives now."
-    assert f"{porto} ('{beginning}') before {lisbon} ('Ana lives in Lisbon.')" in found.note
+    assert f"'{beginning}' ({porto}) before 'Ana lives in Lisbon.' ({lisbon})" in found.note
     first, second = found.hits[:2]
     assert first.score == second.score and first.scores["competes"] > 0
     assert "competing" in first.reason
@@ -930,7 +930,7 @@ def test_why_what_refers_to_something_else_is_not_ended(db: Database, about: lis
     memory = worlddb.memory(db, user="u")
     kept = memory.add(earlier, about=about)
     (note,) = memory.add("I live in Porto.", about="Ana", on_near="supersede_same_subject").notes
-    assert note.startswith(f"{kept.id} ('{earlier}') was not ended: {why}. To end it, ")
+    assert note.startswith(f"'{earlier}' ({kept.id}) was not ended: {why}. To end it, ")
 
 
 @pytest.mark.parametrize(
@@ -1357,3 +1357,27 @@ def test_a_number_alone_tells_one_of_a_kind_from_others(one: str, other: str) ->
     assert claim_relation.relation_of(one, other) is None
     assert claim_relation.relation_of("weight 72", "weight 74") == "replacement"
     assert claim_relation.relation_of("rent 990", "rent 1100") == "replacement"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "doubt"),
+    [
+        ("Ana lives in Lisbon.", "Ana lives in Portugal.", "the one place may lie in the other"),
+        ("Ana leads the search team.", "Ana leads the ads team.", "one may have both parts"),
+        ("Ana lives with Tom.", "Ana lives with Eva.", "one may live with both"),
+        ("Ana has a dog called Rex.", "Ana has a dog called Bello now.", "they may be of two, each with a name"),
+        ("Nils plays the piano.", "Nils plays the drums now.", "somebody may do both"),
+        (
+            "Standup is on Mondays at 9.",
+            "Standup is on Tuesdays at 10.",
+            "they are so on different days, again and again",
+        ),
+    ],
+)
+def test_why_a_statement_was_not_ended_is_what_the_rule_says_that_decided(earlier: str, later: str, doubt: str) -> None:
+    """Whatever may hold beside another one was told in one word, which did not say why."""
+    subject = wording.leading_subject(earlier)
+    known, given = (claim_frame.frame(text, subject) for text in (earlier, later))
+    assert known is not None and given is not None
+    found = claim_relation.relate(known, given)
+    assert found is not None and (found.relation, found.doubt) == ("replacement", doubt)

@@ -662,7 +662,7 @@ def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: 
         mem = worlddb.memory(db, user="ana")
         old = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01").id
         new = mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01").id
-        told = f"{new} ('Ana lives in Porto.') before {old} ('Ana lives in Lisbon.') ("
+        told = f"'Ana lives in Porto.' ({new}) before 'Ana lives in Lisbon.' ({old}) ("
         assert told in mem.recall("where does Ana live?").note
         session, call = Session(db), Call("test", "memory_recall")
         asked = tool_arguments.Recall(query="where does Ana live?", user_id="ana")
