@@ -166,7 +166,8 @@ def change_told(
     which may tell what "it" is; ``is_soon``: it was said within two days, and may correct what it does not name. What
     asks, was only considered, is over, or is told of somebody or something else changes nothing.
     """
-    earlier, later = in_asked_words(question, earlier), in_asked_words(question, later)
+    if is_german(question):
+        earlier, later = in_asked_words(question, earlier), in_asked_words(question, later)
     # Of two long messages words tell little.
     if not 0 < len(later) <= (_SHORT if len(earlier) > _SHORT else wording.MAX_CHARACTERS):
         return ""
@@ -181,6 +182,12 @@ def change_told(
     return change or _change_of_unnamed(question, asked, before, later, around, is_soon=is_soon)
 
 
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def is_german(question: str) -> bool:
+    """True if a question has a word by which it is German."""
+    return not lexicon.GERMAN.isdisjoint(_words_of(question))
+
+
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def in_asked_words(question: str, message: str) -> str:
     """A message with the words of a German question in place of what is compounded with them, or a part of them.
@@ -188,8 +195,6 @@ def in_asked_words(question: str, message: str) -> str:
     "Die Zahnarztpraxis" tells of the "Zahnarzt", "der Chor" of the "Chorprobe", and a "Handy-PIN" is of both words.
     """
     asked = _words_of(question)
-    if lexicon.GERMAN.isdisjoint(asked):
-        return message
     telling = sorted(word for word in asked if len(word) > _PART_OF_WORD and word not in lexicon.IN_GERMAN)
 
     def as_asked(found: re.Match[str]) -> str:
@@ -807,9 +812,9 @@ def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *,
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
 def _people_in(question: str) -> frozenset[str]:
     """The stems of the people whom a question is about: relatives, and names that are no place."""
-    is_german = not lexicon.GERMAN.isdisjoint(_words_of(question))
     # All German nouns have capitals.
-    said = asked_terms.names_in_german(question) if is_german else map(str.casefold, _PERSON.findall(question))
+    of_german = is_german(question)
+    said = asked_terms.names_in_german(question) if of_german else map(str.casefold, _PERSON.findall(question))
     names = lexicon.stems(said) - lexicon.stems((*_DATED, "i"))
     return names | (_related() & _stems_in(question))
 
