@@ -17,7 +17,7 @@ from worlddb.log.statements import bundled_statements
 from worlddb.log.statements.bundled_statements import Windows
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, collect_contents
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff import common_past, diff_side, field_diff, world_diff
+from worlddb.query.diff import diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.snapshot.snapshot import NO_DETAILS, SnapshotSource
@@ -230,7 +230,7 @@ class FactDifferences(NamedTuple):
     What only one holds comes as later events, what may differ without that as silent.
     """
 
-    later: list[common_past.LaterEvent]
+    later: list[diff_side.LaterEvent]
     silent: list[bytes]
     details: dict[bytes, list[diff_side.Detail]]
 
@@ -239,7 +239,7 @@ def compare_facts(sides: BundleSides) -> FactDifferences:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
     later = [
-        common_past.LaterEvent(side.label, _fact_entry(side, index, fact))
+        diff_side.LaterEvent(side.label, _fact_entry(side, index, fact))
         for side, mine, others in zip(sides, facts, facts[::-1], strict=True)
         for index, (key, fact) in enumerate(mine.items())
         if key not in others
@@ -514,7 +514,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_side.Dif
     start = top if world is None else _find_named_world(sides, world)
     parted, notes = _find_parting(a, b)
     found = compare_facts(sides)
-    since = common_past.LaterEvents(
+    since = diff_side.LaterEvents(
         [*_compare_by_log(sides, (a, b), parted), *_compare_by_facts(found.later, (a, b), parted)], found.silent
     )
     outside = field_diff.outside_details(sides, since)
@@ -610,20 +610,20 @@ def _find_parting(a: Given, b: Given) -> tuple[int, list[str]]:
     return 0, [_OTHER_LOG]
 
 
-def _compare_by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[common_past.LaterEvent]:
+def _compare_by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[diff_side.LaterEvent]:
     """The store's events since the bundle was made about anything that either side holds."""
     for side, each in zip(sides, given, strict=True):
         if not parted or isinstance(each, Contents):
             continue
         known = {ref.hex() for other in sides for ref in other.refs()}
         for entry in journal(each.reader, parted + 1, each.seq):
-            if entry.event in common_past.SHOWN_EVENTS | _ERASED and not known.isdisjoint(entry.refs):
-                yield common_past.later_event(side, entry, sides)
+            if entry.event in diff_side.SHOWN_EVENTS | _ERASED and not known.isdisjoint(entry.refs):
+                yield diff_side.later_event(side, entry, sides)
 
 
 def _compare_by_facts(
-    later: list[common_past.LaterEvent], given: tuple[Given, Given], parted: int
-) -> Iterator[common_past.LaterEvent]:
+    later: list[diff_side.LaterEvent], given: tuple[Given, Given], parted: int
+) -> Iterator[diff_side.LaterEvent]:
     """The facts that only one side holds, where there is no log."""
     logged = {label for label, each in zip("ab", given, strict=True) if isinstance(each, StoreMoment) and parted}
     return (each for each in later if each.side not in logged or each.entry.seq <= parted)

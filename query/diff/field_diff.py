@@ -13,7 +13,7 @@ import msgspec
 from worlddb.log.model import ids, times
 from worlddb.log.statements import bundled_statements
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff import common_past, diff_side
+from worlddb.query.diff import diff_side
 from worlddb.query.history.journal import Entry
 
 _TEXTS: Final = ("type", "name", "content")
@@ -160,7 +160,7 @@ _KINDS: Final[dict[str, str]] = {
 """What kind of change an event is that only one history has; all others are ``registered``."""
 
 
-def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> dict[bytes, list[diff_side.Detail]]:
+def outside_details(sides: diff_side.Sides, since: diff_side.LaterEvents) -> dict[bytes, list[diff_side.Detail]]:
     """Changes that later events made outside the states of worlds, by the world they belong to."""
     found: defaultdict[bytes, list[diff_side.Detail]] = defaultdict(list)
     for ref in since.edges():
@@ -182,7 +182,7 @@ def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> d
     return found
 
 
-def _merge_rewritten(since: common_past.LaterEvents, found: dict[bytes, list[diff_side.Detail]]) -> None:
+def _merge_rewritten(since: diff_side.LaterEvents, found: dict[bytes, list[diff_side.Detail]]) -> None:
     """Merge commits in which both sides decide the same with another author, time or words.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
@@ -243,7 +243,7 @@ def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[d
 
 
 def _other_events(
-    sides: diff_side.Sides, others: list[common_past.LaterEvent], found: dict[bytes, list[diff_side.Detail]]
+    sides: diff_side.Sides, others: list[diff_side.LaterEvent], found: dict[bytes, list[diff_side.Detail]]
 ) -> None:
     """Registrations, erasures and the like that one history has, by the world they name."""
     statements = [Counter(_event_text(later) for later in others if later.side == side.label) for side in sides]
@@ -255,7 +255,7 @@ def _other_events(
             found[bytes.fromhex(ref) or root].append(diff_side.Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
 
 
-def _event_text(later: common_past.LaterEvent) -> tuple[str, str, str]:
+def _event_text(later: diff_side.LaterEvent) -> tuple[str, str, str]:
     """The event's name, the first world that it names, and its content as text."""
     entry = later.entry
     ref = next((ref for ref in entry.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")
