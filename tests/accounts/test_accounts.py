@@ -57,6 +57,10 @@ def test_a_key_opens_nothing_once_it_has_expired(tmp_path: Path) -> None:
         assert db.accounts.authenticate(made.secret) is not None
         clock.advance(1)
         assert db.accounts.authenticate(made.secret) is None
+        before = db.head().seq
+        with pytest.raises(InputError, match="has passed"):
+            db.accounts.create_key("late", expires_at=clock.now())
+        assert db.head().seq == before
 
 
 def test_names_and_ids_are_unique_and_wrong_ones_write_nothing(db: Database) -> None:

@@ -531,6 +531,9 @@ def test_a_value_of_a_wrong_kind_is_named_with_its_place_and_what_to_give(ana: R
         assert told.status_code == 422 and "`$.text`" in told.json()["detail"], "what follows may be no JSON"
     told = ana("GET", "/v1/worlds", params={"limit": "many"})
     assert "`$.limit`, which is 'many'" in told.json()["detail"] and "limit as a whole number" in told.json()["remedy"]
+    for limit, most in ((500, "of at most 200. It has"), (0, "of at least 1. It has")):
+        told = ana("GET", "/v1/worlds", params={"limit": limit})
+        assert told.json()["remedy"].startswith(f"Give limit as a whole number {most}"), told.text
 
 
 @pytest.mark.parametrize(("method", "path", "how", "status", "code"), BAD)

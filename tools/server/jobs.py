@@ -157,7 +157,8 @@ class Jobs:
         found = self._jobs.get(job_id)
         if found is None:
             raise UnknownReference(
-                f"There is no job {job_id!r:.40}", "List them with /v1/jobs; jobs end with the server that began them"
+                f"There is no job {job_id!r:.40}",
+                f"List them with /v1/jobs: a key has its last {MAX_JOBS}, and jobs end with the server",
             )
         return found
 

@@ -43,7 +43,8 @@ _ANONYMOUS: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _FIELD: Final = re.compile(r"at `\$\.([\w-]+)")
 _STEPS: Final = re.compile(r"\.([\w-]+)|\[(\d+)\]")
-_EXPECTED: Final = re.compile(r"Expected `(\w+)")
+_EXPECTED: Final = re.compile(r"Expected `(\w+)`?(?: (<=|>=) (\S+))?")
+_BOUNDS: Final = {"<=": " of at most ", ">=": " of at least "}
 _KINDS: Final = {
     **{"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"},
     **{"array": 'a list, as ["…"]', "object": "an object"},
@@ -735,7 +736,8 @@ def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> s
             return f"{each.encode_name} is one of {', '.join(choices)}: see /openapi.json"
     expected, place = _EXPECTED.search(str(error)), str(error).partition(" - at `$.")[2].rstrip("`")
     if expected is not None and place and expected[1] in _KINDS:
-        return f"Give {place} as {_KINDS[expected[1]]}. {_fields_remedy(_field_names(declared))}"
+        bound = _BOUNDS[expected[2]] + expected[3] if expected[2] else ""
+        return f"Give {place} as {_KINDS[expected[1]]}{bound}. {_fields_remedy(_field_names(declared))}"
     return _fields_remedy(_field_names(declared))
 
 

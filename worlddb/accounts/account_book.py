@@ -306,13 +306,19 @@ class Accounts:
             The key, and its secret, which is stored nowhere.
 
         Raises:
-            InputError: the name is none.
+            InputError: the name is none, or the key would have expired.
             RefusedError: the name is taken by a key in force (``key_exists``), or the account is not there.
         """
         if not _NAME.fullmatch(limits.checked_text(name, "the name of the key", limits.MAX_AUTHOR_BYTES)):
             raise errors.InputError(
                 f"{errors.shown(name)} cannot be the name of a key",
                 "Use 1 to 64 letters, digits, dots, underscores, hyphens and @, beginning with a letter or digit",
+            )
+        expires = None if expires_at is None else times.parse_time(expires_at, "expires_at")
+        if expires is not None and expires <= self._store.clock.now():
+            raise errors.InputError(
+                f"expires_at {times.format_time(expires)} has passed, so the key would open nothing",
+                "Give a later time, or none",
             )
         secret = PREFIX + base64.urlsafe_b64encode(self._store.entropy.bytes(SECRET_BYTES)).rstrip(b"=").decode()
         with self._file.changing():
@@ -326,7 +332,7 @@ class Accounts:
                 name=name,
                 content=user,
                 world=None if world is None else ids.as_ref(world),
-                expires_at=None if expires_at is None else times.parse_time(expires_at),
+                expires_at=expires,
                 why=why,
             )
             self._commit(secrets, [*commands, key], frozenset({key.key_id.hex()}))

@@ -23,9 +23,9 @@ _PLAN_ACTIONS: Final[Mapping[str, str]] = {
 }
 _LIMITS: Final = tuple(name for name in Limits.__struct_fields__ if name != "features")
 _OF_THE_LOG: Final = (
-    "These keys belong to accounts, are made and ended in the log of the store, and open REST. `worlddb key` (without"
-    " an s) changes a file of keys beside the store, which opens MCP over HTTP too, and `worlddb keygen` makes a key"
-    " that signs heads."
+    "These keys belong to accounts, are made and ended in the log of the store, and open REST and MCP over HTTP."
+    " `worlddb key` (without an s) changes a file of keys beside the store, which open both, too, and"
+    " `worlddb keygen` makes a key that signs heads."
 )
 ONCE: Final = "This is the only time that the key is shown. A client sends it as `Authorization: Bearer KEY`."
 
