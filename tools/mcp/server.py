@@ -108,8 +108,11 @@ class MemoryServer(MCPServer[Any]):
         tools: tuple[catalogue.Tool, ...] | None = None,
         threads: anyio.CapacityLimiter | None = None,
         admit: Admit | None = None,
+        withheld: tuple[catalogue.Tool, ...] = (),
     ) -> None:
         """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers.
+
+        ``withheld`` are those that the client's key has no right to.
 
         ``admit`` is asked before each call of a tool, and may refuse it with an error.
         """
@@ -124,6 +127,7 @@ class MemoryServer(MCPServer[Any]):
         )
         self._session = session
         self._admit = admit
+        self._withheld = frozenset(tool.name for tool in withheld)
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
@@ -193,7 +197,8 @@ class MemoryServer(MCPServer[Any]):
         tool = self._tool(name)
         if tool is None:
             message = mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
-            raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (message, catalogue.hint_of_set(name)))))
+            hint = "Your key has no right to it" if name in self._withheld else catalogue.hint_of_set(name)
+            raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (message, hint))))
         try:
             given = tool.takes.parse(arguments)
             if self._admit is not None:

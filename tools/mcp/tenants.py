@@ -373,7 +373,8 @@ class Tenants:
         def admit(tool: catalogue.Tool, given: tool_arguments.Arguments, has_limit: bool) -> tool_arguments.Arguments:
             return self._admit(tenant.grant, tool, given, has_limit)
 
-        return MemoryServer(session, tools=tools, threads=self._threads, admit=admit)
+        withheld = tuple(tool for tool in self._offer.tools if tool not in tools)
+        return MemoryServer(session, tools=tools, threads=self._threads, admit=admit, withheld=withheld)
 
     def _admit(
         self, grant: Grant, tool: catalogue.Tool, given: tool_arguments.Arguments, has_limit: bool

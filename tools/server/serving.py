@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from worlddb import Database, WorldDBError
 from worlddb.store import give_back_large_blocks
-from worlddb.tools.mcp import http_guards, http_server, listening
+from worlddb.tools.mcp import catalogue, http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offering, Tenants
 from worlddb.tools.server import (
     account_routes,
@@ -113,10 +113,16 @@ def _load_for_reads(db: Database, rest: Rest) -> None:
             db.view().recall(question, k=1)
 
 
-def serve(db: Database, listener: socket.socket, access: http_server.AccessRules, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish running requests; ``ready`` is called when requests are accepted.
+def serve(
+    db: Database,
+    listener: socket.socket,
+    access: http_server.AccessRules,
+    ready: Callable[[], None],
+    tools: tuple[catalogue.Tool, ...] = catalogue.TOOLS,
+) -> None:
+    """Serve REST and tools until SIGINT or SIGTERM, then finish running requests.
 
-    Code and indexes for reads are loaded before that.
+    ``ready`` is called when requests are accepted. Code and indexes for reads are loaded before that.
     """
     give_back_large_blocks()
     log = request_log.log_to(sys.stderr)
@@ -125,7 +131,7 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
     rehearsal = Thread(target=_load_for_reads, args=(db, rest), name="worlddb-rehearsal")
     rehearsal.start()
     try:
-        mcp = http_server.application(Tenants(db, Offering(), access.gate), listener, access)
+        mcp = http_server.application(Tenants(db, Offering(tools=tools), access.gate), listener, access)
         app = Application(rest, mcp, listening.bound_address(listener), access)
         rehearsal.join(REHEARSAL_SECONDS)
         http_server.run(

@@ -83,9 +83,27 @@ def test_a_key_of_an_account_opens_its_world_with_its_right_and_user(served: tup
         assert {each.name for each in db.view(world=inside).find(type="Scope")} == {"user:ana"}
         assert "Visby" not in str(writes.call("memory_recall", query="treasure"))
         assert "oven" in str(reads.call("memory_recall", query="oven"))
+        refused = reads.post("tools/call", name="memory_write", arguments={"text": "The oven is cold."})
+        assert "Your key has no right to it" in refused.text and "--tools" not in refused.text
         db.accounts.end_key("writer")
         assert writes.post("tools/list").status_code == 401
         assert reads.post("tools/list").status_code == 200
+
+
+def test_a_server_offers_the_sets_that_it_is_told_and_to_admins_what_erases(tmp_path: Path) -> None:
+    """`worlddb serve` had the usual tools only, whatever the pages of other sets promised."""
+    store = tmp_path / "store"
+    with worlddb.open(store, embedder=None) as db, serving(store, "--tools", "core,working,operator") as server:
+        keys = {right: db.accounts.create_key(right, right=right).secret for right in ("write", "admin")}
+        with Tools(server, keys["write"]) as writes, Tools(server, keys["admin"]) as admin:
+            assert {"memory_working_add", "memory_write"} < writes.names() and "memory_history" not in writes.names()
+            assert admin.names() - writes.names() >= {"memory_forget_user"}
+            assert writes.call("memory_working_add", text="Ana is here.", user_id="ana", run_id="1")[0]
+            assert "no right" in writes.post("tools/call", name="memory_forget_user", arguments={}).text
+            told = {"user_id": "ana", "reason": "request 7", "confirm": "user:ana"}
+            assert writes.call("memory_write", text="Ana likes figs.", user_id="ana")[0]
+            assert admin.call("memory_forget_user", **told)[0]
+        assert db.working.get(user="ana", session="1") == ()
 
 
 def test_a_plan_bounds_what_tools_write_and_ask_and_a_change_of_it_ends_no_session(

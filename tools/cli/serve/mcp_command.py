@@ -140,13 +140,7 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
     )
-    parser.add_argument(
-        "--tools",
-        metavar="SET,...",
-        default="all",
-        help="the sets of tools to show: core, time, identity, joined by commas, or all (default);"
-        " operator adds the tools that erase; kumiho is a catalogue of its own",
-    )
+    add_tools(parser)
     parser.add_argument(
         "--user",
         metavar="NAME",
@@ -164,6 +158,17 @@ def _arguments(parser: Parser) -> None:
     add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
     add_web_options(http)
+
+
+def add_tools(parser: _ActionsContainer) -> None:
+    """Add ``--tools``; see :func:`tools_of_sets`."""
+    parser.add_argument(
+        "--tools",
+        metavar="SET,...",
+        default="all",
+        help="the sets of tools to show: core, time, identity, working, joined by commas, or all (default);"
+        " operator adds the tools that erase; kumiho is a catalogue of its own",
+    )
 
 
 def add_address(parser: _ActionsContainer, default: str, both: str) -> None:
@@ -230,7 +235,7 @@ def _serve(args: Namespace, out: Output) -> int:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with import_extra("mcp"):
         from worlddb.tools.mcp import server, session
-    tools = _tools(args.tools)
+    tools = tools_of_sets(args.tools)
     with _open_database(args) as db:
         served = session.Session(db, _world(args, db), user=args.user)
         if sys.stdin.isatty():
@@ -239,7 +244,7 @@ def _serve(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _tools(sets: str) -> tuple[Any, ...]:
+def tools_of_sets(sets: str) -> tuple[Any, ...]:
     """Return the tools of sets; who asks for no second catalogue does not wait for it."""
     if "kumiho" in sets:
         from worlddb.tools.mcp.kumiho import kumiho_catalogue
@@ -260,7 +265,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
         from worlddb.tools.mcp.tenants import Offering
-    tools = _tools(args.tools)
+    tools = tools_of_sets(args.tools)
     with _open_database(args) as db, listening.listen(address) as listener:
         at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"

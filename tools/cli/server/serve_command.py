@@ -23,6 +23,7 @@ def _arguments(parser: Parser) -> None:
     mcp_command.add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
     mcp_command.add_web_options(parser, access_keys.REST_PER_SECOND)
+    mcp_command.add_tools(parser)
     parser.add_argument(
         "--usage-days",
         metavar="N",
@@ -43,6 +44,7 @@ def _serve(args: Namespace, out: Output) -> int:
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules
         from worlddb.tools.server import serving
+    tools = mcp_command.tools_of_sets(args.tools)
     with _open_database(args) as db, listening.listen(address) as listener:
         at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}"
@@ -59,7 +61,7 @@ def _serve(args: Namespace, out: Output) -> int:
         gate = Gate(db, keys, args.rate or access_keys.REST_PER_SECOND)
         access = AccessRules(gate, args.allow_host, args.allow_origin, proxies)
         db.accounts.meter.days = args.usage_days
-        serving.serve(db, listener, access, ready)
+        serving.serve(db, listener, access, ready, tools)
     out.warn("worlddb serve: stopped")
     return DONE
 
@@ -108,6 +110,7 @@ COMMANDS = (
         (
             ("serve", f"at http://{DEFAULT_ADDRESS}; the first start makes and shows a key"),
             ("serve --port 9000 --no-keys", "at another port, for every program of this machine"),
+            ("serve --tools all,working,operator", "with messages that expire, and for admins the tools that erase"),
         ),
     ),
 )
