@@ -254,6 +254,13 @@ def _unknown(place: input_files.Place, written: bytes, reading: ReadOptions) -> 
     One by one, because an object of many fields takes many times the memory of its line.
     """
     input_files.decode_at(place, _OBJECT_BEGINS.decode, written)
+    if b'"text"' not in written:
+        raise input_files.malformed_error(
+            place,
+            f"Object missing required field `text`; known fields are {', '.join(FIELDS)}",
+            "Give each turn its text; what another memory keeps as statements is added one by one, by memory.add or"
+            " `worlddb remember`",
+        )
     found: dict[str, Any] = {}
     size = 0
     cursor = json_pieces.Cursor(written)

@@ -172,7 +172,7 @@ class Write(Scoped, kw_only=True):
     ttl: Annotated[float | None, Meta(description="Or in seconds.")] = None
     pinned: Annotated[bool, Meta(description="Keep it first.")] = False
     labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
-    properties: Annotated[dict[str, Any], Meta(description="To filter by.")] = {}
+    properties: Annotated[dict[str, Any], Meta(description="Values by name.")] = {}
     on_near: Annotated[
         Literal["note", "propose", "supersede_same_subject"],
         Meta(description="Link or supersede rivals, or report them."),

@@ -47,6 +47,14 @@ def test_an_export_takes_the_file_beside_the_world(run: LocalRunner, tmp_path: P
     assert run("export", "Tea", tmp_path / "tea.bundle").error == "input", "it is there"
 
 
+def test_a_profile_says_once_that_there_are_only_messages(run: LocalRunner, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text('{"speaker": "Ana", "text": "I moved to Porto."}')
+    run("ingest", tmp_path / "talk.jsonl", "--user", "ana")
+    shown = run("profile", "--user", "ana")
+    assert (shown.out + shown.err).count("A profile lists statements") == 1
+    assert run.json("profile", "--user", "ana")["note"].startswith("A profile lists statements")
+
+
 def test_a_history_of_somebody_has_what_is_about_them(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         dave = db.create("Entity", "Dave")

@@ -216,6 +216,15 @@ def test_portions_are_not_held_together_in_memory(write, monkeypatch):
     assert most <= 30
 
 
+@pytest.mark.parametrize("ignore_unknown", [False, True])
+def test_a_line_of_another_memory_says_how_statements_are_added(write: Any, ignore_unknown: bool) -> None:
+    """It said to rename one field after the other."""
+    path = write({"id": "8f1c", "memory": "Prefers morning meetings", "user_id": "rhea"})
+    with pytest.raises(MalformedFile, match="missing required field `text`") as raised:
+        jsonlines.load(path, None, ReadOptions(ignore_unknown=ignore_unknown))
+    assert "memory.add" in raised.value.remedy
+
+
 BAD: list[tuple[bytes, str, str]] = [
     (b'{"speaker": "a"}', "$", "missing required field `text`"),
     (b'{"text": 7}', "$.text", "Expected `str`, got `int`"),

@@ -179,8 +179,8 @@ def _profile(args: Namespace, out: Output) -> int:
                 out.hint(f"note: {note}")
 
         kinds: dict[str, Any] = {kind: [wire.record(world) for world in worlds] for kind, worlds in found.kinds.items()}
-        note = note or (found.note if found.messages else "")  # The printed profile has said it.
-        out.answer(wire.record(found) | {"at": wire.time(found.at), "kinds": kinds, "note": note}, write)
+        told = note or (found.note if found.messages else "")  # The printed profile says the latter by itself.
+        out.answer(wire.record(found) | {"at": wire.time(found.at), "kinds": kinds, "note": told}, write)
     return DONE
 
 
