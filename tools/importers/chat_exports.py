@@ -41,7 +41,7 @@ class _Fields(NamedTuple):
     """Field names of the parts of a chat; the first that is present counts."""
 
     messages: str
-    id: tuple[str, ...] = ("conversation_id", "id", "uuid")
+    id: tuple[str, ...] = ("conversation_id", "id", "uuid", "thread_id", "session_id")
     title: tuple[str, ...] = ("title", "name")
     at: tuple[str, ...] = ("create_time", "created_at", "timestamp")
     leaf: tuple[str, ...] = ("current_node", "current_leaf_message_uuid")

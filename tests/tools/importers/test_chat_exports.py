@@ -231,6 +231,20 @@ def test_the_same_export_adds_nothing_and_a_newer_one_what_is_new(tmp_path: Path
         assert ingest_files(db, path).events == 0
 
 
+@pytest.mark.parametrize("field", ["id", "thread_id", "session_id"])
+def test_threads_in_another_order_are_the_same_threads(tmp_path: Path, field: str) -> None:
+    """Threads were known by their place, and one revised another when the newest came first."""
+    threads = [{field: f"th-{n}", "messages": [{"role": "user", "content": f"Thread {n}."}]} for n in range(3)]
+    path = tmp_path / "threads.jsonl"
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        path.write_text("\n".join(map(json.dumps, threads[:2])))
+        ingest_files(db, path)
+        path.write_text("\n".join(map(json.dumps, reversed(threads))))
+        done = ingest_files(db, path)
+        assert done.revised == 0
+        assert [each.name for each in db.view().find(type="Session")] == ["th-0", "th-1", "th-2"]
+
+
 def test_an_edited_question_is_another_message_and_revises_none(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     edited = chatgpt()
