@@ -341,6 +341,10 @@ def import_extra(name: str) -> Iterator[None]:
 
 
 def _open_database(args: Namespace) -> Database:
+    """Open the store to serve; the allocator keeps no heap for each of the threads that answer."""
+    from worlddb.store import give_back_large_blocks
+
+    give_back_large_blocks()
     return worlddb.open(
         stores.folder_of(args),
         author=args.author,
