@@ -356,11 +356,7 @@ def judge_summaries(window: Window) -> None:
 
 def summaries_in(snapshot: visible.VisibleSnapshot) -> Summaries:
     """The summaries of one read, made once."""
-    found = snapshot.kept.get(Summaries)
-    if found is None:
-        found = snapshot.kept[Summaries] = Summaries(snapshot)
-    assert isinstance(found, Summaries)
-    return found
+    return snapshot.once(Summaries)
 
 
 def summaries_of_containers(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[Fresh]:

@@ -92,7 +92,7 @@ class Trust:
 
         Such a walk visits one version of each world, and at most ``MAX_WEIGHED`` of them.
         """
-        bases = _bases_of(self._snapshot)
+        bases = self._snapshot.once(_Bases)
         while self._pending and len(self._above) <= MAX_WEIGHED:
             node, row = self._pending.pop()
             for base, base_row in bases.of(node, row.seq, row.type):
@@ -239,11 +239,7 @@ def repeated(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[
 
 def trust_in(snapshot: VisibleSnapshot) -> Trust:
     """The trust of one read, made once."""
-    found = snapshot.kept.get(Trust)
-    if found is None:
-        found = snapshot.kept[Trust] = Trust(snapshot)
-    assert isinstance(found, Trust)
-    return found
+    return snapshot.once(Trust)
 
 
 def rests_on(
@@ -282,7 +278,7 @@ def is_derived_from(snapshot: VisibleSnapshot, node: int, row: VersionRow, other
 
 def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
     """The stale bases of a version of a world, at any distance, nearest first: at most 64."""
-    reasons = _stale_reasons_of(snapshot)
+    reasons = snapshot.once(_StaleReasons)
     made = reasons.known(node, row)
     if not reasons.may_have_stale_basis(made):
         return ()
@@ -390,14 +386,6 @@ def _mark_stale(made: _DerivedVersion) -> None:
         if not at.is_stale:
             at.is_stale = True
             pending += at.above
-
-
-def _stale_reasons_of(snapshot: VisibleSnapshot) -> _StaleReasons:
-    found = snapshot.kept.get(_StaleReasons)
-    if found is None:
-        found = snapshot.kept[_StaleReasons] = _StaleReasons(snapshot)
-    assert isinstance(found, _StaleReasons)
-    return found
 
 
 def _stated_bases(
@@ -521,7 +509,7 @@ def _walk_bases(
     A world also comes in earlier versions if it was derived from these. ``together`` worlds are looked up at once; with
     more than one, the results are not cached.
     """
-    bases = _bases_of(snapshot)
+    bases = snapshot.once(_Bases)
     seen: set[int | tuple[int, int]] = {node}
     level: list[_Version] = [(node, row.seq, row.type)]
     for steps in count(1):
@@ -554,14 +542,6 @@ class _Bases:
         if version not in self._known:
             self._known[version] = list(_find_bases(self._snapshot, node, seq, kind))
         return self._known[version]
-
-
-def _bases_of(snapshot: VisibleSnapshot) -> _Bases:
-    found = snapshot.kept.get(_Bases)
-    if found is None:
-        found = snapshot.kept[_Bases] = _Bases(snapshot)
-    assert isinstance(found, _Bases)
-    return found
 
 
 def _find_bases(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:

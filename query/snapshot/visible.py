@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from worlddb.log.model import blobs, codec, times
 from worlddb.log.model import events as ev
@@ -171,7 +171,7 @@ class VisibleSnapshot:
         """The last world looked up, and its containment edges if it has hardly any others."""
         self._says_again: bool | None = None
         self._edged: dict[tuple[int, int], bool] = {}
-        self.kept: dict[type, Any] = {}
+        self.kept: dict[Callable[..., Any], Any] = {}
         """Caches of the readers that use this snapshot, for the length of the read, by their type."""
         self.place = place
         self.tables: TableReads = snapshot.tables
@@ -254,6 +254,13 @@ class VisibleSnapshot:
             shared.kept.setdefault(kind, kind(shared.place()))
         found: Kept = shared.kept[kind]
         return found
+
+    def once(self, make: Callable[[VisibleSnapshot], Kept]) -> Kept:
+        """What a class makes of this snapshot, made once for all reads of it."""
+        found = self.kept.get(make)
+        if found is None:
+            found = self.kept[make] = make(self)
+        return cast(Kept, found)
 
     def ref(self, node: int) -> str:
         """The reference of a visible world; cached, since one read names containers and ends of edges repeatedly."""

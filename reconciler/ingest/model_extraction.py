@@ -101,33 +101,8 @@ class EndpointExtractor(endpoint.ChatModel):
 
     asks_a_model = True
     """True: the model runs after the turns are committed."""
-
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        interface: str = "openai",
-        key: str | None = None,
-        prompt: str = PROMPT,
-        timeout_seconds: float = endpoint.CHAT_SECONDS,
-        retries: int = 2,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-    ) -> None:
-        self._is_own_prompt = prompt is PROMPT
-        self._chat = endpoint.Chat(
-            url,
-            model,
-            what="facts",
-            prompt=prompt,
-            interface=interface,
-            key=key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-        )
+    _WHAT = "facts"
+    _PROMPT = PROMPT
 
     def facts(self, turns: Sequence[Turn | Mapping[str, Any]]) -> list[ExtractedFact]:
         """Ask the model what is worth remembering of some turns, given as to ``ingest``; nothing is written.
@@ -149,7 +124,7 @@ class EndpointExtractor(endpoint.ChatModel):
         Raises:
             ModelUnavailable: as :meth:`facts`.
         """
-        return self(turns, recorded=recorded, prompt=DOCUMENT_PROMPT if self._is_own_prompt else None)
+        return self(turns, recorded=recorded, prompt=DOCUMENT_PROMPT if self._chat.prompt == PROMPT else None)
 
     def __call__(
         self, turns: Sequence[Turn], *, recorded: Recorded | None = None, prompt: str | None = None

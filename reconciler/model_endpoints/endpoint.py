@@ -315,7 +315,7 @@ class Chat:
         )
         self._endpoint.before_post = self._count_request
         self._interface, self._what = interface, what
-        self._prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
+        self.prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
         self._max_calls = _checked_bound(max_calls, "max_calls")
         self._max_tokens = _checked_bound(max_tokens, "max_tokens")
         if answer_tokens is not None:
@@ -342,7 +342,7 @@ class Chat:
 
         ``prompt`` takes the place of the one that the model is told otherwise.
         """
-        told = self._prompt if prompt is None else prompt
+        told = self.prompt if prompt is None else prompt
         user = {"role": "user", "content": msgspec.json.encode(material).decode()}
         body: dict[str, Any] = {"model": self.model}
         if self._interface == "anthropic":

@@ -57,6 +57,9 @@ class EndpointRedactor(endpoint.ChatModel):
         InputError: an argument is not what it should be.
     """
 
+    _WHAT = "what it found"
+    _PROMPT = PROMPT
+
     def __init__(
         self,
         url: str,
@@ -64,16 +67,15 @@ class EndpointRedactor(endpoint.ChatModel):
         *,
         interface: str = "openai",
         key: str | None = None,
-        prompt: str = PROMPT,
+        prompt: str | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         retries: int = 1,
         max_calls: int | None = None,
         max_tokens: int | None = None,
     ) -> None:
-        self._chat = endpoint.Chat(
+        super().__init__(
             url,
             model,
-            what="what it found",
             prompt=prompt,
             interface=interface,
             key=key,
