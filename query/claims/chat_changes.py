@@ -226,7 +226,7 @@ def _have_a_part(word: str, other: str) -> bool:
 _WITHOUT_UMLAUTS: Final = str.maketrans("äöü", "aou")
 _PART_OF_WORD: Final = 3
 """The characters of a German word that is not looked for in compounds."""
-_LONG_PART: Final = 8
+_LONG_PART: Final = 7
 """The characters by which two compounds begin with the same word."""
 _LAST_PART: Final = 6
 """The characters of a word that stands for the compound that it ends."""
@@ -333,15 +333,17 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     # "New number" may be of a phone, or of a locker.
     is_loose = not asked.telling.isdisjoint(new)
     # Whom or what it is about tells of everything of theirs.
-    is_named = not is_loose and bool(kind) and kind != "polar" and not (named - asked.telling).isdisjoint(new)
+    is_named = not is_loose and bool(kind) and not (named - asked.telling).isdisjoint(new)
     if not (is_loose or has_old or is_dated or is_named) or not (told := _told_of(question, earlier, later, telling)):
         return ""
     # "Ravi walks" names no walks.
     if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
         return ""
-    if (kind != "polar" and _asks_for_contrary(telling, _stems_in(told))) or not (
-        has_old or _may_be_of(_people_in(question), told)
-    ):
+    if kind != "polar" and _asks_for_contrary(telling, _stems_in(told)):
+        return ""
+    is_of_them = has_old or _may_be_of(_people_in(question), told)
+    # "The recital" is Ada's as long as nobody else is named.
+    if not is_of_them and not (_says_exactly(question, told, shared) and not _values_of(told).names):
         return ""
     sign = _sign_of(told)
     known = _content_of(earlier) | named | telling
@@ -358,13 +360,13 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
         is_instead = sign == _REPLACED and topic > 0 and kind != "name"
         is_gone = has_old and _is_gone(question, told, kind, sign, has_topic=topic > 0)
         is_close = topic > 1 or is_moved or is_instead or is_gone
-        if sign and is_close:
+        if sign and is_close and is_of_them:
             return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
-        if is_named:
+        if is_named or not is_of_them:
             return "perhaps" if sign >= _CHANGED else ""
         return "perhaps" if sign or (topic > 1 and kind in _TYPED) or (topic > 0 and has_old) else ""
     is_close = topic > 1 or has_old
-    if sign == _REPLACED and is_close:
+    if sign == _REPLACED and is_close and is_of_them:
         return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
     is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
     return "perhaps" if is_told and is_close else ""
@@ -768,7 +770,7 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
         relatives = _related() & _stems_in(told) - known
         return _FITS if names or relatives or is_over else int(_SOMEBODY.search(told) is not None)
     if kind == "place":
-        return _FITS if any(each not in known for each in new.places) else 0
+        return _FITS if any(each not in known for each in new.places) else int(bool(names) and sign >= _CHANGED)
     if (new.dates or new.hours) and not (old.dates or old.hours or has_old) and sign < _REPLACED:
         return 0
     if old.amounts and new.amounts - old.amounts:
@@ -880,11 +882,11 @@ _REPLACING: Final = lazy(
     r"|in the end|(?:went|gone|going) with|settled on|opted|ended up|back (?:to|on)(?! \d)|meant|scrap"
     rf"|ma[dk]e (?:that|it) (?:\d|half|quarter|noon|{_DAY}|{'|'.join(quantities.UNITS.split()[1:])})"
     r"|scratch that|g[ai]ven? up|sold|reset|no longer|any ?more|no more|taking over|took over|takes over|stepp\w+ in"
-    r"|(?:have|has|had) to (?:avoid|stop|give up)|went bust|fell through|shut(?:s| down)?|lost"
+    r"|(?:have|has|had) to (?:avoid|stop|give up)|went bust|fell through|shut(?:s| down)?|lost|stolen"
     r"|(?:done|finished) with|is off|['’]s off|packed in|cancell?ed|quit|died|passed away|let \w+ go|wants? out"
     r"|(?:dropped|pulled|backed) out|called off|traded|deprecated|never again|returned"
     r"|(?:brought|gave|given) (?:\w+ ){0,3}back"
-    r"|nicht mehr|nie wieder|lieber|verloren|kein\w* (?:\w+ )?mehr|stattdessen|statt"
+    r"|nicht mehr|nie wieder|lieber|verloren|gestohlen|geklaut|kein\w* (?:\w+ )?mehr|stattdessen|statt"
     r"|doch (?:nicht|kein\w*|nur|wieder)|umgebucht|abgesagt|abgeblasen|storniert|ausverkauft|gewechselt|getauscht"
     r"|ersetzt|gekündigt|aufgehört|aufgegeben|verkauft|zurückgebracht|zurückgegeben|übernimmt|übernommen|erledigt"
     r"|ausgefallen|fällt aus|verworfen)\b"
@@ -898,8 +900,8 @@ _CHANGING: Final = lazy(
     r"|(?:go|went|gone|going) to [£€$]?\d+|(?:\w+ed|cut|set|brought) (?:[\w-]+ ){1,4}to [£€$]?\d+"
     r"|(?:went|gone|going|goes|knocked|cut) (?:\w+ )?(?:up|down)|(?:up|down|gone|over) to|over (?:at|on|with)"
     r"|(?:call|pull|stepp|fell|fall|brought|bring|hand|gave|give|pack|ripp)\w* (?:\w+ ){0,2}"
-    r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|broken?|leaving"
-    r"|another (?:week|day|month|hour)|on (?:\w+ )?leave|takes? (?:over|on|her|his|their)|in (?:Rente|Elternzeit)"
+    r"(?:off|out|down|up|through|in|back|forward|over)|off until|until further|went under|closed|blocked|broken?"
+    r"|leaving|another (?:week|day|month|hour)|on (?:\w+ )?leave|takes? (?:over|on|her|his|their)|in (?:Rente|Elternzeit)"
     r"|has left|for good|extend\w*|put (?:me|us|him|her|them) on|['’]s left"
     r"|can['’]?t (?:do|make|come|begin|start)|grew out"
     rf"|gezogen|gelegt|vorgezogen|versetzt|leitet|(?:doch )?erst (?:wieder )?(?:am|um|ab|im|nächste\w*) "
@@ -1015,6 +1017,7 @@ _KIND: Final = lazy(
     r"|(?P<place>where|wo(?:hin|her)?\b)"
     r"|(?P<called>what(?:['’]s| is| are| was) (?:.*\b(?:name|called)\b)|wie heiß(?:t|en)\b)"
     r"|(?P<polar>am|is|are|do|does|did|can|will|have|has|was|were|ist|sind|hat|haben|darf|dürfen|kann|können|muss"
+    r"|(?-i:[A-ZÄÖÜ][a-zäöüß]+t(?= [A-ZÄÖÜ]))"
     r"|[^\W\d_]+(?= (?:ich|wir|man|mir|uns|der|die|das|mein|meine)\b))\b)"
 )
 """The kind of value that a question asks for."""

@@ -666,6 +666,11 @@ TOLD_IN_PASSING = (
     # whom it is about, and a place
     ("When does Omar land?", "Omar lands at 18:40", "Omar's flight is delayed, he gets in at 20:15", "perhaps"),
     ("Where is the spare key?", "spare key is under the pot", "I put the spare key in the shed", "perhaps"),
+    ("When's Ada's recital?", "Ada's recital is on 5 June", "recital is a week later now, no hall", "perhaps"),
+    ("When's Ada's recital?", "Ada's recital is on 5 June", "the cinema is a week later now", ""),
+    ("Where do we go on holiday?", "we go to Denmark on holiday", "holiday plans changed: Scotland it is", "perhaps"),
+    ("Trinkt Paul Milch?", "Paul trinkt Milch", "Paul verträgt keine Milch mehr", "perhaps"),
+    ("Is the road to the lake open?", "the road to the lake is open", "the road to the lake is blocked now", "perhaps"),
     ("Who walks Rex?", "Jack walks Rex", "Jack lost his licence, my mum walks Rex now", "sure"),
 )
 
