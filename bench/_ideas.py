@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
 from worlddb.query.question.question import Question
-from worlddb.query.recall import candidates, ranking, recall, retrieve, scoring
+from worlddb.query.recall import candidates, ranking, recall, retrieve, rivalry, scoring
 
 
 def _no_lending(*_: Any) -> dict[int, dict[int, float]]:
@@ -88,7 +88,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
     "without remarks": partial(patch.object, ranking, "propose_by_meaning", _propose_always),
-    "without the newest first": partial(patch.object, retrieve, "lift_newer_facts", _keep_ranking),
+    "without the newest first": partial(patch.object, rivalry, "lift_newer_facts", _keep_ranking),
 }
 
 

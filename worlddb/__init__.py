@@ -74,11 +74,10 @@ else:
         "query.recall.near_claims": "ON_NEAR Near",
         "query.recall.reranking": "Reranker rerank",
         "query.recall.filters": "Conditions",
-        "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
             "Absence Basis Bookmark Changes Competing Composed Edge EdgeType EntityPath Erasure Group Guarded Held Hit "
-            "Identity KnownFact Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale "
-            "State Trusted Tuning Valid Version Vocabulary World"
+            "HitGroup Identity KnownFact Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale "
+            "State Trusted Tuning Valid Version Vocabulary World group_hits"
         ),
         "query.streams.streamed_recall": "Streams",
         "query.snapshot.erasure_notes": "ErasedLiteral ErasedText ErasedWorld ErasureCheck ErasureReceipt",

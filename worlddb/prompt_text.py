@@ -19,8 +19,7 @@ from worlddb.log.model import errors, times
 from worlddb.plain_text import Excerpts, one_line
 from worlddb.projections.tables.consolidation.interior_witness import SUMMARY, WITNESS
 from worlddb.query.claims import claim_relation
-from worlddb.query.recall.retrieve import OVER, THEN
-from worlddb.query.recall.scoring import GOVERNS, KEPT
+from worlddb.query.recall.scoring import GOVERNS, KEPT, OVER, THEN
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest import extraction

@@ -114,7 +114,6 @@ from worlddb.query.question.question import FUSIONS, LANES
 from worlddb.query.recall.filters import Conditions
 from worlddb.query.recall.near_claims import ON_NEAR, Near
 from worlddb.query.recall.reranking import Reranker, rerank
-from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
     Absence,
     Basis,
@@ -130,6 +129,7 @@ from worlddb.query.records.records import (
     Guarded,
     Held,
     Hit,
+    HitGroup,
     Identity,
     KnownFact,
     Learned,
@@ -149,6 +149,7 @@ from worlddb.query.records.records import (
     Version,
     Vocabulary,
     World,
+    group_hits,
 )
 from worlddb.query.snapshot.erasure_notes import (
     ErasedLiteral,

@@ -9,7 +9,7 @@ holds documents and nothing else, and scores do not tell in how many batches it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from math import log
 from struct import Struct
@@ -55,6 +55,16 @@ class TextHit(NamedTuple):
     version: int
     seq: int
     score: float
+
+
+def best_hits(hits: Iterable[TextHit], limit: int) -> list[TextHit]:
+    """The ``limit`` best hits, best first, ties in log order."""
+    return sorted(hits, key=rank_key)[:limit]
+
+
+def rank_key(hit: TextHit) -> tuple[float, int, int, int]:
+    """The sort key of hits."""
+    return -hit.score, hit.seq, hit.node, hit.version
 
 
 class Marker(msgspec.Struct, frozen=True, array_like=True):

@@ -208,13 +208,7 @@ class RecentTextsView:
             node, version, seq = self._texts.documents[place][:3]
             if (through is None or seq <= through) and (among is None or node in among):
                 hits.append(fields.TextHit(node, version, seq, score))
-        return text_snapshot.best_hits(hits, limit)
-
-    def begin(
-        self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None
-    ) -> text_snapshot.SearchFuture[list[fields.TextHit]]:
-        """Defer :meth:`find` until the hits are needed: it is little work, all in Python."""
-        return text_snapshot.SearchFuture(None, partial(self.find, search, beside))
+        return fields.best_hits(hits, limit)
 
     def _own_scoring(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
         return fields.Scoring(self.count, self.counts(terms).having, self._averages(), {})
@@ -334,10 +328,12 @@ class CorpusSearch:
         corpus = corpus_of(views, search.terms) if len(views) > 1 else None
         self._limit = search.limit
         self._parts: list[StartedSearch] = []
+        self._recent: list[Callable[[], list[fields.TextHit]]] = []
+        """Searches of the recent texts, which begin when the hits are needed: they are little work, all in Python."""
         beside: fields.Scoring | None = None
         for view in views:
             if isinstance(view, RecentTextsView):
-                self._parts.append(view.begin(search, beside))
+                self._recent.append(partial(view.find, search, beside))
                 continue
             if corpus is not None:
                 beside = view.scoring(search.terms, corpus)
@@ -345,7 +341,8 @@ class CorpusSearch:
             self._parts.append(begun)
 
     def result(self) -> list[fields.TextHit]:
-        found = [hits for part in self._parts if (hits := part.result())]
+        each = (find() for find in (*(part.result for part in self._parts), *self._recent))
+        found = [hits for hits in each if hits]
         if len(found) == 1:
             return found[0]
         found.sort(key=len)
@@ -354,7 +351,7 @@ class CorpusSearch:
         for hit in few:
             # The tail has few hits, and fewer that reach the limit.
             if hit.score >= least:
-                insort(most, hit, key=text_snapshot.rank_key)
+                insort(most, hit, key=fields.rank_key)
         return most[: self._limit]
 
     def cancel(self) -> None:

@@ -437,13 +437,3 @@ def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: 
         # Every document that can be found was given all of these whole numbers.
         raise IndexUnreadable("a document has lost what it is of")
     return cast("list[list[int]]", columns)
-
-
-def best_hits(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit]:
-    """The ``limit`` best hits, best first, ties in log order."""
-    return sorted(hits, key=rank_key)[:limit]
-
-
-def rank_key(hit: fields.TextHit) -> tuple[float, int, int, int]:
-    """The sort key of hits."""
-    return -hit.score, hit.seq, hit.node, hit.version

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from worlddb.log.model import errors
 from worlddb.query.claims import claim_relation, wording
 from worlddb.query.question.question import Question, Request
-from worlddb.query.recall import retrieve, scoring
+from worlddb.query.recall import ranking, rivalry, scoring
 from worlddb.query.recall.answer import joined as joined_notes
 from worlddb.query.recall.answer import note_of_competing
 from worlddb.query.records.records import Competing, Hit, Recall
 
 _TURN: Final = "Turn"
-LOOKED_AT: Final = retrieve.LOOKED_AT
+LOOKED_AT: Final = ranking.LOOKED_AT
 """The number of best hits of a user's worlds among which competing statements are searched."""
 MAX_SCOPES: Final = 16
 """So many scopes may be named: each may cost a recall."""
@@ -115,14 +115,14 @@ def _find_rivals(hits: Sequence[Hit], question: Question) -> Iterator[tuple[str,
     With how they compete, if they do.
     """
     said = [hit for hit in hits if hit.type != _TURN and hit.content]
-    until, asked = retrieve.plan_horizon(question, question.asked), retrieve.words_of_now(question)
+    until, asked = question.horizon(question.asked), question.words_of_now
     for old, new in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):
         before, after = wording.leading_subject(old.content), wording.leading_subject(new.content)
         if old.valid.start == new.valid.start or not wording.names_agree(before, after):
             continue
         subject = wording.shared_subject(before, after)
         starts = old.valid.start, new.valid.start
-        told = retrieve.rivalry_of(old.content, new.content, starts, subject, until, asked)
+        told = rivalry.rivalry_of(old.content, new.content, starts, subject, until, asked)
         if told is None or claim_relation.asks_of_rest(old.content, new.content, subject, question.text):
             continue
         alike, order = told

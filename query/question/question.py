@@ -12,12 +12,12 @@ from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
-from worlddb.log.model.times import DAYS, MONTHS, lazy
+from worlddb.log.model.times import DAYS, FOREVER, MONTHS, Interval, lazy
 from worlddb.projections.indexes.analysis import function_words, is_remark
 from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.query.question.english_times import ASKS_WHEN, PLANNED, WILL, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
-from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.valid_period import Choice, Period
 
 ASKERS: Final = ("user", "human", "me")
 ASKED: Final = ("assistant", "ai", "agent", "bot")
@@ -569,6 +569,10 @@ def answer_form(question: str) -> AnswerForm:
     )
 
 
+_UNTIL_NOW: Final = re.compile(r"^(?!.*\b(?:did|was|were|had|before|when|until)\b).*\b(?:have|has)\b", re.I | re.S)
+"""The present perfect, of what is so until now: "how long have I been using it"."""
+
+
 class Question:
     """A question, and when it is asked. Each part is parsed when it is first needed, then kept.
 
@@ -606,6 +610,33 @@ class Question:
     def asks_when(self) -> bool:
         """True of "when is …?" and "when does …?"."""
         return ASKS_WHEN.search(self.text) is not None
+
+    @property
+    def asks_of_now(self) -> bool:
+        """True if it may ask for what is so now, or until now."""
+        return self.asks_of != "ahead" and (self.asks_of != "past" or _UNTIL_NOW.match(self.text) is not None)
+
+    @property
+    def words_of_now(self) -> str:
+        """Its text if it may ask for what is so now; empty if not."""
+        return "" if self.asks_of in ("past", "ahead") else self.text
+
+    def asks_of_begun_times(self, now: int) -> bool:
+        """True if it names times that have begun: "in May", of the past, or of now if that is in May."""
+        if not self.times or self.is_remark:
+            return False
+        is_past = self.asks_of == "past"
+        return all(span.start <= now and (is_past or now < span.end) for span in self.times)
+
+    def horizon(self, now: int) -> int:
+        """The time up to which statements answer it: now, the end of its times, or forever.
+
+        Of a question about the past, what takes a place after its times answers it no more than a plan does.
+        """
+        if self.asks_of == "ahead":
+            return FOREVER
+        ends = [span.end - 1 for span in self.times]
+        return max(ends) if ends and self.asks_of == "past" else max((now, *ends))
 
     @property
     def is_of_what_comes(self) -> bool:
@@ -770,6 +801,10 @@ def least_trust(level: str | None) -> int:
     return 0 if level is None else TRUST_LEVELS.index(level)
 
 
+_WITH_EARLIER: Final = Choice(earlier=True)
+"""What is shown where a question asks what was before."""
+
+
 class Request(NamedTuple):
     """A recall with its options; see :meth:`worlddb.query.view.view.View.recall`."""
 
@@ -821,6 +856,29 @@ class Request(NamedTuple):
         by_several = len(set(self.lanes)) > 1 and self.fusion == CONVEX
         is_without = self.group is not None and by_several
         return without_opening(self.question.without_times) if is_without else self.question.subject_text
+
+    def past_times(self, now: int) -> list[Period]:
+        """The past times in the question, if only the present is shown.
+
+        Of a time that includes now, the past part counts if the question is about the past: "where did she live in
+        2026?", asked in 2026.
+        """
+        named = self.question.times
+        if not named or self.choice != Choice():
+            return []
+        asks_past = self.question.asks_of == "past" and not self.question.is_remark
+        past = (
+            Interval(span[0], min(span[1], now)) for span in named if span[1] <= now or (asks_past and span[0] < now)
+        )
+        return [Period(span, throughout=False) for span in past]
+
+    @property
+    def asks_about_past(self) -> bool:
+        """True if the question is one of the past that names no time, where only the present is shown."""
+        question = self.question
+        if self.choice not in (Choice(), _WITH_EARLIER) or question.asks_of != "past":
+            return False
+        return not (question.times or question.is_remark or question.asks_for_present)
 
     def check(self) -> None:
         """Refuse a request that cannot be answered.

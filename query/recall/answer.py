@@ -36,7 +36,7 @@ from worlddb.query.question.question import (
 )
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import candidates, ranking, retrieve, scoring
+from worlddb.query.recall import candidates, ranking, retrieve, rivalry, scoring
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
@@ -49,7 +49,7 @@ _REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scorin
 every text is a little near every time."""
 
 
-LOOKED_AT: Final = retrieve.LOOKED_AT
+LOOKED_AT: Final = ranking.LOOKED_AT
 """From so many first hits, as far as they state something, the confidence of an answer is computed."""
 
 
@@ -270,12 +270,12 @@ def _versions_then(
     What replaced another world is a hit beside that. Turns of a conversation are left out: who corrects one says what
     was said.
     """
-    past = retrieve.find_past_times(request, snapshot.place.moment.valid)
+    past = request.past_times(snapshot.place.moment.valid)
     node, seen, *_ = found.passed
     if not past or seen.row.type == _TURN:
         return []
     tables, moment = snapshot.tables, snapshot.place.moment
-    if retrieve.THEN in found.parts:
+    if scoring.THEN in found.parts:
         now = request.choice.version(tables, node, moment)
         return [] if now is None or snapshot.body(now.row) is None else [now]
     held = (each for period in past for each in valid_period.versions_in(tables, node, moment, period))
@@ -442,21 +442,21 @@ _REASONS: Final = {
     "governs": "the nearest standing instruction",
     scoring.KEPT: "says how to answer the question; a place is reserved for such hits",
     scoring.EXCHANGE: "in a matching exchange",
-    retrieve.NEWER: "newer than a hit that it contradicts",
-    retrieve.SUPERSEDED: "superseded by the hit before it",
-    retrieve.THEN: "was true at the time in the question, and no longer is",
-    retrieve.STATE: "was true at the time in the question",
-    retrieve.OVER: "is over, and the question is about the past",
-    retrieve.MADE: "derived from a matching turn",
-    retrieve.REPLIED: "beside a short reply, which comes behind what it replies to",
-    retrieve.BEFORE: "was so before the hit behind it, as the question asks",
-    retrieve.PRECEDED: "was true until what the question names began",
-    retrieve.EXACT: "has the number in the question, and the next best hit has another",
-    retrieve.LATER: "later than a competing hit about the same subject",
-    retrieve.UPDATED: "later than the best hit and near it in meaning, so that it may be an update",
-    retrieve.UNTIL: "true until a better hit begins, which is a plan or after the time in the question",
-    retrieve.NOW: "true now, where a better hit is past, possible, occasional or denied",
-    retrieve.OWN: "about the person in the question, where a better hit is about somebody or something else",
+    scoring.NEWER: "newer than a hit that it contradicts",
+    scoring.SUPERSEDED: "superseded by the hit before it",
+    scoring.THEN: "was true at the time in the question, and no longer is",
+    scoring.STATE: "was true at the time in the question",
+    scoring.OVER: "is over, and the question is about the past",
+    scoring.MADE: "derived from a matching turn",
+    scoring.REPLIED: "beside a short reply, which comes behind what it replies to",
+    scoring.BEFORE: "was so before the hit behind it, as the question asks",
+    scoring.PRECEDED: "was true until what the question names began",
+    scoring.EXACT: "has the number in the question, and the next best hit has another",
+    scoring.LATER: "later than a competing hit about the same subject",
+    scoring.UPDATED: "later than the best hit and near it in meaning, so that it may be an update",
+    scoring.UNTIL: "true until a better hit begins, which is a plan or after the time in the question",
+    scoring.NOW: "true now, where a better hit is past, possible, occasional or denied",
+    scoring.OWN: "about the person in the question, where a better hit is about somebody or something else",
     scoring.TOLD: "has a number, a time, an age or a price, as the question asks",
     "taste": "states a preference, and the question asks for advice",
     ranking.EDGE: "connected to a hit by an edge",
@@ -554,7 +554,7 @@ def empty_recall(seq: int) -> records.Recall:
     )
 
 
-def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rivals]) -> tuple[records.Competing, ...]:
+def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[rivalry.Rivals]) -> tuple[records.Competing, ...]:
     """The pairs of statements that compete, as records."""
 
     def ref(node: int) -> str:
@@ -659,7 +659,7 @@ def _answering(
 
 def _note_of_past(hits: Sequence[records.Hit], question: Question, *, weak: bool) -> str:
     """The note of what held at a time that the question names, with its text and dates; empty if only others held."""
-    held = [hit for hit in hits if retrieve.THEN in hit.scores]
+    held = [hit for hit in hits if scoring.THEN in hit.scores]
     beside = [] if held else [hit for hit in hits if hit.others]
     if not held and not beside:
         return "" if weak else _THEN_UNSHOWN
@@ -671,7 +671,7 @@ def _note_of_past(hits: Sequence[records.Hit], question: Question, *, weak: bool
 
 def _note_of_previous(hits: Sequence[records.Hit]) -> str:
     """The note of what was before, where a question asks for that: it was replaced, or only said earlier."""
-    before = [hit for hit in hits if retrieve.BEFORE in hit.scores]
+    before = [hit for hit in hits if scoring.BEFORE in hit.scores]
     over, open_ = ([hit for hit in before if (hit.valid.end < FOREVER) == is_over] for is_over in (True, False))
     # Ranked behind another hit it does not come first.
     open_ = open_ if hits and hits[0] in open_ else []
@@ -682,7 +682,7 @@ def _note_of_previous(hits: Sequence[records.Hit]) -> str:
 
 def _note_of_ended(hits: Sequence[records.Hit], question: Question, *, weak: bool) -> str:
     """The note of what is over, where a question of the past names no time."""
-    over = [hit for hit in hits if retrieve.OVER in hit.scores]
+    over = [hit for hit in hits if scoring.OVER in hit.scores]
     told = _answering(over, question, hits[:1], weak=weak)
     return _note_of_times(told, _OVER) if told else ""
 
@@ -693,7 +693,7 @@ def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> lis
     Turns, long texts and what is told in the past tense may tell of what was before; a change of no stated time, such
     as "moved in", begins what is so since.
     """
-    past = retrieve.find_past_times(request, now) if hits and request.question.asks_of == "past" else []
+    past = request.past_times(now) if hits and request.question.asks_of == "past" else []
     if not past or hits[0].type == "Turn" or any(period.span.end > hits[0].valid.start for period in past):
         return []
     told = claim_frame.frame(hits[0].content)
@@ -842,7 +842,7 @@ def _are_earlier_shown(request: Request, hits: Sequence[records.Hit]) -> bool:
     if not request.choice.earlier or request.choice.include_superseded:
         return False
     if request.question.asks_only_of_still:
-        return any(hit.others or retrieve.SUPERSEDED in hit.scores for hit in hits)
+        return any(hit.others or scoring.SUPERSEDED in hit.scores for hit in hits)
     return True
 
 

@@ -81,6 +81,8 @@ def _has_outstanding_hit(found: list[candidates.Passed]) -> bool:
 DEPTH: Final = 64
 """The number of candidates of each lane, or twice the number of hits; see :func:`depth_for`."""
 
+LOOKED_AT: Final = 10
+"""The number of best hits among which competing statements are searched, for any number of hits."""
 MAX_STRANGE: Final = 8
 """Of what lies elsewhere than whom a question names so many are looked at for the name, those that fit best."""
 MAX_REFERRING: Final = 64

@@ -33,10 +33,8 @@ from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
 from worlddb.query.recall.retrieve import (
-    LOOKED_AT,
     Found,
     begin_search,
-    find_past_times,
     has_past_version,
     retrieve,
     searched_world,
@@ -131,7 +129,7 @@ def _recall_with_future(window: Window, request: Request) -> records.Recall:
     # Who is in a world by the end of that time may not be yet.
     by_end = window.at_valid(coming.end - 1)
     # The same first hits are looked at whatever is wanted.
-    request, wanted = request._replace(k=max(request.k, LOOKED_AT)), request.k
+    request, wanted = request._replace(k=max(request.k, ranking.LOOKED_AT)), request.k
     spanned = recall(by_end, request._replace(choice=valid_period.Choice(period=period)))
     # What begins between two times that are named is not meant.
     by_then = tuple(hit for hit in spanned.hits if hit.valid.start <= now or _is_within(hit, named))
@@ -557,7 +555,7 @@ def _shown_hits(
     asked = (window, snapshot, scope, request)
     if found.groups is None:
         hits = tuple(answer.hit_of(*asked, ranked, judge) for ranked in (*found.ranked, *found.behind))
-        return hits[: len(found.ranked)], (), hits[:LOOKED_AT]
+        return hits[: len(found.ranked)], (), hits[: ranking.LOOKED_AT]
     groups = tuple(answer.group_of(*asked, group, judge) for group in found.groups)
     hits = tuple(hit for group in groups for hit in group.hits)
     return hits, groups, hits
@@ -565,7 +563,7 @@ def _shown_hits(
 
 def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:
     """True if a hit replaced what held at a time in the question, or held then and no longer does."""
-    past = find_past_times(request, snapshot.place.moment.valid)
+    past = request.past_times(snapshot.place.moment.valid)
     if not past:
         return False
     earlier = candidates.Gate(

@@ -12,9 +12,9 @@ import pytest
 
 from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
-from worlddb.projections.indexes.fields import Marker, Nodes, TextDocument
+from worlddb.projections.indexes.fields import Marker, Nodes, TextDocument, rank_key
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextSearch, TextView, rank_key
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextSearch, TextView
 
 CONSONANTS, VOWELS = "bdgklmnprstvz", "aeiou"
 

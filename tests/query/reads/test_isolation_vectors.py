@@ -16,7 +16,7 @@ from tests.support.isolation.inside import Inside
 from tests.support.isolation.structures import Structure, containers_first
 from worlddb.projections.indexes.composition import attention_pool
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.query.recall.retrieve import NEWER
+from worlddb.query.recall.scoring import NEWER
 from worlddb.query.snapshot import confined_tables, snapshot, visible
 
 LETTERS = "abdeglnrtu"

@@ -14,7 +14,7 @@ from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
 from worlddb.query.claims import asked_terms
 from worlddb.query.question.question import Question, asks_for_change
-from worlddb.query.recall import retrieve, scoring
+from worlddb.query.recall import rivalry, scoring
 from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -773,7 +773,7 @@ def test_the_later_of_two_long_statements_near_in_meaning_comes_first(
         for view in (db.view(), db.view(world=home)):
             found = view.recall(question)
             assert (found.hits[0].content == MORE_HIVES) == is_moved
-            assert [retrieve.UPDATED in hit.scores for hit in found.hits].count(True) == is_moved
+            assert [scoring.UPDATED in hit.scores for hit in found.hits].count(True) == is_moved
             assert found.competing == ()
             scores = [hit.score for hit in found.hits]
             assert scores == sorted(scores, reverse=True)
@@ -792,7 +792,7 @@ def test_of_what_is_still_so_a_note_tells_of_earlier_versions_only_where_one_is_
 
 def test_a_change_of_what_is_no_statement_is_not_looked_for_among_the_statements() -> None:
     """A turn that told of a change in passing was looked up there, and every such recall failed."""
-    assert not retrieve._is_said_again(retrieve.Rivals(2, 1, "replacement", "told in passing"), {})
+    assert not rivalry._is_said_again(rivalry.Rivals(2, 1, "replacement", "told in passing"), {})
 
 
 def test_no_plan_about_something_else_is_said_to_come_first(tmp_path: Path) -> None:

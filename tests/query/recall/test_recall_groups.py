@@ -16,7 +16,7 @@ import worlddb
 from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.recall.retrieve import SHARPNESS, soft_maximum
+from worlddb.query.records.records import SHARPNESS, soft_maximum
 
 DOGS = ["My dog Rex is ill since the weekend", "The puppy sees the veterinarian on Monday", "Rex barks at the cat"]
 MONEY = ["Interest rates are rising again", "The bank sold my dog insurance", "I paid the rent"]
