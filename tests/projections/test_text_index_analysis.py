@@ -63,6 +63,15 @@ def test_every_apostrophe_is_the_plain_one(mark: str) -> None:
         assert matched_words(text.replace("'", mark), query_terms(text)) == matched_words(text, query_terms(text))
 
 
+@pytest.mark.parametrize(
+    "sign", ["\u00a0", "\u00ab", "\u2013", "\u201d", "\u2026", "\u20ac", "\u2192", "\u25cf", "\U0001f389"]
+)
+def test_a_sign_beyond_ascii_parts_words_as_any_other_sign_does(sign: str) -> None:
+    text, terms = f"the old{sign}harbours{sign}{sign}were busy{sign}", query_terms("busy harbour")
+    assert matched_words(text, terms) == matched_words(text.replace(sign, "|"), terms) == ["harbours", "busy"]
+    assert matched_words(f"{text} près du café", query_terms("cafe harbour")) == ["harbours", "cafe"]
+
+
 def test_typographic_quotes_and_dashes_are_plain_ones() -> None:
     plain = 'He said "so - and no further..." (1 - 2)'
     typeset = "He said \u201cso \u2013 and no further\u2026\u201d (1\u2009\u2014\u20092)"

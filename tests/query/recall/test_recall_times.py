@@ -384,6 +384,26 @@ def test_no_day_is_told_outside_of_the_calendar(said: int) -> None:
         assert begin_named(text, said) is None
 
 
+def test_the_days_of_a_text_are_read_once_and_anew_where_it_is_revised(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+
+    def counted(text: str, said: int) -> tuple[Span, ...]:
+        read.append(text)
+        return told_days(text, said)
+
+    monkeypatch.setattr("worlddb.query.recall.ranking.told_days", counted)
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))) as db:
+        note = db.create("Note", "", content="The concert is on 12 December.").ref
+        db.create("Note", "", content="The circus is on 5 December.")
+        asked = [db.view().recall("what is on 5 December?").hits[0].content for _ in range(2)]
+        assert asked == ["The circus is on 5 December."] * 2
+        assert sorted(read) == ["The circus is on 5 December.", "The concert is on 12 December."]
+        read.clear()
+        db.revise(note, content="The concert is on 13 December.")
+        db.view().recall("what is on 12 December?")
+        assert read == ["The concert is on 13 December."]
+
+
 def test_what_tells_of_another_day_is_not_of_the_day_on_which_it_was_said() -> None:
     with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-30T12:00:00Z"))) as db:
         for text in ("The concert is on 12 December.", "The shop sells bread."):
