@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -175,13 +175,13 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     had = set[str]()
     view = db.view()
     inside_of = None if into is None else _container(view, into)
-    known = view if inside_of is None else view.confined(inside_of)
     # Imports that made the title a world of its own had no container in their keys, and are not gone on with.
     is_apart = inside_of is None and _has_separate_title(view, document)
 
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
 
+    front = _FrontFields(document, view if inside_of is None else view.confined(inside_of), inside_of)
     blocks = document.turns + document.worlds + (document.title is not None)
     for part in _parts(document):
         made: dict[int, Any] = {}
@@ -192,12 +192,9 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
                 if is_itself(block):
                     made[place] = world
                     continue
-                root = None if block.fields is None else known.keyed(_key_of(document, inside_of, block))
-                made[place] = _create(
-                    tx, document, block, world, inside_of, revive, block.fields if root is None else None
-                )
-                if root is not None:
-                    _add_fields(tx, known, document, root, inside_of)
+                made[place] = _create(tx, document, block, world, inside_of, revive, front.given_to(block))
+                if block.parent < 0:
+                    front.add(tx)
         receipt = tx.receipt
         receipt.raise_if_refused()
         links = list[Link]()
@@ -214,17 +211,44 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
         yield Written(sum(block.kind == PARAGRAPH for _, block in part), receipt, sorted(had) if is_last else [], links)
 
 
-def _add_fields(tx: Any, known: View, document: Document, root: World, inside_of: str | None) -> None:
-    """Give a document what is new in its front matter since the last import, so that corrections by hand stay."""
-    fields = cast(Fields, document.root.fields)
-    front = known.keyed(_key_of(document, inside_of, FRONT))
-    if fields.properties and (front is None or front.content != fields.text):
-        tx.revise(root, properties=fields.properties)
-    had = {mark.label for mark in known.marks(root)}
-    if labels := [label for label in fields.labels if label not in had]:
-        tx.label(root, *labels)
-    if aliases := [alias for alias in fields.aliases if alias not in root.aliases]:
-        tx.alias(root, *aliases)
+class _FrontFields:
+    """What a document and its paragraphs get from its front matter.
+
+    A known document gets what is new in it since the last import, so that corrections by hand stay.
+    """
+
+    def __init__(self, document: Document, known: View, inside_of: str | None) -> None:
+        self._document, self._known, self._inside_of = document, known, inside_of
+        self._fields = document.root.fields
+        self._root = None if self._fields is None else self._find(document.root)
+        had = set() if self._root is None else {mark.label for mark in known.marks(self._root)}
+        self._labels = () if self._fields is None else self._fields.labels
+        self._new_labels = tuple(label for label in self._labels if label not in had)
+
+    def _find(self, block: Block) -> World | None:
+        return self._known.keyed(_key_of(self._document, self._inside_of, block))
+
+    def given_to(self, block: Block) -> dict[str, Any]:
+        """Return the arguments that a block is created with."""
+        fields = self._fields
+        if fields is None or (block.parent >= 0 and not (self._labels and block.kind == PARAGRAPH)):
+            return {}
+        if block.parent >= 0:
+            is_new = self._root is None or self._find(block) is None
+            return {"labels": self._labels if is_new else self._new_labels}
+        new = {"properties": fields.properties, "aliases": fields.aliases}
+        return {"labels": self._new_labels} | (new if self._root is None else {})
+
+    def add(self, tx: Any) -> None:
+        """Give a known document its new properties and aliases."""
+        root, fields = self._root, self._fields
+        if root is None or fields is None:
+            return
+        front = self._find(FRONT)
+        if fields.properties and (front is None or front.content != fields.text):
+            tx.revise(root, properties=fields.properties)
+        if aliases := [alias for alias in fields.aliases if alias not in root.aliases]:
+            tx.alias(root, *aliases)
 
 
 def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any) -> tuple[Any, set[str]]:
@@ -304,12 +328,11 @@ def _container(view: View, into: Any) -> str | None:
 
 
 def _create(
-    tx: Any, document: Document, block: Block, world: Any, inside_of: str | None, revive: bool, fields: Fields | None
+    tx: Any, document: Document, block: Block, world: Any, inside_of: str | None, revive: bool, given: Mapping[str, Any]
 ) -> Any:
     line = block.line if block.content or document.title is not None else None
     if block.parent < 0 and document.title is not None:
         line = document.title.line
-    given = {} if fields is None else {each: getattr(fields, each) for each in ("properties", "labels", "aliases")}
     return tx.create(
         block.kind,
         block.name,

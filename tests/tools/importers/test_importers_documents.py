@@ -370,6 +370,8 @@ def test_front_matter_gives_a_document_its_labels_aliases_and_properties(db: Dat
     hit = db.view().recall("what is the DOI?", k=1).hits[0]
     assert "doi: 10.1000/spindle.17\n" in hit.content and "tags" not in hit.content
     assert (hit.source["line"], hit.valid.start) == (2, found.valid.start)
+    (claim,) = db.view().recall("does density predict recall?", label="paper", type=PARAGRAPH, k=1).hits
+    assert claim.content == "Density predicts recall.", "the tags are those of all that the document says"
     db.unlabel(found, "sleep")
     db.revise(found, properties={**found.properties, "status": "done"})
     assert ingest_files(db, path).events == 0
@@ -380,6 +382,8 @@ def test_front_matter_gives_a_document_its_labels_aliases_and_properties(db: Dat
     written(tmp_path, "spindles.md", SPINDLES.replace("year: 2024", "year: 2025"))
     ingest_files(db, path)
     assert members(db)[0].properties["year"] == 2025
+    said = {each.content: each.labels for each in db.view().find(type=PARAGRAPH)}
+    assert said["Density predicts recall."] == ("paper", "sleep", "memory")
 
 
 @pytest.mark.parametrize(
