@@ -625,8 +625,10 @@ class Memory:
         found, _ = recall_statements(lambda k: view.recall(question, k=k, **asked), wanted)
         notes = [translate_wording(found.note)]
         if found.pending and self.db._models.any:
+            texts = "1 text has" if found.pending == 1 else f"{found.pending} texts have"
             notes.append(
-                f"{found.pending} texts, as of a bundle, are found by their words alone: call memory.db.embed()"
+                f"{texts} no vector yet, as after a bundle or a write of the store's own, and words alone find them:"
+                " call memory.db.embed()"
             )
         return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 

@@ -583,6 +583,16 @@ def test_what_was_erased_is_not_counted_as_still_to_begin(mem: worlddb.Memory) -
     assert mem.profile().to_begin == 1
 
 
+def test_texts_without_a_vector_are_counted_and_told_how_they_get_one(mem: worlddb.Memory) -> None:
+    ids = [mem.add(f"Ana has a {pet}.").id for pet in ("cat", "dog")]
+    mem.db.revise(ids[0], content="Ana has a parrot.")
+    assert "1 text has no vector yet" in mem.recall("which pets does Ana have?").note
+    mem.db.revise(ids[1], content="Ana has a newt.")
+    assert "2 texts have no vector yet" in mem.recall("which pets does Ana have?").note
+    mem.db.embed()
+    assert "no vector" not in mem.recall("which pets does Ana have?").note
+
+
 def test_what_contradicts_a_memory_is_cut_before_the_memory_itself(mem: worlddb.Memory) -> None:
     """A small budget held two words of the best memory, and the whole of what contradicts it."""
     one = mem.add("The depth of sleep predicts recall in the morning (r = 0.41, n = 62).", since="2024-01-01")
