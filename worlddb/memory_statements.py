@@ -175,7 +175,8 @@ def write_statement(db: Database, said: Statement, place: Place) -> StatementWri
             tx.link(ends[0], "supersedes", made, valid_from=ends[1], why=ends[2])
     receipt: Receipt = tx.receipt
     ref = receipt.refs[made.position]
-    notes = _replacement_notes(others, said, taker, lambda old: place.ending(old, ref))
+    asked = (lambda old: place.ending(old, ref)), (lambda old: _end_told(db, receipt, old))
+    notes = _replacement_notes(others, said, taker, *asked)
     notes += _written_notes(said.since, receipt.ingest_time, until=said.until, text=said.text, **said.marks)
     notes += forgotten_notes(db, lambda: [view for view, _ in place.nearby], [said.text], [ref], receipt.seq)
     return StatementWritten(ref, receipt, tuple(near), {ref: kind for kind, ref, _ in links}, notes)
@@ -291,12 +292,23 @@ def _of_first_commit(
     return links, ends
 
 
+def _end_told(db: Database, receipt: Receipt, ref: str) -> str:
+    """Say that a memory was ended, or when it ends if that is still to come."""
+    found = db.view(seq=receipt.seq).get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    is_to_come = found is not None and receipt.ingest_time < found.valid.end < FOREVER
+    return f"ends at {format_time(found.valid.end)}" if found is not None and is_to_come else "was ended"
+
+
 def _replacement_notes(
-    near: Iterable[Near], said: Statement, taker: Near | None, ending: Callable[[str], str]
+    near: Iterable[Near],
+    said: Statement,
+    taker: Near | None,
+    ending: Callable[[str], str],
+    ended_when: Callable[[str], str],
 ) -> list[str]:
     """Return notes on the memories that a new statement ended or did not end, and why.
 
-    ``ending`` gives the call that ends the one of a reference after all.
+    ``ending`` gives the call that ends the one of a reference after all, ``ended_when`` says when one ended.
     """
     on_near, subjects = said.on_near, said.subjects
     if on_near != "supersede_same_subject":
@@ -306,7 +318,7 @@ def _replacement_notes(
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
     remaining = [each for each in near if each not in ended and not each.is_later]
-    notes = [f"{_named(each)} was ended: {each.reason}" for each in ended]
+    notes = [f"{_named(each)} {ended_when(each.ref)}: {each.reason}" for each in ended]
     notes += [
         f"{_named(each)} was not ended: {_why_not_ended(each, subjects)}. To end it, {ending(each.ref)}"
         for each in remaining

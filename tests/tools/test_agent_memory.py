@@ -593,6 +593,16 @@ def test_texts_without_a_vector_are_counted_and_told_how_they_get_one(mem: world
     assert "no vector" not in mem.recall("which pets does Ana have?").note
 
 
+def test_what_a_plan_replaces_is_told_to_end_when_the_plan_begins(mem: worlddb.Memory) -> None:
+    """It was told to have been ended, and holds until then."""
+    mem.add("Jun works at RIKEN.", about="Jun", since="2026-06-01")
+    how: Any = {"about": "Jun", "on_near": "supersede_same_subject"}
+    notes = mem.add("Jun works at Toyota.", since="2127-04-01", **how).notes
+    assert ") ends at 2127-04-01T00:00:00Z: same subject, the same attribute (job)" in notes[0]
+    notes = mem.add("Jun works at Honda.", since="2026-10-01", **how).notes
+    assert any(note.startswith("'Jun works at RIKEN.'") and ") was ended: same subject" in note for note in notes)
+
+
 def test_what_contradicts_a_memory_is_cut_before_the_memory_itself(mem: worlddb.Memory) -> None:
     """A small budget held two words of the best memory, and the whole of what contradicts it."""
     one = mem.add("The depth of sleep predicts recall in the morning (r = 0.41, n = 62).", since="2024-01-01")
