@@ -5,7 +5,7 @@
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
 #   make house                the size and shape of the code: modules, imports, circles, files that a call enters
-#   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
+#   make soak                 the tests that take minutes, some two hours in all    (SEED=N, SEEDS=N, KILLS=N, TESTS=FILE…)
 #   make frameworks           the pages of agent frameworks, run; makes an environment of 500 MB, .venv/frameworks
 #   make conformance          the MCP server before the protocol's own tools; needs npm, and fetches them into .venv/npm
 #   make format               write the code as `make check` wants it

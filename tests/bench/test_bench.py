@@ -108,7 +108,7 @@ OF_FILES: dict[str, str] = {
 }
 """Programs of public data, with what they say without any; `make bench` leaves them out."""
 SLOW = {"confined", "serving"}
-"""Programs that start servers and fresh processes at any size: a soak run has them, at their own."""
+"""Programs that start servers and fresh processes at any size: a soak run has them."""
 NESTED = {"worlds", "timelines", "open", "reads", "proofs", "resolve", "impact"}
 """Those of which some keys hold more than one figure."""
 LOOKED_INTO = {"composed", "diff", "proofs", "reads", "timelines", "worlds"}
@@ -229,15 +229,15 @@ def run_small(name: str) -> dict[str, object]:
     return told
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - LOOKED_INTO - SLOW))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.soak if name in SLOW else ())
+        for name in sorted(PROGRAMS.keys() - LOOKED_INTO)
+    ],
+)
 def test_a_program_prints_its_keys(name: str) -> None:
     run_small(name)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", [*PROGRAMS, "peers"])
-def test_a_program_of_make_bench_runs_at_its_default_size(name: str) -> None:
-    assert run(name, timeout=1800)["bench"] == name
 
 
 def test_identity_says_how_to_get_its_data_or_gives_precision_and_recall_by_tier() -> None:

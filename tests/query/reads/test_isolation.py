@@ -34,7 +34,7 @@ pytestmark = pytest.mark.long
 PLAIN_STRUCTURES, MORE_STRUCTURES = 5, 40
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
-SOAK_STRUCTURES = 600
+SOAK_STRUCTURES = 200
 """All views of one take a second. Each soak run draws others."""
 CANARY_STRUCTURES = 12
 """Within how many structures a leak has to be found."""

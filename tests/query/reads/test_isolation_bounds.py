@@ -26,7 +26,7 @@ from worlddb.reconciler.transaction.interiors import Interiors
 pytestmark = pytest.mark.long
 
 PLAIN_PAIRS = 3
-SOAK_PAIRS = 600
+SOAK_PAIRS = 200
 CANARY_PAIRS = 24
 TURNS = 14
 
