@@ -53,7 +53,6 @@ from worlddb.memory_statements import (
     Statement,
     check_statement_type,
     is_past,
-    retry_while_changed,
     revise_where_it_lies,
     view_for_write,
     write_statement,
@@ -101,6 +100,7 @@ from worlddb.write_notes import (
     still_hidden_notes,
     subject_notes,
 )
+from worlddb.writing import retry_while_changed
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

@@ -551,10 +551,10 @@ class Database(WriteCalls):
             view = self.view()
             found = look(BatchReader(view))
             rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
-            receipt = _settled(self._execute(found.commands, None, look=rests_on, has_texts=False))
+            receipt = outcome.settled(self._execute(found.commands, None, look=rests_on, has_texts=False))
             return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
 
-        return _retry_changed(attempt)
+        return outcome.retry_while_changed(attempt)
 
     def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
         """Execute commands with the worlds that they rest on, and read again if others wrote."""
@@ -564,9 +564,9 @@ class Database(WriteCalls):
             view = self.view()
             commands, rests_on = look(view)
             seen = inputs.Look(view.seq, view.valid, tuple(map(bytes.fromhex, rests_on)))
-            return _settled(self._execute(commands, None, look=seen))
+            return outcome.settled(self._execute(commands, None, look=seen))
 
-        return _retry_changed(attempt)
+        return outcome.retry_while_changed(attempt)
 
     def sparql_update(
         self,
@@ -646,13 +646,13 @@ class Database(WriteCalls):
                 receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
             except errors.IdempotencyConflict:
                 if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
-                    raise _Changed from None  # Another process made it meanwhile.
+                    raise outcome.Changed from None  # Another process made it meanwhile.
                 if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
                 return told
-            return (receipt if seen is not None else _settled(receipt)).with_notes(change.notes)
+            return (receipt if seen is not None else outcome.settled(receipt)).with_notes(change.notes)
 
-        return _retry_changed(attempt, "Others write again and again")
+        return outcome.retry_while_changed(attempt, "Others write")
 
     def ingest_memory(
         self,
@@ -1730,9 +1730,9 @@ class Database(WriteCalls):
             refs = dict.fromkeys(bytes.fromhex(ref) for each in kept for ref in each.refs)
             look = inputs.Look(seq, now_of(self._clock), only_these=True, texts=tuple(refs))
             commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in kept]
-            return _settled(self._execute(commands, None, look=look))
+            return outcome.settled(self._execute(commands, None, look=look))
 
-        return _retry_changed(attempt)
+        return outcome.retry_while_changed(attempt)
 
     def _refuse_unwritable(self) -> None:
         """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
@@ -2136,16 +2136,16 @@ class Database(WriteCalls):
             try:
                 made = write(watch)
             except bundle_export.ErasedMeanwhile:
-                raise _Changed from None
+                raise outcome.Changed from None
             except errors.DamagedStore:  # What one page had, the next one had no more.
                 if not watch.has_new_erasure():
                     raise
-                raise _Changed from None
+                raise outcome.Changed from None
             copy = copies.Copy(kind, str(place.resolve()), view.seq, watch.head)
             copies.note_copy(self._env, copy, overwrites=overwrites)
             return made
 
-        return _retry_changed(attempt, "Texts are erased again and again while they are copied")
+        return outcome.retry_while_changed(attempt, "Texts are erased while they are copied")
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None = None) -> View:
         view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
@@ -2291,7 +2291,7 @@ class Database(WriteCalls):
             given: dict[str, Any] = {"why": reason, "members": True, "everywhere": everywhere, "turns": turns}
             return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _require_same(look, refs))
 
-        return _retry_changed(attempt, "Others begin what is to be erased, again and again")
+        return outcome.retry_while_changed(attempt, "Others begin what is to be erased")
 
     def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
         """The references of the worlds that :meth:`forget_user` erases, with all in them: forks of theirs, too."""
@@ -2439,29 +2439,12 @@ class _Shared:
         """How many texts were written since the text index followed, and since it was told to at a lull."""
 
 
-class _Changed(Exception):
-    """Others have changed what was read before the lock."""
-
-
-def _retry_changed(
-    attempt: Callable[[], Written], told: str = "Others change what it is about, again and again"
-) -> Written:
-    """Read and then write, again if that raises :class:`_Changed`.
-
-    Raises:
-        UnavailableError: it did so every time; nothing was written.
-    """
-    for _ in range(MAX_LOOKS):
-        with suppress(_Changed):
-            return attempt()
-    raise errors.UnavailableError(told, "Try again")
-
-
-def _settled(receipt: outcome.Receipt) -> outcome.Receipt:
-    """Return a receipt, unless the write was refused because of what others wrote meanwhile."""
-    if isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE:
-        raise _Changed
-    return receipt
+MAX_RECEIPTS: Final = 64
+"""How many receipts of recalls are written as one commit."""
+MAX_ACCESSES: Final = 256
+"""How many accesses are written as one commit."""
+MAX_WAITING: Final = 10_000
+"""How many things that cannot be written wait; the earliest beyond it are lost."""
 
 
 def _require_same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
@@ -2469,18 +2452,11 @@ def _require_same(look: Callable[[], list[str]], found: list[str], others: Excep
 
     def looked(done: int, total: int) -> None:
         if done == 1 and look() != found:
-            raise _Changed if others is None else others
+            raise outcome.Changed if others is None else others
 
     return looked
 
 
-_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
-MAX_RECEIPTS: Final = 64
-"""How many receipts of recalls are written as one commit."""
-MAX_ACCESSES: Final = 256
-"""How many accesses are written as one commit."""
-MAX_WAITING: Final = 10_000
-"""How many things that cannot be written wait; the earliest beyond it are lost."""
 _WITHOUT_TEXTS: Final = frozenset(
     [
         *(cmd.Retire, cmd.Reassert, cmd.Link, cmd.LinkVersions, cmd.Unlink, cmd.Move, cmd.Expire, cmd.Refresh),
@@ -2488,8 +2464,6 @@ _WITHOUT_TEXTS: Final = frozenset(
     ]
 )
 """Commands that bring no text to embed."""
-MAX_LOOKS: Final = 16
-"""How often a read is repeated because another process changed something meanwhile."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import timedelta
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from worlddb.database import MAX_LOOKS, Database
+from worlddb.database import Database
 from worlddb.log.model import errors, limits
-from worlddb.log.model.errors import IdempotencyConflict, InputError, RefusedError, UnavailableError, UnknownReference
+from worlddb.log.model.errors import IdempotencyConflict, InputError, UnknownReference
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.memory_scopes import CONTAINERS, later_view, view_at
 from worlddb.plain_text import one_line
@@ -34,27 +34,10 @@ from worlddb.write_notes import (
     subject_edges,
     told_day_notes,
 )
+from worlddb.writing import retry_while_changed
 
 DEFAULT_TYPE: Final = "Fact"
 """The type of a statement for which none was given."""
-_CONFLICT_REASONS: Final = ("changed_meanwhile", "said_meanwhile")
-
-Written = TypeVar("Written")
-
-
-def retry_while_changed(write: Callable[[], Written]) -> Written:
-    """Call a function that reads and then writes, again if others wrote between the two.
-
-    Raises:
-        UnavailableError: others wrote in between every time; nothing was written.
-    """
-    for _ in range(MAX_LOOKS):
-        try:
-            return write()
-        except RefusedError as error:
-            if error.details.get("reason") not in _CONFLICT_REASONS:
-                raise
-    raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
 
 
 def view_for_write(db: Database, idempotency_key: str | None) -> View:

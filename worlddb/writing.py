@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from worlddb.query.view.view import View
     from worlddb.reconciler.transaction import inputs
 
+CHANGED_MEANWHILE: Final = outcome.CHANGED_MEANWHILE
+retry_while_changed = outcome.retry_while_changed
+
 
 class Pending(NamedTuple):
     """The reference that a command of an unfinished batch will have."""

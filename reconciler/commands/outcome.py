@@ -1,7 +1,7 @@
-"""Outcomes and receipts of commands: values, never exceptions."""
+"""Outcomes and receipts of commands as values, and the retry of a write that others outran."""
 
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Callable, Iterable
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
 
 
 Outcome = Committed | Staged | Refused
+CHANGED_MEANWHILE: Final = frozenset(("changed_meanwhile", "said_meanwhile"))
+"""Codes of refusals because others wrote between the look at which a write was decided and the write: look again."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -258,6 +260,11 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         """Return the receipt with more notes."""
         return msgspec.structs.replace(self, notes=(*self.notes, *notes))
 
+    @property
+    def is_outdated(self) -> bool:
+        """True if it was refused because others wrote after the look at which it was decided."""
+        return isinstance(self.outcome, Refused) and self.outcome.code in CHANGED_MEANWHILE
+
     def __bool__(self) -> bool:
         return not isinstance(self.outcome, Refused)
 
@@ -277,3 +284,38 @@ class Refusal(Exception):
         self.remedy = errors.concealed(remedy)
         super().__init__(self.reason)
         self.command = 0
+
+
+Done = TypeVar("Done")
+MAX_LOOKS: Final = 16
+"""How often a read is repeated because others changed something before the write that it led to."""
+
+
+class Changed(Exception):
+    """Others have changed what was read before the lock."""
+
+
+def retry_while_changed(attempt: Callable[[], Done], told: str = "Others change what it is about") -> Done:
+    """Read and then write, again if others wrote in between: if that raises :class:`Changed`, or is refused for it.
+
+    ``told`` says what others do.
+
+    Raises:
+        UnavailableError: they did so every time; nothing was written.
+    """
+    for _ in range(MAX_LOOKS):
+        try:
+            return attempt()
+        except Changed:
+            continue
+        except errors.RefusedError as error:
+            if error.details.get("reason") not in CHANGED_MEANWHILE:
+                raise
+    raise errors.UnavailableError(f"{told}, again and again", "Try again")
+
+
+def settled(receipt: Receipt) -> Receipt:
+    """Return a receipt, unless the write was refused because of what others wrote meanwhile."""
+    if receipt.is_outdated:
+        raise Changed
+    return receipt

@@ -44,7 +44,6 @@ Progress = Callable[[str, int, int], object]
 Pairs = Iterable[tuple[int, int, str, float]]
 FindNear = Callable[[context.Context, asof.Moment, Sequence[int]], Pairs]
 """Tells which members of some worlds say nearly the same: later world, earlier world, lane, how near they are."""
-_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 
 class Consolidated(NamedTuple):
@@ -341,7 +340,7 @@ class _Run:
                     summaries=(*self._done.summaries, *made), left=self._done.left + len(some) - len(texts)
                 )
                 return
-            if not isinstance(receipt.outcome, outcome.Refused) or receipt.outcome.code not in _MEANWHILE:
+            if not receipt.is_outdated:
                 if len(nodes) > 1:
                     for node in nodes:
                         self._summarise([node])

@@ -44,7 +44,6 @@ from worlddb.memory_statements import (
     check_on_near,
     check_statement_type,
     is_past,
-    retry_while_changed,
     revise_where_it_lies,
     write_statement,
 )
@@ -58,6 +57,7 @@ from worlddb.write_notes import (
     same_words_beside,
     still_hidden_notes,
 )
+from worlddb.writing import retry_while_changed
 
 MAX_HITS: Final = 50
 _MAX_RECALLED: Final = 10_000

@@ -30,11 +30,12 @@ from worlddb import (
     write_notes,
 )
 from worlddb.memory_scopes import Label, ScopeKey, check_scope_name, embed_new, is_visible, notes_inside
-from worlddb.memory_statements import check_statement_type, retry_while_changed, revise_where_it_lies
+from worlddb.memory_statements import check_statement_type, revise_where_it_lies
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.write_notes import is_same_text
+from worlddb.writing import retry_while_changed
 
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10

@@ -26,13 +26,14 @@ from worlddb.memory_scopes import (
     notes_inside,
     unwritten_note,
 )
-from worlddb.memory_statements import retry_while_changed, view_for_write
+from worlddb.memory_statements import view_for_write
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.jobs import JobPool, Jobs
 from worlddb.tools.server.problems import note_text
+from worlddb.writing import retry_while_changed
 
 CLAIMED_TYPE: Final = "World"
 """Type of a world that the first write to its name creates."""

@@ -20,7 +20,7 @@ from worlddb import (
 )
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import has_statement, recall_statements
-from worlddb.memory_statements import Place, Statement, is_past, retry_while_changed, view_for_write, write_statement
+from worlddb.memory_statements import Place, Statement, is_past, view_for_write, write_statement
 from worlddb.plain_text import is_blank
 from worlddb.prompt_text import CONTEXT_HITS, prompt_text
 from worlddb.tools.mcp import answer_notes
@@ -30,6 +30,7 @@ from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.route import TEXT, Reply, Request, Route, note_header
 from worlddb.tools.server.world_routes import WORLD, precondition
 from worlddb.write_notes import mark_notes, with_sentences
+from worlddb.writing import retry_while_changed
 
 _NEVER: Final = "never"
 """The value of ``expires_at`` that removes a deadline."""

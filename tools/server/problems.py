@@ -23,6 +23,7 @@ from worlddb import (
 )
 from worlddb.client.wire_records import Problem
 from worlddb.tools.mcp.session import Session
+from worlddb.writing import CHANGED_MEANWHILE
 
 MEDIA_TYPE: Final = "application/problem+json"
 _TYPE: Final = "about:blank"
@@ -118,7 +119,6 @@ _NOTES: Final = {
     "beliefs_differ": "the exporting store has belief settings for {}; those of this whole store are unchanged",
 }
 """Texts for notes of receipts that name Python calls, in terms of HTTP."""
-_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (UnknownReference, 404),
     (AmbiguousReference, 409),
@@ -169,7 +169,7 @@ def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> R
         status = 413
     detail_name = "limit" if isinstance(error, QueryLimit | PlanLimit) else "reason"
     reason = str(error.details.get(detail_name, "")) or None
-    if conditional and reason in _MEANWHILE:
+    if conditional and reason in CHANGED_MEANWHILE:
         return refusal(
             412, "The world has changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
         )

@@ -16,7 +16,7 @@ from worlddb.query.export import bundle_export
 from worlddb.query.forks import merge_plan
 from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.outcome import Receipt, Refused
+from worlddb.reconciler.commands.outcome import Receipt, retry_while_changed, settled
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import inputs
 
@@ -159,8 +159,6 @@ def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
 
 _NAMED: Final = 5
 """How many forks of a world an error names, the newest."""
-MAX_PLANS: Final = 8
-"""How often a merge is planned again because others wrote meanwhile."""
 
 
 def merge(
@@ -179,7 +177,8 @@ def merge(
     Raises:
         IdempotencyConflict: what is asked for again was something else.
     """
-    for _ in range(MAX_PLANS):
+
+    def attempt() -> Merge:
         sides = planned(reader, fork, decide, otherwise, known_by)
         plan = sides.plan
         told = Merge(
@@ -200,8 +199,6 @@ def merge(
             return told
         commands = merge_commands.commands_of(plan, sides.ours, fork, sides.into, why, reader.root)
         look = inputs.Look(sides.seq, 0, only_these=True, whole=True)
-        receipt = execute_all(commands, look)
-        if isinstance(receipt.outcome, Refused) and receipt.outcome.code == "changed_meanwhile":
-            continue
-        return msgspec.structs.replace(told, receipt=receipt)
-    raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+        return msgspec.structs.replace(told, receipt=settled(execute_all(commands, look)))
+
+    return retry_while_changed(attempt)

@@ -14,11 +14,10 @@ from worlddb.log.model import errors, ids, limits
 from worlddb.query.recall.near_claims import Near
 from worlddb.query.records import records
 from worlddb.query.view.view import View
-from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.commands.outcome import Receipt, retry_while_changed
 
 RELATIONS: Final = ("derived_from", "created_from", "depends_on", "refers_to")
 """The types of edges that an ingested memory may have to what is there already."""
-MAX_LOOKS: Final = 16
 
 
 class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,18 +94,16 @@ def ingested(db: Any, spoken: SessionMessage, unit: MemoryUnit, within: Any, *, 
 
 def _commit(db: Any, unit: MemoryUnit, top: str | None) -> tuple[Receipt, str, list[Near]]:
     """Write a unit as one commit, again if others changed its basis; also returns an existing item's reference."""
-    for _ in range(MAX_LOOKS):
+
+    def attempt() -> tuple[Receipt, str, list[Near]]:
         whole, view = db.view(), db.view(world=top)
         content = unit.said["content"]
         near = view.near(content) if content.strip() else []
-        try:
-            with db.batch(seen=whole) as tx:
-                known = write(tx, view, unit, top)
-            return tx.receipt, known, near
-        except errors.RefusedError as error:
-            if error.details.get("reason") not in ("changed_meanwhile", "said_meanwhile"):
-                raise
-    raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+        with db.batch(seen=whole) as tx:
+            known = write(tx, view, unit, top)
+        return tx.receipt, known, near
+
+    return retry_while_changed(attempt)
 
 
 def write(tx: Any, view: View, unit: MemoryUnit, within: Any) -> str:

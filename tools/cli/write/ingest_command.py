@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes, memory_statements
+from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.writing import retry_while_changed
 
 if TYPE_CHECKING:
     from worlddb.tools.importers import IngestSummary
@@ -193,7 +194,7 @@ def _user_world(store: _LazyStore, user: str) -> str:
             scopes.write_scope(tx, key)
         return str(tx.receipt.ref)
 
-    return memory_statements.retry_while_changed(write)
+    return retry_while_changed(write)
 
 
 def _make_extractor(args: Namespace) -> Extractor | None:
