@@ -109,7 +109,17 @@ _MORE_VALUES: Final = "they differ in more than one value"
 _OTHER_DAYS: Final = "they are of different days"
 _NO_ATTRIBUTE: Final = "no word tells that they are of one attribute"
 PARTING: Final = frozenset(
-    ("", _MORE_VALUES, _OTHER_DAYS, _NO_ATTRIBUTE, pairs.OTHER_TIME, pairs.BOTH_HAVE_IT, pairs.DOES_BOTH, pairs.OF_ELSE)
+    (
+        "",
+        _MORE_VALUES,
+        _OTHER_DAYS,
+        _NO_ATTRIBUTE,
+        pairs.OTHER_TIME,
+        pairs.BOTH_HAVE_IT,
+        pairs.DOES_BOTH,
+        pairs.OF_ELSE,
+        pairs.IN_BOTH,
+    )
 )
 """The doubts with which a competing statement still parts another one from its repetition: both are of one sort."""
 

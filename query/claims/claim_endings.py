@@ -325,6 +325,49 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
     return None
 
 
+def relate_other_place(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of where a thing is kept or goes, or whether a test passes, to what that was; it ends nothing.
+
+    "Alerts go to #ops" and "go to #incidents", stored in one place and in another, with a neighbour and under a pot.
+    """
+    if earlier.negated or earlier.former or earlier.mood or later.mood or later.adds - earlier.adds:
+        return None
+    if earlier.topic != later.topic:
+        return None
+    for form in (_KEPT_AT, _GOES_TO_PLACE, _IS_WITH, _PASSES):
+        one, other = form(earlier.key), form(later.key)
+        if one is None or other is None or one["what"] != other["what"]:
+            continue
+        before, after = one["where"], other["where"]
+        if form is _IS_WITH and not (before.startswith("with ") or after.startswith("with ")):
+            continue
+        if before not in after and after not in before:
+            return pairs.doubted(0.6, later, "it is elsewhere, or otherwise", pairs.IN_BOTH)
+    return None
+
+
+_AT_LAST: Final = r"(?: now| again| these days| instead)?$"
+_KEPT_AT: Final = wording.kept_search(
+    r"^(?P<what>.+? (?:is|are) )(?:now |still )?(?:stored|kept|hosted|saved|hidden|logged|archived|sent|published"
+    rf"|posted|routed) (?P<where>(?:in|on|at|to|under|with|behind) .+?){_AT_LAST}"
+)
+_GOES_TO_PLACE: Final = wording.kept_search(
+    r"^(?P<what>(?:[\w-]+ ){0,3}?(?:alerts?|e?-?mails?|invoices?|logs?|notifications?|reports?|messages?|errors?"
+    r"|calls?|traffic|requests?|backups?|events?|metrics?|payments?|orders?|returns?) )"
+    rf"(?:now )?go(?:es)? to (?P<where>.+?){_AT_LAST}"
+)
+_IS_WITH: Final = wording.kept_search(
+    r"^(?P<what>(?:the|my|our) (?:[\w-]+ ){0,2}?(?:keys?|book|ladder|car|bike|remote|charger|passports?|toolbox|drill"
+    r"|parcel|suitcase|laptop|umbrella|folder|card|cat|dog) (?:is|are) )(?:now |still )?"
+    rf"(?P<where>(?:with|under|behind|in|on|at|next to|inside|beside) .+?){_AT_LAST}"
+)
+_PASSES: Final = wording.kept_search(
+    r"^(?P<what>(?:the |our )?[\w./:-]*(?:test|suite|build|check|job|lint|pipeline)[\w./:-]*(?: tests?| suite)? )"
+    rf"(?:now )?(?P<where>fails?|pass(?:es)?|is skipped|runs?|hangs?|crashes|times out)(?: on [\w.-]+)?{_AT_LAST}"
+)
+"""What is told of a test, on one platform or on none."""
+
+
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def _tells_state(key: str) -> bool:
     return any(form.search(key) for form in (_STATED, _WITHDRAWN, _CHANGED_TO, _VALUE_IN_CODE))

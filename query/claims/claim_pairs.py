@@ -55,6 +55,7 @@ def clamp_likeness(value: float) -> float:
 SAYS_MORE: Final = "it says more than the new one replaces"
 BOTH_HAVE_IT: Final = "both may have it"
 DOES_BOTH: Final = "somebody may do both"
+IN_BOTH: Final = "it may be in both"
 OF_ELSE: Final = "it may be of something else"
 OTHER_TIME: Final = "it may be another one, or another time"
 

@@ -47,7 +47,11 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """
     found = _relate_wholes(earlier, later)
     if found is None or found.relation == "compatible":
-        found = claim_endings.relate_other_state(earlier, later) or found
+        found = (
+            claim_endings.relate_other_state(earlier, later)
+            or claim_endings.relate_other_place(earlier, later)
+            or found
+        )
     has_several = bool(earlier.sentences or later.sentences) and not later.wish
     if has_several and (found is None or found.relation == "compatible"):
         return _relate_sentences(earlier, later) or found
@@ -205,12 +209,24 @@ def _main_clause(one: Frame) -> Frame | None:
 
 _LEAST_OF_CLAUSE: Final = 2
 """The fewest blanks of a clause that states something."""
+
+
+def _switches_another(earlier: Frame, later: Frame) -> bool:
+    """True if a statement names what it is that is switched, and the earlier one does not speak of that."""
+    told = _SWITCHES_WHAT(later.key)
+    what = frozenset[str]() if told is None else lexicon.stems(wording.words_of(told["what"]))
+    return not later.content or (bool(what) and what.isdisjoint(earlier.content | earlier.light))
+
+
+_SWITCHES_WHAT: Final = wording.kept_search(
+    r"\b(?:switched|migrated|moved) (?P<what>(?:my|our|the|his|her) (?:(?!to\b|from\b)[\w-]+ ?){1,4}) ?(?:to|from)\b"
+)
 _SWITCHED: Final = frozenset({"switch", "migrat"})
 """Stems of verbs that say that something else is used."""
 
 
 def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
+    if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and not _switches_another(earlier, later):
         return pairs.comparison(0.5, later, "something else is used now", "replacement")
     if claim_endings.disposes(earlier, later):
         return pairs.comparison(0.6, later, "it is gone", "replacement")

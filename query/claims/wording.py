@@ -140,9 +140,11 @@ _HELD: Final = lazy(
     r"^(?:it(?: is|'s)(?: now| again)? (?P<whose>[^\W\d][\w-]*(?: [\w-]+)?)'s? (?P<turn>turn)"
     r"|(?P<who>(?!(?:nobody|no one|none|who|what|which|it|there|if|when)\b)[^\W\d][\w.'-]*(?: [\w.'-]+){0,2}?)"
     r"(?: (?:now|currently|still))? (?:(?P<does>own|lead|manage|maintain|chair|head|took over|take over)s?"
+    r"|(?P<deed>reviews|handles|moderates|coordinates|oversees|runs)(?= the )"
     r"|(?:is|are|am)(?: (?:now|currently|still|again))?"
     r" (?:(?P<part>responsible for|in charge of|on(?= call| duty| watch)"
-    r"|the (?:owner|lead|leader|manager|maintainer|chair|head) of))))"
+    r"|the (?:owner|lead|leader|manager|maintainer|chair|head) of)|(?P<role>the)(?= (?:[\w-]+ ){0,4}[\w-]+$)"
+    r"(?! (?:[\w-]+ )*(?:sister|brother|son|daughter|child|friend|cousin|aunt|uncle|neighbou?r|colleague|one)\b))))"
     r" (?P<what>(?!(?:an?|my|our|his|her|its|their|your|some|several|many|most|no|two|three|four|five|\d+)\b)\S.*?)"
     r"(?:,? (?:now|again|currently|instead|these days|today|(?:since|from|as of) .+))?$"
 )
@@ -362,7 +364,13 @@ def holding(text: str) -> Holding | None:
     if told is None:
         return None
     part = (told["part"] or "").removeprefix("the ").removesuffix(" of")
-    way = told["turn"] or told["does"] or {"manager": "manage", "maintainer": "maintain"}.get(part, part)
+    way = (
+        told["turn"]
+        or told["does"]
+        or told["deed"]
+        or told["role"]
+        or {"manager": "manage", "maintainer": "maintain"}.get(part, part)
+    )
     return Holding(told["whose"] or told["who"], "" if way == "took over" else _HOLDS.get(way, way), told["what"])
 
 
@@ -403,6 +411,14 @@ _HAD_TO: Final = lazy(
     r"\bhad to (move|change|postpone|reschedule|delay|push|switch|replace|cut|quit|sell|cancel|drop|stop)\b"
 )
 """What somebody had to do they did."""
+_TASTE: Final = lazy(
+    r"^(?P<what>(?!(?:The|This|That|These|Those|It|He|She|They|We|You|Everything|All|Life|There|My|Our|His|Her|An?)\b)"
+    r"[A-Z][a-z-]+(?: [a-z-]+)?) (?:is|are)(?P<now> now| actually)? (?:(?:really|so|quite|actually) )?"
+    r"(?:(?P<good>great|delicious|fun|wonderful|awesome|tasty|lovely|fantastic|good|enjoyable)"
+    r"|awful|horrible|disgusting|terrible|boring|gross)(?P<since> now| after all| these days| actually)?"
+    r"(?:,? (?:says|thinks|finds) (?P<who>[A-Z][a-z]+))?[.!]*$"
+)
+"""What tastes or pleases now, told of the thing: it is whoever says so that likes it."""
 _BY_SOMEBODY: Final = lazy(
     r"^(?P<agent>[\w.&'’-]+(?: [\w.&'’-]+){0,4}?)(?: has| have| had)?(?: just| now| already| finally)? "
     r"(?P<verb>moved|shifted|pushed|put (?:back|off)|postponed|rescheduled|delayed"
@@ -432,6 +448,10 @@ def _rephrase_change(text: str) -> str:
     if (dated := _BEGINNING.match(plain)) is not None and _DIGIT.search(dated[0]) is not None:
         plain = f"{plain[dated.end() :].rstrip('.!')} {dated[0][:1].lower()}{dated[0][1:].rstrip(', ')}"
     plain = _complete(_IN_FRONT.sub(_put_behind, _PREFACE.sub("", plain)))
+    if (taste := _TASTE.match(plain)) is not None and (taste["now"] or taste["since"]):
+        verb = "like" if taste["good"] else "hate"
+        likes = f"{taste['who']} {verb}s" if taste["who"] else f"I {verb}"
+        return f"{likes} {taste['what'][0].lower()}{taste['what'][1:]} now"
     plain = _MOVES_TO.sub(r"\g<thing> was moved to ", plain)
     plain = _PUT_UP.sub(lambda put: f"{_RAISED[put['way']]} {put['thing']}", plain)
     plain = _HAD_TO.sub(lambda had: _PAST_OF.get(had[1], f"{had[1].rstrip('e')}ed"), plain)
@@ -598,6 +618,9 @@ def leading_subject(text: str) -> frozenset[str]:
     if not titled:
         return frozenset()
     first = titled[0].casefold()
+    begin = plain.partition(" ")[0]
+    if "_" in begin and IDENTIFIER.fullmatch(begin) is not None:
+        return words_of(begin)
     if first in lexicon.FIRST:
         named = _MY_NAMED.match(plain)
         return frozenset({"i"}) if named is None else _leading_name(TITLED.findall(plain[named.end() :])) | {"i"}

@@ -269,7 +269,8 @@ _HELD_BEFORE: Final = lazy(
 
 _DID_BEFORE: Final = lazy(
     r"\b(?:where|what|which|who(?:m|se)?)\b[^.?!]{0,40}?\b(?:did(?:n['’]t)?\s+(?:\w+\s+){1,4}?"
-    r"(?:have|live|work|belong|cost|own|reside|stay|weigh|earn|prefer|use|drive|rent|study|teach|play)\b"
+    r"(?:have|live|work|belong|cost|own|reside|stay|weigh|earn|prefer|use|drive|rent|study|teach|play|format|deploy"
+    r"|build|host|run|store|listen|lint|test|monitor|train|ship|park|lead|manage|maintain)\b"
     r"|(?:was|were)\s+(?:the\s+)?[\w'’-]+(?:['’]s?|\s+of)\s)[^.?!]{0,40}?"
     r"(?P<said>\b(?:before|prior\s+to)\s+"
     r"(?:(?:s?he|they|i|we|you|it)\s+(?:\w+ed|went|got|took|bought|began|became|came)\s+"
@@ -284,7 +285,8 @@ _BEFORE_NUMBER: Final = lazy(
     r"(?P<said>\b(?:before|prior\s+to)\s+(?P<whom>"
     r"(?:port|version|release|room|number|code|size|line|bus|gate|platform|level|plan|ticket|build)\s+v?\d[\w.]*"
     r"|v\d[\w.]*|\d+(?:\.\d+){2,}|(?!(?:19|20)\d\d\b|0)(?:\d{1,3}(?:,\d{3})+|\d{3,}(?:\.\d+)?)"
-    r"|\d[\d.,]*\s?(?:[€$£%]|euros?|dollars?|pounds|percent|m[gl]|k[gm]|[gmt]b|degrees)))\s*(?:[?,;]|\Z)",
+    r"|\d[\d.,]*\s?(?:[€$£%]|euros?|dollars?|pounds|percent|m[gl]|k[gm]|[gmt]b|degrees|seconds|requests|people|users)))"
+    r"\s*(?:[?,;]|\Z)",
     re.I,
 )
 """What was in the place of a number that is no time: "which port did it use before 9090?"."""

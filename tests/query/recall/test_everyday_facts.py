@@ -809,6 +809,17 @@ STAGES = (
     ("replacement", "Mia wears T-shirt size 128.", "Mia wears T-shirt size 134."),
     ("replacement", "Nils plays the piano.", "Nils plays the drums now."),
     ("compatible", "Nils plays the piano.", "Nils plays the drums, too, now."),
+    ("replacement", "I can't stand coriander.", "Coriander is great now."),
+    ("replacement", "I hate running.", "Running is fun now."),
+    ("compatible", "I can't stand coriander.", "Parsley is great now."),
+    ("compatible", "I can't stand coriander.", "Coriander is cheap now."),
+    ("replacement", "Sentry alerts go to #ops.", "Sentry alerts go to #incidents."),
+    ("replacement", "The API key is stored in Vault.", "The API key is stored in Doppler."),
+    ("replacement", "The spare key is with Mrs. Lang.", "The spare key is under the green pot."),
+    ("replacement", "test_upload fails on main.", "test_upload passes on main."),
+    ("compatible", "test_upload fails on main.", "test_download passes on main."),
+    ("replacement", "We use Poetry.", "We switched to uv."),
+    ("compatible", "We use REST between the services.", "We switched our internet provider to Fibra."),
 )
 """Of a project and a household: what moves to another day and hour, stages of one thing, sizes, and platforms."""
 

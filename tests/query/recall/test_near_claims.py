@@ -484,6 +484,7 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     for before, after, of in (
         ("Tomas owns billing", "Mara owns billing", "atlas"),
         ("Ana drives Ben to school", "Ana drives a Volvo", "ana"),
+        ("I use Poetry", "I switched to uv", "i"),
     ):
         one, other = (claim_frame.frame(each, frozenset({of})) for each in (before, after))
         assert one is not None and other is not None and claim_relation.relate(one, other) is not None
@@ -864,6 +865,10 @@ def test_what_is_said_of_one_says_nothing_of_another_with_a_word_of_the_name_in_
         ("Falk is on call this week.", "Roth is on call this week.", True),
         ("It is Karl's turn to take out the bins.", "It's Rosa's turn to take out the bins.", True),
         ("Falk is in charge of the release.", "Roth is responsible for the release.", True),
+        ("Kim is the release manager.", "Noor is the release manager.", True),
+        ("Ola reviews the frontend.", "Bram reviews the frontend.", True),
+        ("Kim is the sister of Noor.", "Ola is the sister of Noor.", False),
+        ("Kim is a nurse.", "Noor is a nurse.", False),
         ("Tomas owns billing.", "Mara owns search.", False),
         ("Tomas owns a car.", "Mara owns a car.", False),
         ("Tomas owns two horses.", "Mara owns two horses.", False),

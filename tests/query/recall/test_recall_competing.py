@@ -448,6 +448,8 @@ def test_what_held_before_something_that_a_question_names_comes_first(tmp_path: 
         ("What did it listen on before port 9090?", "port 9090"),
         ("What was the budget before 5,500 euros?", "5,500 euros"),
         ("Which release was live before v2.1?", "v2.1"),
+        ("What was the timeout before 12 seconds?", "12 seconds"),
+        ("What did we format Python with before ruff?", "ruff"),
         ("What did we eat before 2019?", ""),
         ("Who was here before 9?", ""),
         ("Who was in the office before 9:30?", ""),
