@@ -168,7 +168,7 @@ def access(ctx: context.Context, command: cmd.Access, details: int) -> draft.Dec
     at: list[int] = []
     for ref, when in zip(command.refs, command.at, strict=True):
         node = context.node_ref(ctx, ref)
-        if node != ROOT_NODE and ctx.body(node) is not None:
+        if node != ROOT_NODE and not ctx.lacks_text(node):
             used.append(ctx.tables.node(node).lineage)
             at.append(min(when, ctx.now))
     if used:
@@ -182,6 +182,6 @@ def _world_to_mark(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot have marks", "Name a world inside it")
-    if is_given and ctx.body(node) is None:
+    if is_given and ctx.lacks_text(node):
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
     return node, lineage

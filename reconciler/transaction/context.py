@@ -101,6 +101,17 @@ class ReadContext:
             self._require_text_never_came(row)
         return found if isinstance(found, blobs.Body) else None
 
+    def lacks_text(self, node: int) -> bool:
+        """True if a node says nothing: its newest text was erased, or never came. Not if it was erased later only.
+
+        Raises:
+            DamagedStore: the text is not what was written.
+        """
+        row = self.tables.version(node, self.tables.node(node).versions)
+        if self._blob(row.seq, row.position, row.body) is not None:
+            return False
+        return erasure_of(self.tables, node) is not None or self._text_never_came(row)
+
     def aliases(self, node: int) -> list[str]:
         """The aliases that a node has now, without the erased ones.
 
@@ -264,9 +275,12 @@ class ReadContext:
         changed = any(self.tables.node(end).versions != version for end, version in proposed.items())
         return PairProposal(identifier, schema.STATUS_NAMES[row.status], changed)
 
-    def _require_text_never_came(self, row: schema.VersionRow) -> None:
+    def _text_never_came(self, row: schema.VersionRow) -> bool:
         came = self.draft.log.some_events(row.seq, frozenset((ev.Imported, ev.Forked, ev.TakenOver)))
-        if not any(row.position in event.absent for event in came):  # type: ignore[union-attr]
+        return any(row.position in event.absent for event in came)  # type: ignore[union-attr]
+
+    def _require_text_never_came(self, row: schema.VersionRow) -> None:
+        if not self._text_never_came(row):
             raise errors.DamagedStore(
                 f"A text of commit {row.seq} is missing, and no erasure is recorded",
                 high_water.DAMAGE_REMEDY,

@@ -263,3 +263,28 @@ def test_a_history_with_a_text_that_was_changed_behind_the_engine_is_neither_dec
             db.redecide()
         with pytest.raises(worlddb.DamagedStore, match="Commit 3 is not what was written"):
             db.replay(tmp_path / "supposed", without=[left_out.seq])
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        lambda db, ref: db.expire(ref, ttl=500),
+        lambda db, ref: db.pin(ref),
+        lambda db, ref: db.deprecate(ref),
+        lambda db, ref: db.label(ref, "red"),
+        lambda db, ref: db.refreshed(ref),
+    ],
+    ids=["expire", "pin", "deprecate", "label", "access"],
+)
+def test_a_mark_on_a_world_that_was_erased_later_is_decided_again(tmp_path: Path, mark: Any) -> None:
+    """The text that was not there any more was taken for damage, and the whole history could not be decided."""
+    with worlddb.open(tmp_path / "store", embedder=None, record_accesses=True) as db:
+        first = db.create("Note", "left out").seq
+        ref = db.create("Fact", "", content="Ana likes plums.", ttl=1_000, labels=["fruit"]).ref
+        mark(db, ref)
+        db.write_refreshes()
+        db.erase(ref, reason="request 7")
+        assert db.redecide().differing == ()
+        assert db.replay(tmp_path / "supposed", seq=db.head().seq, without=[first]).hypothesis is not None
+        for call in (db.pin, db.deprecate):
+            assert call(ref).outcome.code == "erased"
