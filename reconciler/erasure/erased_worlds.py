@@ -13,6 +13,7 @@ from typing import Final
 from unicodedata import normalize
 
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.accounts import account_rows
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.consolidation import interior_witness
 from worlddb.projections.tables.names.canonical import type_digest
@@ -209,6 +210,7 @@ OWNERS: Final = frozenset({"scope", "user", "tenant"})
 """The types, in any case, of worlds that own their contents: erasing one erases what it contains."""
 _SCOPE: Final = "Scope"
 _SCOPE_TYPE: Final = type_digest(_SCOPE)
+_ROOT_TYPE: Final = type_digest("Root")
 _USER: Final = re.compile("user:")
 _RUN: Final = re.compile("run:")
 _WAY_SCOPE: Final = re.compile("(agent|app|run):")
@@ -227,6 +229,15 @@ def users_of(log: LmdbLog, tables: rows.Tables, node: int) -> set[str]:
         return set()
     names = (normalize("NFC", body.name) for body in recorded_texts.bodies_of(log, tables, node))
     return {name[found.end() :] for name in names if (found := _USER.match(name)) is not None}
+
+
+def is_scope_for_key(tables: rows.Tables, node: int, world: bytes) -> bool:
+    """True if a key that opens a world (``STORE``: all) means this scope by its user, and not one of another world."""
+    containers = tables.containers(node)
+    if world == account_rows.STORE:
+        # The root of another store, which came with a bundle, has its users here.
+        return any(each == schema.ROOT_NODE or tables.version(each, 1).type == _ROOT_TYPE for each in containers)
+    return world in {bytes(tables.node(each).lineage) for each in (node, *containers)}
 
 
 class ErasedInteriors:

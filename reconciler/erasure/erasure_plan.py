@@ -84,11 +84,13 @@ def _add_keys_of_users(
     made = [key for key in account_rows.access_keys(tables) if log.blob(key.made, key.position) is not None]
     if not made:
         return {}
-    users = {user: node for node in nodes for user in erased_worlds.users_of(log, tables, node)}
+    users = [(user, node) for node in nodes for user in erased_worlds.users_of(log, tables, node)]
     found: dict[int, list[bytes]] = {}
     for key in made:
         body = recorded_texts.body_at(log, key.made, key.position)
-        node = users.get(normalize("NFC", body.content)) if body is not None and body.content else None
+        name = normalize("NFC", body.content) if body is not None else ""
+        own_scopes = (node for user, node in users if user == name)
+        node = next((each for each in own_scopes if erased_worlds.is_scope_for_key(tables, each, key.world)), None)
         if node is None:
             continue
         events = (each for each in log.events(key.made).events if isinstance(each, ev.KeyMade) and each.key == key.key)

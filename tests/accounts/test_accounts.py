@@ -312,10 +312,10 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     worlddb.memory(db, user="zara").add("Another one.")
     asked: Any = {"right": "write", "why": "zara.quux has a phone"}
     phone = db.accounts.create_key("zara.quux-phone", user="zara.quux", **asked)
-    tablet = db.accounts.create_key("tablet", user="zara.quux", world=db.create("Team", "Search"))
+    (scope,) = db.view().find(name="user:zara.quux")
+    tablet = db.accounts.create_key("tablet", user="zara.quux", world=scope)
     db.accounts.end_key("tablet")
     desk, other = db.accounts.create_key("desk"), db.accounts.create_key("other", user="zara")
-    (scope,) = db.view().find(name="user:zara.quux")
     assert db.erasure_plan(scope, members=True).keys == ("zara.quux-phone",)
     with worlddb.open(db.path, embedder=None) as server:
         assert server.accounts.authenticate(phone.secret) is not None
@@ -335,3 +335,15 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert copied.root == db.view().hash() and find_traces(folder, ["zara.quux"]) == []
     made = db.replay(folder / "replayed", seq=done.seq)
     assert made.matches_recorded
+
+
+def test_a_user_of_the_same_name_in_another_tenants_world_keeps_their_key(db: Database) -> None:
+    homes = [None, *(db.create("Tenant", name) for name in ("Acme", "Globex"))]
+    keys = [db.accounts.create_key(f"key-{number}", user="ana", world=home) for number, home in enumerate(homes)]
+    for number, home in enumerate(homes):
+        scope = db.create("Scope", "user:ana", world=home, resolve=False)
+        db.create("Fact", "", content=f"Ana has {number} cats.", world=scope)
+        if home is not None:
+            db.forget_user("ana", world=home, reason="request 7")
+        left = [db.accounts.authenticate(each.secret) is not None for each in keys]
+        assert left == [True, number < 1, number < 2]
