@@ -348,6 +348,9 @@ def meant_arguments(unknown: str, known: Sequence[str]) -> list[str]:
     return [name for name in _MEANT.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
 
 
+_MOMENT: Final = ("valid", "ingested", "known", "seq")
+
+
 def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Check the names of a call's arguments.
 
@@ -359,6 +362,10 @@ def check_argument_names(call: str, given: Iterable[str], known: Sequence[str]) 
         return
     near = meant_arguments(unknown, known)
     remedy = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(known) or 'none'}"
+    if unknown in _MOMENT and not near:
+        remedy += (
+            ". Choose a moment before: view(valid=..., ingested=...) of a store, as_of(..., known=...) of a memory"
+        )
     if f"*{unknown}" in known:
         remedy = f"Give {unknown} one after the other and without that name"
     raise InputError(f"{call} takes no argument {shown(unknown)}", remedy)

@@ -1764,6 +1764,8 @@ def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: 
         (lambda: mem.context("x", top_k=5), "context takes no argument 'top_k'. Did you mean max_tokens?"),
         (lambda: mem.context("x", k=3), "context takes no argument 'k'. Did you mean max_tokens?"),
         (lambda: mem.recall("x", labels=["a"]), "recall takes no argument 'labels'. Did you mean label?"),
+        (lambda: mem.recall("x", valid="2025-01-01"), "fuzzy. Choose a moment before: view(valid="),
+        (lambda: mem.context("x", known="2025-01-01"), "as_of(..., known=...) of a memory"),
         (lambda: mem.recall("x", zzz=1), "recall takes no argument 'zzz'. It takes question, k, world, "),
         (lambda: loose.forget("x", why="w"), "forget takes no argument 'why'. Did you mean reason?"),
         (lambda: loose.correct("x", "y", reason="w"), "correct takes no argument 'reason'. Did you mean why?"),
