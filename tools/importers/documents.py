@@ -181,7 +181,8 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
 
-    front = _FrontFields(document, view if inside_of is None else view.confined(inside_of), inside_of)
+    known = view if inside_of is None else view.confined(inside_of)
+    front = _FrontFields(document, known, inside_of)
     blocks = document.turns + document.worlds + (document.title is not None)
     for part in _parts(document):
         made: dict[int, Any] = {}
@@ -195,6 +196,8 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
                 made[place] = _create(tx, document, block, world, inside_of, revive, front.given_to(block))
                 if block.parent < 0:
                     front.add(tx)
+                for edge in _left_links(known, _key_of(document, inside_of, block), block):
+                    tx.retire(edge, why="the text links there no more")
         receipt = tx.receipt
         receipt.raise_if_refused()
         links = list[Link]()
@@ -209,6 +212,16 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
         had.difference_update(receipt.refs)
         is_last = part[-1][0] == blocks - 1
         yield Written(sum(block.kind == PARAGRAPH for _, block in part), receipt, sorted(had) if is_last else [], links)
+
+
+def _left_links(known: View, key: str, block: Block) -> list[str]:
+    """Return the links that hold of a paragraph and have left its text."""
+    before = known.keyed(key) if block.kind == PARAGRAPH else None
+    if before is None or before.content == block.content or "[[" not in before.content:
+        return []
+    kept = {f"[[{name}]]" for name in block.links}
+    edges = known.edges(before.ref, type="refers_to", direction="out")
+    return [edge.ref for edge in edges if edge.why.startswith("[[") and edge.why not in kept]
 
 
 class _FrontFields:
@@ -255,7 +268,7 @@ def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any
     """Write links between documents as ``refers_to``, as one commit; returns its receipt and the names that none has.
 
     ``named`` has the documents of this import by their folded names; others are looked up in ``into``. A link is
-    written once: one that was retracted by hand does not come back.
+    written once: one that was unlinked by hand does not come back.
     """
     view, found, unknown, written = db.view(), dict(named), set[str](), set[tuple[str, str]]()
     with db.batch() as tx:
@@ -267,7 +280,9 @@ def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any
             ends = source, found[name]
             if not found[name]:
                 unknown.add(name)
-            elif ends not in written and not view.states(*ends, type="refers_to"):
+            elif ends not in written and not any(
+                state.holds or state.retracted for state in view.states(*ends, type="refers_to")
+            ):
                 written.add(ends)
                 tx.link(source, "refers_to", found[name], why=f"[[{called}]]")
     return tx.receipt, unknown

@@ -430,6 +430,12 @@ def test_a_link_leads_to_the_document_of_its_name(db: Database, tmp_path: Path) 
     }
     db.unlink(db.view().edges(mara, type="refers_to")[0])
     assert ingest_files(db, [tmp_path / name for name in ("a.md", "b.md", "m.md")]).events == 0
+    written(tmp_path, "b.md", "---\ntitle: Paper\n---\nBy nobody.\n")
+    ingest_files(db, tmp_path / "b.md")
+    texts = {edge.source for edge in db.view().edges(mara, type="refers_to")}
+    assert "By nobody." not in {world.content for ref in texts if (world := db.view().get(ref))}, "it left the text"
+    written(tmp_path, "b.md", "---\ntitle: Paper\n---\nBy [[Mara]] after all.\n")
+    assert ingest_files(db, tmp_path / "b.md").notes == {"linked": 1}
     written(tmp_path, "c.md", "Mail to [[Mara]].\n")
     assert ingest_files(db, tmp_path / "c.md").notes == {"linked": 1}, "she is there from before"
 
