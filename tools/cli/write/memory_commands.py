@@ -8,7 +8,7 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 from worlddb.tools.cli.write.write_commands import add_common, add_deadline, parse_deadline
 
 _STATED = (
-    ("about", "NAME", "a person or thing that it is about"),
+    ("about", "NAME", "a person or thing that it is about, or the id of one"),
     ("replaces", "REF", "a memory that it replaces from then on"),
     ("contradicts", "REF", "a memory that cannot be true beside it"),
     ("derived-from", "REF", "a memory that it was derived from"),
