@@ -343,6 +343,21 @@ def test_every_benchmark_is_on_the_page_of_performance() -> None:
 # -- the rooms and the walks
 
 
+def test_the_options_of_a_benchmark_that_a_page_names_are_those_it_has() -> None:
+    """An option that was renamed stayed on the page of figures."""
+    shared = "".join(path.read_text("utf-8") for path in (ROOT / "bench").glob("_*.py"))
+    named, unknown = 0, []
+    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "bench" / "README.md"]:
+        for name, rest in re.findall(r"`[^`\n]*\bbench\.(\w+) ([^`\n]*)`", page.read_text("utf-8")):
+            sources = (ROOT / "bench" / f"{name}.py").read_text("utf-8") + shared
+            for option in re.findall(r"--[a-z][a-z-]*", rest):
+                named += 1
+                # argparse makes the opposite of some.
+                if not any(f'"{each}"' in sources for each in (option, option.replace("--no-", "--"))):
+                    unknown.append((page.name, name, option))
+    assert named > 40 and unknown == []
+
+
 def test_the_page_of_the_architecture_has_every_folder_of_the_product() -> None:
     rooms = ("log", "projections", "reconciler", "query", "worlddb", "tools")
     folders = {path.parent.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py")}
