@@ -9,13 +9,21 @@ from datetime import timedelta
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from worlddb.due_work import CLOSED_TYPES, DueWork, Schedule, age_of, alarm_of
+from worlddb.due_work import (
+    CLOSED_TYPES,
+    MAX_ACCESSES,
+    MAX_RECEIPTS,
+    DueWork,
+    PendingWrites,
+    Schedule,
+    age_of,
+    alarm_of,
+)
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.store import high_water, scratch
@@ -97,7 +105,6 @@ if TYPE_CHECKING:
 
 
 Copied = TypeVar("Copied")
-Item = TypeVar("Item", bound=Any)
 Written = TypeVar("Written")
 
 
@@ -478,9 +485,9 @@ class Database(WriteCalls):
             texts = max(1, receipt.events - links)
             shared.unindexed, shared.since_lull = shared.unindexed + texts, shared.since_lull + texts
         with suppress(errors.WorldDBError):  # What was asked for is written.
-            if shared.accesses.are_many:
+            if shared.accesses.items and shared.accesses.are_many:
                 self.write_accesses()
-            if shared.refreshes.are_many:
+            if shared.refreshes.items and shared.refreshes.are_many:
                 self.write_refreshes()
         if shared.unindexed >= FOLLOWED_EVENTS:
             shared.unindexed = shared.since_lull = 0
@@ -1014,7 +1021,8 @@ class Database(WriteCalls):
         """
         known = window.IngestPoint(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
-        if not known.given_name() and self._shared.refreshes.has(lambda each: each[2] <= view.valid):
+        waiting = self._shared.refreshes
+        if waiting.items and not known.given_name() and waiting.has(lambda each: each[2] <= view.valid):
             with suppress(errors.WorldDBError):  # A handle that cannot write reads what is written.
                 self.write_refreshes()
             view = View(*self._windows.at(known, valid, unify=unify))
@@ -2356,71 +2364,6 @@ class Database(WriteCalls):
         return finish_erasures(self._env, wait_seconds=wait_seconds)
 
 
-class PendingWrites(Generic[Item]):
-    """What waits in memory to be written as one commit: values by keys, of which the greatest of a key counts.
-
-    Beyond :data:`MAX_WAITING` the earliest are lost, which happens only where nothing can be written.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = Lock()
-        self._items: dict[object, Item] = {}
-        self._write: Callable[[], object] | None = None
-        """Writes them at the close, once registered there."""
-
-    @property
-    def are_many(self) -> bool:
-        """True if they are to be written now."""
-        return len(self._items) >= self._limit
-
-    def has(self, fits: Callable[[Item], bool]) -> bool:
-        """True if one that waits fits."""
-        if not self._items:
-            return False
-        with self._lock:
-            return any(map(fits, self._items.values()))
-
-    def add(
-        self, items: Mapping[Any, Item], write: Callable[[], object], at_close: Callable[[Callable[[], object]], None]
-    ) -> bool:
-        """Let values wait, until the close at the latest; true if there are many now."""
-        with self._lock:
-            if self._write is None:
-                at_close(self._write_at_close)
-            if self._write is None or not self._items:
-                self._write = write
-            self._put(items)
-        return self.are_many
-
-    def write(self, write: Callable[[list[Item]], Written]) -> Written | None:
-        """Write what waits; ``None`` if nothing does. If it cannot be written now, it waits on."""
-        with self._lock:
-            waiting, self._items = self._items, {}
-        if not waiting:
-            return None
-        try:
-            return write(list(waiting.values()))
-        except Exception:
-            # Another process may have the lock for longer than this one waits: they are written with the next.
-            with self._lock:
-                later, self._items = self._items, waiting
-                self._put(later)
-            raise
-
-    def _put(self, items: Mapping[Any, Item]) -> None:
-        for key, item in items.items():
-            known = self._items.get(key, item)
-            self._items[key] = item if known == item else max(known, item)
-        for key in list(islice(self._items, max(0, len(self._items) - MAX_WAITING))):
-            del self._items[key]
-
-    def _write_at_close(self) -> None:
-        write, self._write = self._write, None
-        if write is not None:
-            write()
-
-
 class _Shared:
     """What all authors of an open store share and what changes: see :meth:`Database.as_author`."""
 
@@ -2437,14 +2380,6 @@ class _Shared:
         self.newest = 0
         self.unindexed = self.since_lull = 0
         """How many texts were written since the text index followed, and since it was told to at a lull."""
-
-
-MAX_RECEIPTS: Final = 64
-"""How many receipts of recalls are written as one commit."""
-MAX_ACCESSES: Final = 256
-"""How many accesses are written as one commit."""
-MAX_WAITING: Final = 10_000
-"""How many things that cannot be written wait; the earliest beyond it are lost."""
 
 
 def _require_same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:

@@ -1,14 +1,17 @@
 """Work that is due after writes: vectors for new texts, who is who, consolidation, enrichment and dreams.
 
-It is done on call, or on a background thread. One process of a store does it at a time.
+It is done on call, or on a background thread. One process of a store does it at a time. Also here: small records that
+wait in memory until they are written as one commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from worlddb.log.model import errors, limits, times
 from worlddb.log.model.clock import Clock, monotonic, now_of
@@ -34,6 +37,15 @@ if TYPE_CHECKING:
     from worlddb.reconciler.similarity.verdict import Tiebreaker
     from worlddb.store import StoreReader
 
+Item = TypeVar("Item", bound=Any)
+Written = TypeVar("Written")
+
+MAX_RECEIPTS: Final = 64
+"""How many receipts of recalls are written as one commit."""
+MAX_ACCESSES: Final = 256
+"""How many accesses are written as one commit."""
+MAX_WAITING: Final = 10_000
+"""How many things that cannot be written wait; the earliest beyond it are lost."""
 VECTORS_SECONDS: Final = 1.0
 """How long a recall waits at most until what this handle wrote last is embedded."""
 OTHER_STEPS_SECONDS: Final = 0.05
@@ -44,6 +56,70 @@ CLOSED_TYPES: Final = ("causes", "subtype_of")
 """Types of edges that are inferred from paths of several, unless others are named."""
 _MAX_AROUND: Final = 64
 """How many segments on each side an enricher may be shown."""
+
+
+class PendingWrites(Generic[Item]):
+    """What waits in memory to be written as one commit: values by keys, of which the greatest of a key counts.
+
+    Beyond :data:`MAX_WAITING` the earliest are lost, which happens only where nothing can be written.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self.items: dict[object, Item] = {}
+        """What waits, by its key."""
+        self._write: Callable[[], object] | None = None
+        """Writes them at the close, once registered there."""
+
+    @property
+    def are_many(self) -> bool:
+        """True if they are to be written now."""
+        return len(self.items) >= self._limit
+
+    def has(self, fits: Callable[[Item], bool]) -> bool:
+        """True if one that waits fits."""
+        with self._lock:
+            return any(map(fits, self.items.values()))
+
+    def add(
+        self, items: Mapping[Any, Item], write: Callable[[], object], at_close: Callable[[Callable[[], object]], None]
+    ) -> bool:
+        """Let values wait, until the close at the latest; true if there are many now."""
+        with self._lock:
+            if self._write is None:
+                at_close(self._write_at_close)
+            if self._write is None or not self.items:
+                self._write = write
+            self._put(items)
+        return self.are_many
+
+    def write(self, write: Callable[[list[Item]], Written]) -> Written | None:
+        """Write what waits; ``None`` if nothing does. If it cannot be written now, it waits on."""
+        with self._lock:
+            waiting, self.items = self.items, {}
+        if not waiting:
+            return None
+        try:
+            return write(list(waiting.values()))
+        except Exception:
+            # Another process may have the lock for longer than this one waits: they are written with the next.
+            with self._lock:
+                later, self.items = self.items, waiting
+                self._put(later)
+            raise
+
+    def _put(self, items: Mapping[Any, Item]) -> None:
+        for key, item in items.items():
+            known = self.items.get(key, item)
+            self.items[key] = item if known == item else max(known, item)
+        for key in list(islice(self.items, max(0, len(self.items) - MAX_WAITING))):
+            del self.items[key]
+
+    def _write_at_close(self) -> None:
+        write, self._write = self._write, None
+        if write is not None:
+            write()
 
 
 class Schedule(NamedTuple):
