@@ -558,6 +558,7 @@ def _change_of_unnamed(
     told = _told_of(question, earlier, later, telling)
     is_anew, is_correction = _ANEW.search(told) is not None, _CORRECTING.search(told) is not None
     sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
+    sign = sign or _SHIFTED_A_LITTLE * is_correction
     if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
         return ""
     people = _content_of(question) - asked.telling
@@ -950,7 +951,7 @@ _DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
 _DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
 _CORRECTING: Final = lazy(
     r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
-    r"|my mistake)\b"
+    r"|my mistake|oops|typo|quatsch|(?:ich )?meinte|falsch|vertan|korrektur|verwechselt)\b"
 )
 """What takes back what was just said."""
 _REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he|es|die|er|das)\b")

@@ -831,6 +831,25 @@ def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
     assert told("Good night!", soon=False) == ""
 
 
+@pytest.mark.parametrize(
+    ("question", "earlier", "later"),
+    [
+        ("When does the flight leave?", "the flight leaves at 7:10", "my mistake, it's 7:40"),
+        ("What is the gate code?", "the gate code is 4410", "oops, I had it wrong, it's 4401"),
+        ("How many chairs do we need?", "we need 12 chairs", "scratch that, 16"),
+        ("Wann ist der Termin?", "Der Termin ist am 4. Mai", "Quatsch, ich meinte den 6. Mai"),
+        ("Wie hoch ist die Miete?", "die Miete ist 900 Euro", "Moment, falsch, 950 Euro"),
+    ],
+)
+def test_what_is_corrected_right_behind_it_needs_no_other_word(question: str, earlier: str, later: str) -> None:
+    asked = asked_terms.asked_of(question)
+
+    def told(*around: str) -> str:
+        return chat_changes.change_told(question, asked, earlier, later, lambda: around, is_soon=True)
+
+    assert (told(earlier, "OK."), told("Good night!")) == ("sure", "perhaps")
+
+
 def days(mem: Any, *said: str) -> None:
     for day, text in enumerate(said, 1):
         at = f"2023-03-{day:02}T10:00:00Z"
