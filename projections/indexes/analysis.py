@@ -520,7 +520,8 @@ class Sought(NamedTuple):
 
     def stems_in(self, text: str) -> frozenset[str]:
         """The stems that a query looks for and a text has."""
-        spaced = _without_signs(prepare(text[:MAX_MATCH_CHARACTERS]).spaced)
+        text = text[:MAX_MATCH_CHARACTERS]
+        spaced = text if text.isascii() else _without_signs(prepare(text).spaced)
         if not spaced.isascii():
             return self.stems.intersection(_words(spaced)[1])
         likely = self._likely_words(spaced)

@@ -154,6 +154,7 @@ class Gate:
             self._listed_to = _ALL
         self._seen: dict[int, SeenVersion | None] = {}
         self._numbered: dict[tuple[int, int], SeenVersion | None] = {}
+        self._refused: list[int] = []
 
     @property
     def is_open(self) -> bool:
@@ -184,7 +185,7 @@ class Gate:
     @property
     def left_out_any(self) -> bool:
         """True if a proposed world lies in the searched world, and was not admitted."""
-        return any(seen is None and self._is_inside(node) for (node, _), seen in self._numbered.items())
+        return any(map(self._is_inside, self._refused))
 
     def look_ahead(self, nodes: Iterable[int]) -> None:
         """Prefetch, for some worlds together, what :meth:`seen` will need."""
@@ -261,6 +262,11 @@ class Gate:
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
+        return self._keep_numbered(key, seen)
+
+    def _keep_numbered(self, key: tuple[int, int], seen: SeenVersion | None) -> SeenVersion | None:
+        if seen is None:
+            self._refused.append(key[0])
         self._numbered[key] = seen
         return seen
 
@@ -292,8 +298,7 @@ class Gate:
             whole, (seq, _) = self.snapshot.stored.tables, self._moment
             if not literal_rows.holds(whole, node, number, seq, partial(self.choice.admits, self._moment)):
                 seen = None
-        self._numbered[node, number] = seen
-        return seen
+        return self._keep_numbered((node, number), seen)
 
     def first_fetch(self, wanted: int) -> int:
         """The size of a lane's first fetch: among all worlds most hits pass, and larger fetches take longer."""
@@ -665,8 +670,8 @@ class TextFacts:
         return [known[key] for key in keys]
 
     def _known_by(self, read: Callable[..., Any]) -> dict[Hashable, Any]:
-        known = self._known.setdefault(read, {})
-        if len(known) > MAX_FACTS:
+        known = self._known.get(read)
+        if known is None or len(known) > MAX_FACTS:
             known = self._known[read] = {}
         return known
 

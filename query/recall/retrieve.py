@@ -296,6 +296,11 @@ class _Search(NamedTuple):
         """True if all that were ranked are shown, for groups of them."""
         return self.request.group is not None or self.request.covers is not None
 
+    @property
+    def leaves_out_any(self) -> bool:
+        """True if something that was proposed, or may be, is not shown now."""
+        return self.lanes.over is not None or self.gate.left_out_any
+
     def rank(self, gate: candidates.Gate, lanes: ranking.Lanes) -> Found:
         """The best candidates that a gate admits, as many as the rules read."""
         return self._ranked(self.request._replace(k=self.looked_at), gate, lanes)
@@ -384,7 +389,7 @@ def _find(
     gate = search.gate
     # Those that are listed or looked into are who lies in a world now, or refers to somebody now.
     is_of_now = not gate.is_open or gate.members is not None
-    left_out = is_of_now or lanes.over is not None or gate.left_out_any
+    left_out = is_of_now or search.leaves_out_any
     return found._replace(
         ranked=ranked, behind=behind, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out
     )
@@ -532,7 +537,7 @@ def _find_ended(search: _Search, then: Sequence[candidates.Gate]) -> list[rankin
     Turns of a conversation are left out, and hidden worlds stay hidden.
     """
     gate, lanes = search.gate, search.lanes
-    if lanes.over is None and not gate.left_out_any:
+    if not search.leaves_out_any:
         return []
     snapshot, found = gate.snapshot, dict[int, ranking.Ranked]()
     for one in then:
@@ -591,7 +596,7 @@ def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.
         hit._replace(
             parts={name: part for name, part in hit.parts.items() if name != scoring.THEN} | {scoring.OVER: 0.0}
         )
-        for hit in _find_ended(search, [search.gate_of(ever_shown)])
+        for hit in (_find_ended(search, [search.gate_of(ever_shown)]) if search.leaves_out_any else ())
         if (hit.passed.node not in shown if asks_before else not has_ended(tables, hit.passed.node, moment.seq))
     ]
     over.sort(key=lambda hit: -hit.passed.seen.validity.end)
