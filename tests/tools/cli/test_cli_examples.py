@@ -136,6 +136,10 @@ class Workshop:
             file.writestr("conversations.json", json.dumps(chats))
         (self.bench / "cafes.ttl").write_text("<https://a.example/luna> <https://a.example/serves> 'tea', 'cake' .\n")
         (self.bench / "notes.md").write_text("# Herons\n\nThey stand still.\n")
+        (self.bench / "vault").mkdir()
+        (self.bench / "vault" / "herons.md").write_text(
+            "---\ntags: [birds]\n---\n\nThey stand still in the [[pond]].\n"
+        )
         (self.bench / "locomo10.json.xz").write_bytes(lzma.compress(json.dumps([record()]).encode()))
         keys = {name: worlddb.new_key(f"example.com/{name}") for name in ("ada", "audit", "witness")}
         for name, pair in keys.items():
