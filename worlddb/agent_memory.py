@@ -468,7 +468,7 @@ class Memory:
         reason: str = "",
         everywhere: bool = False,
     ) -> Added:
-        """End the validity of a memory (default: from now on). Views of the past still show it.
+        """End the validity of a memory (default: from now on). Nothing is erased: views of the past still show it.
 
         With ``until`` it holds again from then on. With ``everywhere`` also what says the same of the same
         subjects, word for word, ends now, as the message from which it was taken. A note names the rest of what may
