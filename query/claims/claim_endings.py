@@ -283,10 +283,13 @@ def relate_denied_plan(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 def relate_other_holder(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of "Tomas owns billing" to "Mara owns billing", whatever they are said of; it ends nothing."""
-    if earlier.negated or later.negated or earlier.mood or later.mood:
+    if earlier.negated or later.negated or later.mood or not wording.held_words(earlier.key, later.key):
         return None
-    is_one = bool(wording.held_words(earlier.key, later.key))
-    return pairs.doubted(0.7, later, "another one has it", pairs.BOTH_HAVE_IT) if is_one else None
+    held = wording.holding(later.key)
+    if held is not None and held.way == "gift":
+        # Who wishes for another one has the first.
+        return pairs.doubted(0.7, later, "it was given", pairs.OF_ELSE) if held.who == wording.GIVEN else None
+    return None if earlier.mood else pairs.doubted(0.7, later, "another one has it", pairs.BOTH_HAVE_IT)
 
 
 def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:

@@ -149,6 +149,15 @@ _HELD: Final = lazy(
     r"(?:,? (?:now|again|currently|instead|these days|today|(?:since|from|as of) .+))?$"
 )
 """Who alone has what others may have at another time: the one who owns billing, or is on call, or whose turn it is."""
+_GIFT: Final = lazy(
+    r"^(?:(?:gift|present) idea for (?P<for>[\w-]+)(?::|,| is)? "
+    r"|(?P<wisher>[\w-]+) (?:wishes for|would like|wants|asked for) "
+    r"|(?:i|we|[\w-]+) (?:wants?|plans?|would like|(?:still )?needs?|am going|are going|intends?) to (?:give|buy|get)"
+    r" (?P<whom>[\w-]+) |(?:i|we|[\w-]+) (?P<given>gave|bought|got) (?P<who>[\w-]+) )"
+    r"(?:an?|the|some|another) (?P<what>[\w'-]+(?: [\w'-]+){0,2}?)(?: (?:for|as|at|on|from) .+)?$"
+)
+"""What somebody is to be given, or was given: one that was given is wished for no more."""
+GIVEN: Final = "given"
 _HOLDS: Final = {"lead": "head", "leader": "head", "in charge": "responsible for", "owner": "own", "take over": ""}
 _DIGIT: Final = re.compile(r"\d")
 _ADDRESS: Final = (
@@ -343,26 +352,34 @@ def _begins_with_full_name(text: str) -> bool:
 
 
 class Holding(NamedTuple):
-    """Who has something that one has at a time, in which way, and what that is, in small letters."""
+    """Who has something that one has at a time, in which way, and what that is, in small letters.
+
+    Of a gift ``who`` is :data:`GIVEN`, or empty as long as it is only wished for.
+    """
 
     who: str
     way: str
-    """Empty if whoever it was took it over."""
+    """Empty if whoever it was took it over; ``gift`` for what somebody is given."""
     what: str
 
     def is_passed_on(self, other: "Holding | None") -> bool:
         """True if another one has the same, in the same way."""
         if other is None or self.what != other.what or names_agree(words_of(self.who), words_of(other.who)):
             return False
+        if self.way == other.way == "gift":
+            return GIVEN in (self.who, other.who)
         return self.way == other.way or ("" in (self.way, other.way) and "on" not in (self.way, other.way))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def holding(text: str) -> Holding | None:
     """Who a statement says to have what one has at a time: "Tomas owns billing", "Falk is on call"."""
-    told = _HELD.match(fold_blanks(text[:LEADING]).rstrip(".!").casefold().replace("’", "'"))
+    plain = fold_blanks(text[:LEADING]).rstrip(".!").casefold().replace("’", "'")
+    told = _HELD.match(plain)
     if told is None:
-        return None
+        gift = _GIFT.match(plain)
+        whom = gift and (gift["for"] or gift["wisher"] or gift["whom"] or gift["who"])
+        return Holding(GIVEN if gift["given"] else "", "gift", f"{gift['what']} for {whom}") if gift else None
     part = (told["part"] or "").removeprefix("the ").removesuffix(" of")
     way = (
         told["turn"]

@@ -496,6 +496,7 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     asked_terms.has_only_light_words(question)
     message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
     assert chat_changes.claims_in(message, asked_terms.asked_of("where do I live?")).startswith("I moved to Porto")
+    chat_changes.in_asked_words("wann habe ich den Zahnarzt?", "Die Zahnarztpraxis hat zu.")
     told = f"It {'is long ' * 30}. The gym is on Elm Road."
     assert chat_changes.change_told(
         "where is the gym?",
@@ -1386,3 +1387,20 @@ def test_why_a_statement_was_not_ended_is_what_the_rule_says_that_decided(earlie
     assert known is not None and given is not None
     found = claim_relation.relate(known, given)
     assert found is not None and (found.relation, found.doubt) == ("replacement", doubt)
+
+
+@pytest.mark.parametrize(
+    ("wished", "given", "is_told"),
+    [
+        ("Jule wishes for a scooter for her birthday.", "We gave Jule a scooter for her birthday.", True),
+        ("Gift idea for Oma: a bird feeder.", "We gave Oma a bird feeder.", True),
+        ("We want to give Jule a scooter.", "I bought Jule a scooter.", True),
+        ("Jule wishes for a scooter.", "We gave Ben a scooter.", False),
+        ("We want to give Jule a scooter.", "We gave Jule a book.", False),
+        ("We gave Jule a scooter.", "Jule wishes for a scooter.", False),
+    ],
+)
+def test_what_was_given_is_not_wished_for_any_more(db: Database, wished: str, given: str, is_told: bool) -> None:
+    old = say(db, wished)
+    near = [one for one in db.view().near(given) if one.relation in claim_pairs.COMPETING]
+    assert [(one.ref, one.doubt) for one in near] == [(old, "it may be of something else")] * is_told
