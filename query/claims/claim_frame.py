@@ -684,7 +684,7 @@ def _is_former(rest: list[str], passive: bool) -> bool:
 
 
 _RANKS: Final = lexicon.word_set(
-    "first second third fourth fifth last next only best worst main favourite favorite most least"
+    "first second third fourth fifth last next only best worst main favourite favorite most least default on-call"
 )
 """Words that single out one of a kind, beside superlatives."""
 _MOST: Final = re.compile("[a-z]{3,}est$")

@@ -776,7 +776,8 @@ def _relate_by_attribute(
     if kind == lexicon.ONCE:
         reason = f"another {attribute}"
         return pairs.comparison(0.6 + 0.4 * overlap, later, reason, "contradiction")
-    if attribute in pairs.ONE_BY_ONE and later.change and not later.negated and earlier.verb == later.verb:
+    is_now = bool(later.change) or earlier.change in pairs.PRESENT - {""}
+    if attribute in pairs.ONE_BY_ONE and is_now and not later.negated and earlier.verb == later.verb:
         # Who plays the drums now may have given up the piano.
         return pairs.comparison(0.5 + 0.4 * overlap, later, f"another {attribute}", "replacement")
     if kind == lexicon.MANY or (attribute == "diet" and _both_name_foods(earlier, later)):

@@ -173,7 +173,8 @@ def near(
                 found.append((node, one, build.stated_start(seen.row) != "defaulted"))
         ordered, further = sorted(found, key=lambda each: (-each[1].likeness, each[0])), list[tuple[int, int, bool]]()
         if any(one.is_repeated for _, one, _ in found):
-            for node in shown.keys() - {node for node, _, _ in found}:
+            known = {node for node, one, _ in found if one.relation != "compatible"}
+            for node in shown.keys() - known:
                 seen, is_linked = shown[node], targets.get(node) is None
                 if _competes_later(snapshot, subject, framed[:2], seen, is_linked=is_linked):
                     further.append((seen.validity.start, node, build.stated_start(seen.row) != "defaulted"))
