@@ -339,6 +339,9 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     # "Ravi walks" names no walks.
     if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
         return ""
+    # Of whom only the name is said, it is so still, unless they are called otherwise.
+    if kind == "name" and not shared and _CALLED.match(question) and _RENAMED.search(told) is None:
+        return ""
     if kind != "polar" and _asks_for_contrary(telling, _stems_in(told)):
         return ""
     is_of_them = has_old or _may_be_of(_people_in(question), told)
@@ -1025,6 +1028,7 @@ _KIND: Final = lazy(
 """The kind of value that a question asks for."""
 _CALLED: Final = lazy(r"(?i)\W*(?:what|wie)\b")
 """What asks how something is called, which may be a number."""
+_RENAMED: Final = lazy(r"(?i)\b(?:renam\w*|call\w*|names?|named|nickname\w*|heißt|heissen|genannt|umbenannt|getauft)\b")
 _ASKED_NOUN: Final = lazy(
     r"(?i)\W*(?:what|which|whose|wie heiß(?:t|en)|welche[nmrs]?)(?:['’]s| is| are)? (?:(?:das|der|die|den|dem) )?"
     r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"

@@ -700,6 +700,7 @@ OF_SOMETHING_ELSE = [
         "Herr Okafor hat keine Zeit mehr, Mia geht zu Frau Lindner",
     ),
     ("Wann hat Lena Klavier?", "Lena hat dienstags Klavier", "Lena hat jetzt montags Turnen"),
+    ("What is our cat called?", "our cat is called Miso", "Dr Kern retired, Miso goes to Dr Moor now"),
     ("Schuldet mir Karl noch Geld?", "Karl schuldet mir 50 Euro", "Lena hat mir das Geld überwiesen"),
     ("Does Chris still owe me money?", "Chris owes me 40 euros", "Chris paid for his new car in cash"),
     ("Is the heating still broken?", "the heating is broken", "the lift works again"),
