@@ -64,9 +64,7 @@ def read(session: Session, templates: Sequence[Template], uri: str) -> Content:
 
 def list_scopes(session: Session) -> list[World]:
     """Return the worlds listed to a client that has asked for none: scopes."""
-    view = session.view()
-    scopes = (world for world in view.find(type=SCOPE) if session.is_scope(view, world))
-    return list(islice(scopes, tool_arguments.MAX_PAGE))
+    return list(islice(session.all_scopes(session.view()), tool_arguments.MAX_PAGE))
 
 
 def _find_world(session: Session, given: tool_arguments.Shown) -> tuple[View, World]:

@@ -639,9 +639,21 @@ class Session(Scopes):
     def all_scopes(
         self, view: worlddb.View, *, include_retired: bool = False, after: str | None = None
     ) -> Iterator[worlddb.World]:
-        """Yield the scopes that the session sees, or those behind one, in log order."""
+        """Yield the scopes that the session sees, or those behind one, in log order.
+
+        For the user of a server, an agent, an application or a run that only ever held what is of others is left out.
+        """
         found = _iterate_worlds(view, None, include_retired=include_retired, after=after, type=SCOPE)
-        return (world for world in found if self.is_scope(view, world))
+        return (world for world in found if self.is_scope(view, world) and not self._is_of_others(view, world.ref))
+
+    def _is_of_others(self, view: worlddb.View, scope: str) -> bool:
+        """Return whether a scope ever held something, and nothing that the view of the server's user shows."""
+
+        def has_held(seen_by: worlddb.View) -> bool:
+            held = seen_by.edges(scope, type="contains", direction="out", include_superseded=True)
+            return next(iter(held), None) is not None
+
+        return self.user is not None and not has_held(view) and has_held(self.db.view(seq=view.seq, valid=view.valid))
 
     def future_memories(
         self, view: worlddb.View, scopes: Iterable[str], known: Container[str]

@@ -194,6 +194,23 @@ def test_a_server_of_a_user_lists_no_other_s_id_and_reads_none_by_its_id(db: wor
     assert "dev" not in json.dumps(call(desk, "memory_read", id=mine))
 
 
+def test_a_server_of_a_user_lists_no_run_that_held_something_of_others_alone(db: worlddb.Database) -> None:
+    desk = Session(db)
+    write(desk, "Dev asked for a refund.", user_id="dev", run_id="call-20")
+    ended = write(desk, "Dev called back.", user_id="dev", run_id="call-21")
+    call(desk, "memory_retire", id=ended)
+    write(desk, "Nora asked for a refund.", user_id="nora", run_id="call-22")
+    write(desk, "Calls are recorded.", run_id="call-23")
+    noras = Session(db, user="nora")
+    write(noras, "I called again.", run_id="call-20")
+    write(noras, "I called twice.", run_id="call-24")
+    for include_retired in (False, True):
+        listed = call(noras, "memory_list_scopes", kind="run", include_retired=include_retired)["scopes"]
+        assert [each["scope_id"] for each in listed] == ["call-20", "call-22", "call-23", "call-24"]
+    assert "run:call-21" not in {world.name for world in resources.list_scopes(noras)}
+    assert "run:call-21" in {world.name for world in resources.list_scopes(desk)}
+
+
 def test_of_what_contradicts_nothing_no_record_is_made_for_a_list_of_conflicts(
     db: worlddb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
