@@ -537,13 +537,14 @@ def changes_told(
     hits = [
         hit for hit in ranked[: ranking.LOOKED_AT] if hit.passed.seen.row.type == _TURN or hit.passed.node in stated
     ]
-    if not hits or not (asked := asked_terms.asked_of(question)).all:
-        return [], []
     told = [each for hit in hits if (each := _Message.of(gate, hit, stated.get(hit.passed.node))).text]
     said = [each for each in told if not each.is_machine]
     if not said or all(not each.speaker for each in said):
         return [], []
+    # Most questions of the past end here, before their words are read.
     if of_plans and not (said[0].speaker and chat_changes.is_planned(said[0].text)):
+        return [], []
+    if not (asked := asked_terms.asked_of(question)).all:
         return [], []
     known = {hit.passed.node for hit in ranked}
     added = dict[int, ranking.Ranked]()
