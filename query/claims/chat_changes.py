@@ -47,7 +47,7 @@ def _claims_in(beginning: str, asked: Asked, people: frozenset[str]) -> str:
         told = _BY_ME.sub(_with_me, _GUESS.sub("", _SAID.sub("", told, 1), 1), 1)
         if told and _ASKING.search(told) is None:
             found.append(_IS_MINE.sub(r"\2 \3 is \1", f"{told[:1].upper()}{told[1:].rstrip('.!')}."))
-    return " ".join(_of_named(found, people)[: frames.MOST_SENTENCES])
+    return " ".join(_of_named(found, people)[: frames.MAX_FRAMED])
 
 
 def _asked_words_in(text: str, asked: Asked) -> list[str]:
@@ -422,7 +422,7 @@ def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: froz
         end = next((at for at, word in enumerate(said[1:]) if word[0].islower()), value)  # German nouns have capitals.
     else:
         end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), value)
-    if end is None or end > wording.MOST_OF_NOUN:
+    if end is None or end > wording.MAX_OF_NOUN:
         return False
     phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
     of_phrase = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]

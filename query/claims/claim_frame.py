@@ -298,11 +298,11 @@ def _find_topic(plain: str, text: str, subject: Set[str]) -> tuple[frozenset[str
 
 def _leading_phrase(plain: str) -> tuple[list[str], list[str]]:
     """The words before the verb of a statement as they are written, and what is behind it; nothing without a verb."""
-    raw = plain.split(" ", _MOST_OF_TOPIC)
+    raw = plain.split(" ", _MAX_OF_TOPIC)
     words = [word.strip('"“”()*`').rstrip(",.;:!?") or word for word in raw]
     if _PRONOUN.match(plain) is not None or words[0].casefold().endswith(("n't", "n’t")):
         return [], []
-    for place, word in enumerate(words[:_MOST_OF_TOPIC]):
+    for place, word in enumerate(words[:_MAX_OF_TOPIC]):
         before, after = "".join(words[place - 1 : place]), "".join(words[place + 1 : place + 2])
         small = word.casefold()
         if wording.IDENTIFIER.fullmatch(word) is None and _is_verb(word, before, after.casefold()):
@@ -328,7 +328,7 @@ def _is_verb(word: str, before: str, after: str) -> bool:
 
 UNTOLD: Final = frozenset({""})
 """The topic of a statement without a verb, or that begins with nobody or who does something to its subject."""
-_MOST_OF_TOPIC: Final = 9
+_MAX_OF_TOPIC: Final = 9
 _IN_BRACKETS: Final = re.compile(r" \([^()]+\)")
 _GENITIVE: Final = re.compile("['’]s?$")
 _PRONOUN: Final = re.compile(r"(?i)(?:i|we|he|she|it|they|you|this|that|there|what|who)\b")
@@ -369,7 +369,7 @@ def _count_denials(tokens: list[str], bare: list[str]) -> tuple[int, frozenset[s
 WITHOUT_CONTENT: Final = (
     lexicon.LIGHT_WORDS | lexicon.TIMES | lexicon.CHANGE | lexicon.ONLY | frozenset(quantities.NUMBER_WORDS)
 )
-MOST_SENTENCES: Final = 3
+MAX_FRAMED: Final = 3
 
 
 def _split_sentences(text: str) -> list[str]:
@@ -391,7 +391,7 @@ def _is_about(sentence: str, subject: frozenset[str]) -> bool:
 def _sentences_about(plain: str, subject: frozenset[str]) -> tuple[str, ...]:
     """Those of the first sentences of a text that are about its subject; none of a text of one sentence."""
     told = _split_sentences(plain)
-    return tuple(each for each in told[:MOST_SENTENCES] if _is_about(each, subject)) if len(told) > 1 else ()
+    return tuple(each for each in told[:MAX_FRAMED] if _is_about(each, subject)) if len(told) > 1 else ()
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)

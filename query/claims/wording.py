@@ -506,7 +506,7 @@ def _complete(plain: str) -> str:
         return f"I {plain[:1].lower()}{plain[1:]}"
     if (now := _FROM_NOW_ON.match(plain)) is not None:
         plain = f"{plain[now.end() :].rstrip('.!')} from now on"
-    words = plain.split(" ", MOST_OF_NOUN + _BEHIND_NOUN)
+    words = plain.split(" ", MAX_OF_NOUN + _BEHIND_NOUN)
     first = words[0].rstrip(":")
     if not first.replace("-", "").isalpha() or first.casefold() in _NO_NOUN or len(words) == 1:
         return plain
@@ -514,7 +514,7 @@ def _complete(plain: str) -> str:
         return f"I {plain}"
     phrase = _noun_phrase(words)
     noun, rest = " ".join(phrase), plain[len(" ".join(phrase)) + 1 :]
-    if not phrase or len(phrase) > MOST_OF_NOUN or not rest:
+    if not phrase or len(phrase) > MAX_OF_NOUN or not rest:
         return plain
     is_listed, is_new = noun[-1] == ":", noun[:4].casefold() == "new "
     if is_listed and noun[0].isupper() and rest[0].isupper() and not is_new:
@@ -689,7 +689,7 @@ def resolve_subject(text: str, subject: frozenset[str]) -> tuple[str, frozenset[
     return _MY_NAMED.sub("", plain) if told & subject and "i" in told - subject else plain, subject
 
 
-MOST_OF_NOUN: Final = 3
+MAX_OF_NOUN: Final = 3
 """The most words of a noun phrase with which a note begins."""
 _BEHIND_NOUN: Final = 6
 """Among so many words behind it a verb tells that a note is a sentence."""

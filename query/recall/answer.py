@@ -377,7 +377,7 @@ def group_of(
     )
 
 
-MOST_ASKED: Final = 1_000
+MAX_ASKED: Final = 1_000
 """The number of hits requested to explain why a world is none."""
 
 
@@ -405,7 +405,7 @@ def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfi
     if unfit:
         return told("filters", f"a filter leaves it out: {', '.join(unfit)}")
     if hit is None:
-        return told("lanes", f"no lane proposes it, even for {MOST_ASKED:,} hits")
+        return told("lanes", f"no lane proposes it, even for {MAX_ASKED:,} hits")
     depth, last = ranking.depth_for(k), found.hits[-1] if found.hits else None
     ranks = ", ".join(f"{lane} rank {place}" for lane, place in hit.lanes.items())
     if not any(place <= depth for place in hit.lanes.values()):

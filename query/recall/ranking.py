@@ -874,7 +874,7 @@ def _vector_scores(
 RESCORED_AT_ONCE: Final = 4
 """How many hits are rescored at once beyond those that are wanted, and into so many parts at most many of those are
 divided: their places in sessions are looked up together, and each raises what the next ones have to reach."""
-MOST_MORE: Final = 64
+MAX_MORE: Final = 64
 """How many hits are rescored beyond those that are wanted, for groups."""
 
 
@@ -1004,7 +1004,7 @@ def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[
     """All candidates in their new order, the first of them rescored by their texts, for ``k`` groups."""
     left = iter(ranked)
     return _sort_by_score(
-        [*_rescore_hits(snapshot, question, list(islice(left, k + MOST_MORE)), scoring.LATER_IN_GROUPS), *left]
+        [*_rescore_hits(snapshot, question, list(islice(left, k + MAX_MORE)), scoring.LATER_IN_GROUPS), *left]
     )
 
 

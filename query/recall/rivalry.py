@@ -573,7 +573,7 @@ def changes_told(
     replies = (each for each in told[: told.index(said[0])] if len(each.text) <= MAX_CHARACTERS)
     pairs = [pair for reply in replies for pair, _ in later(reply, said)]
     latest = said[0]
-    for _ in range(_MOST_CHANGES):
+    for _ in range(_MAX_CHANGES):
         found = [*later(latest, said)]
         if all(pair.is_unsure for pair, _ in found):
             named = _naming(gate, request, lane, chat_changes.old_value(question, asked, latest.text))
@@ -586,7 +586,7 @@ def changes_told(
     return pairs, [*added.values()]
 
 
-_MOST_CHANGES: Final = 3
+_MAX_CHANGES: Final = 3
 """How often what changed is followed: "back to the old one" changes what took its place."""
 
 

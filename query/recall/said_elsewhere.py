@@ -23,11 +23,11 @@ from worlddb.query.recall.candidates import Gate
 from worlddb.query.recall.near_claims import RECALLED, referred_to
 from worlddb.query.snapshot import valid_period, visible
 
-MOST_TOLD_OF: Final = 64
+MAX_TOLD_OF: Final = 64
 """For how many worlds that are erased at once it is looked up what else tells their texts."""
-MOST_TEXTS: Final = 4
+MAX_TEXTS: Final = 4
 """The number of a world's texts that are looked for elsewhere, the latest ones."""
-MOST_TEXTS_OF_ALL: Final = 96
+MAX_TEXTS_OF_ALL: Final = 96
 """The number of the texts of all of them."""
 _TURN: Final = type_digest("Turn")
 

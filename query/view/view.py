@@ -1282,7 +1282,7 @@ class View:
             return records.Absence(
                 ref=lineage, step="view", rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
             )
-        most = max(k, answer.MOST_ASKED)
+        most = max(k, answer.MAX_ASKED)
         wider = self.recall(text, k=most, **options)
         unfit = [name for name in options if name in _FILTER_OPTIONS and options[name]]
         if unfit and all(hit.ref != lineage for hit in wider.hits):
@@ -1420,8 +1420,8 @@ class View:
     def _telling_elsewhere(self, refs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
         """Pairs of the reference of one of some worlds, and the others that may tell what it says or ever said.
 
-        Also what has ended or is hidden: its text is there. Of ``MOST_TOLD_OF`` worlds, by their last few texts, the
-        last one of each first, and by ``MOST_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
+        Also what has ended or is hidden: its text is there. Of ``MAX_TOLD_OF`` worlds, by their last few texts, the
+        last one of each first, and by ``MAX_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
         """
         from worlddb.query.recall import said_elsewhere
 
@@ -1432,16 +1432,16 @@ class View:
 
         def sought() -> Iterator[tuple[str, str]]:
             earlier = list[tuple[str, str]]()
-            for found in islice(chain.from_iterable(spoken_in), said_elsewhere.MOST_TOLD_OF):
+            for found in islice(chain.from_iterable(spoken_in), said_elsewhere.MAX_TOLD_OF):
                 spoken = without_speaker if found.type == TURN else str
                 versions = reversed(self.history(found.ref)) if found.content else ()
                 texts = dict.fromkeys(spoken(version.content) for version in versions)
                 told = [(found.ref, text) for text in texts if not limits.is_blank(text)]
                 yield from told[:1]
-                earlier += told[1 : said_elsewhere.MOST_TEXTS]
+                earlier += told[1 : said_elsewhere.MAX_TEXTS]
             yield from earlier
 
-        for ref, text in islice(sought(), said_elsewhere.MOST_TEXTS_OF_ALL):
+        for ref, text in islice(sought(), said_elsewhere.MAX_TEXTS_OF_ALL):
             telling = said_elsewhere.saying_the_same(window, text, nobodys=False, of=ref, ended=True).telling
             yield ref, [other for other, _ in telling if other != ref]
 

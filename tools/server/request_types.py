@@ -271,7 +271,7 @@ Hits = Annotated[
         ge=1, le=MAX_HITS, description=f"The most hits; by default {DEFAULT_HITS}, or fewer if the plan allows fewer."
     ),
 ]
-_MOST_CHUNKS: Final = f"The most to return; by default {DEFAULT_CHUNKS}, or fewer if the plan allows fewer."
+_CHUNKS_TOLD: Final = f"The most to return; by default {DEFAULT_CHUNKS}, or fewer if the plan allows fewer."
 
 
 class Question(AsOf, frozen=True, kw_only=True):
@@ -360,7 +360,7 @@ class Chunks(AsOf, frozen=True, kw_only=True):
     """Words to look for in texts."""
 
     query: Annotated[str, Meta(max_length=20_000, description="Search words; a text needs at least one of them.")]
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description=_MOST_CHUNKS)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description=_CHUNKS_TOLD)] | None = None
 
 
 class ContextOf(AsOf, frozen=True, kw_only=True):

@@ -392,7 +392,7 @@ def test_an_erasure_looks_for_a_bounded_number_of_texts(tmp_path: Path, monkeypa
         return said_elsewhere.SaidElsewhere([], [], [])
 
     monkeypatch.setattr(said_elsewhere, "saying_the_same", note_text)
-    monkeypatch.setattr(said_elsewhere, "MOST_TEXTS_OF_ALL", 4)
+    monkeypatch.setattr(said_elsewhere, "MAX_TEXTS_OF_ALL", 4)
     with worlddb.open(tmp_path / "store", author="desk") as db:
         refs = [db.create("Note", "", content=f"note {each}, old").ref for each in range(3)]
         for each, ref in enumerate(refs):
