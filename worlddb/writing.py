@@ -58,6 +58,21 @@ def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
     return () if issubclass(kind, _NAMELESS[1:]) else tuple(field.name for field in fields if field.type in forms)
 
 
+def check_created(
+    type: str, name: str, *, aliases: Sequence[str], labels: Sequence[str], properties: Mapping[str, Any]
+) -> None:
+    """Check what a world is to be created with, where that is known before anything is written.
+
+    Raises:
+        InputError: one of the values cannot be stored.
+    """
+    from worlddb.reconciler.commands import validation
+
+    created = cmd.Create(type=type, name=name, aliases=tuple(aliases), properties=dict(properties))
+    marks = [cmd.Label(ref=bytes(ids.LINEAGE_BYTES), labels=tuple(labels))] if labels else []
+    validation.check([created, *marks])
+
+
 def resolve_names(
     commands: Sequence[cmd.Command], find: Callable[[str], str], idempotency_key: str | None
 ) -> Sequence[cmd.Command]:

@@ -12,6 +12,7 @@ import codecs
 import io
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
@@ -22,6 +23,7 @@ import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, UnknownReference, View, World, checked_text
 from worlddb.tools.importers import conversation, input_files
+from worlddb.writing import check_created
 
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
 MAX_WRITTEN_KEY_BYTES: Final = 2_048
@@ -106,12 +108,12 @@ class Document(msgspec.Struct, frozen=True):
         return [self.name]
 
     @property
-    def names(self) -> list[str]:
-        """Return what links call it, folded: its title, its aliases, its file with and without its folders."""
-        file = self.name.rpartition("/")[2]
-        return [
-            *map(folded, (self.root.name, *(self.root.fields.aliases if self.root.fields else ()), self.name, file))
-        ]
+    def names(self) -> tuple[set[str], ...]:
+        """Return what links call it, folded, the surest first: its file in its folders, that alone or its title, or
+        an alias."""
+        aliases = self.root.fields.aliases if self.root.fields else ()
+        called = (self.name,), (self.root.name, self.name.rpartition("/")[2]), aliases
+        return tuple({*map(folded, each)} for each in called)
 
     @property
     def blocks(self) -> list[Block]:
@@ -264,19 +266,35 @@ class _FrontFields:
             tx.alias(root, *aliases)
 
 
-def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any) -> tuple[Any, set[str]]:
-    """Write links between documents as ``refers_to``, as one commit; returns its receipt and the names that none has.
+def documents_by_name(written: Mapping[str, Document]) -> dict[str, str]:
+    """Return the documents of an import, which are given by reference, by their names; none for one of several."""
+    found = dict[str, str]()
+    for kind in zip(*([each.names for each in written.values()]), strict=True):
+        refs = defaultdict[str, list[str]](list)
+        for ref, names in zip(written, kind, strict=True):
+            for name in names:
+                refs[name].append(ref)
+        found = {name: some[0] if len(some) == 1 else "" for name, some in refs.items()} | found
+    return found
 
-    ``named`` has the documents of this import by their folded names; others are looked up in ``into``. A link is
-    written once: one that was unlinked by hand does not come back.
+
+def link(db: Batches, links: Sequence[Link], named: Mapping[str, str], into: Any) -> tuple[Any, set[str]]:
+    """Write links between documents as ``refers_to``, as one commit; returns its receipt and the names that lead to
+    none, or to one of several.
+
+    ``named`` has the documents of this import by their folded names; others are looked up in ``into``, and none inside
+    the world of a user there. A link is written once: one that was unlinked by hand does not come back.
     """
     view, found, unknown, written = db.view(), dict(named), set[str](), set[tuple[str, str]]()
+    inside_of = None if into is None else _container(view, into)
+    known = view if inside_of is None else view.confined(inside_of)
     with db.batch() as tx:
         for source, called in links:
             name = folded(called)
             if name not in found:
-                same = view.find(name=called, type=DOCUMENT, world=into)
-                found[name] = same[0].ref if len(same) == 1 else ""
+                same = [each.ref for each in known.find(name=called, type=DOCUMENT)]
+                open_to_all = [ref for ref in same if known._user_world_of(ref) is None]
+                found[name] = open_to_all[0] if len(open_to_all) == 1 else ""
             ends = source, found[name]
             if not found[name]:
                 unknown.add(name)
@@ -435,11 +453,15 @@ def check_block(path: Path, block: Block) -> Block:
     """Return the block if it can be stored.
 
     Raises:
-        MalformedFile: it is too long; the line is named.
+        MalformedFile: it, or a field of its front matter, cannot be stored; the line is named.
     """
     place = input_files.Place(path, "line", block.line)
     input_files.with_place(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
     input_files.with_place(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
+    if block.kind != PARAGRAPH:
+        fields = block.fields or Fields("", {}, (), ())
+        given: Any = {name: getattr(fields, name) for name in ("aliases", "labels", "properties")}
+        input_files.with_place(place, lambda: check_created(block.kind, block.name, **given))
     return block
 
 

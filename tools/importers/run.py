@@ -98,8 +98,8 @@ class IngestSummary(msgspec.Struct, frozen=True):
     erased texts that stayed out; and messages of exported chats that were not taken: "other_branches", which were
     edited away or answered anew, "instructions" to a model, and "without_text". ``gone`` are the references of the
     paragraphs that documents had by an earlier import and have no more: they stay, until somebody retires them. Of
-    documents, "linked" counts the links between them, "links_unknown" names to which others lead, and "empty_files"
-    what was passed over in a folder.
+    documents, "linked" counts the links between them, "links_unknown" names of others that no document has, or several,
+    and "empty_files" what was passed over in a folder.
     """
 
     events: int
@@ -211,15 +211,15 @@ def _write_sources(
     notes: dict[str, int],
 ) -> Iterator[_Part]:
     """Write all sources, then the links between documents, and count these in ``notes``."""
-    links, named = list[documents.Link](), dict[str, str]()
+    links, written_documents = list[documents.Link](), dict[str, documents.Document]()
     for _, format, source in loaded:
         for written in _write_source(db, format, source, into, revive, extractor, user):
             links += written.links
             if isinstance(source, documents.Document) and written.container:
-                named.update(dict.fromkeys(source.names, written.container))
+                written_documents[written.container] = source
             yield written
     if links:
-        receipt, unknown = documents.link(db, links, named, into)
+        receipt, unknown = documents.link(db, links, documents.documents_by_name(written_documents), into)
         notes |= {code: count for code, count in (("linked", receipt.events), ("links_unknown", len(unknown))) if count}
         yield _Part("links", receipt, 0, 0)
 

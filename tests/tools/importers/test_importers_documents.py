@@ -440,6 +440,52 @@ def test_a_link_leads_to_the_document_of_its_name(db: Database, tmp_path: Path) 
     assert ingest_files(db, tmp_path / "c.md").notes == {"linked": 1}, "she is there from before"
 
 
+def test_a_link_leads_to_none_of_several_documents_and_into_nobodys_world(db: Database, tmp_path: Path) -> None:
+    """It led to the last of an import that is called so, and from the root world to the note of a user."""
+    bob = db.create("Scope", "user:bob", resolve=False).ref
+    ingest_files(db, written(tmp_path, "Diary.md", "It rained.\n"), into=bob)
+    for folder, text in (("", "Top [[Idea]].\n"), ("work", "---\naliases: [Idea]\n---\nOne\n"), ("home", "Two\n")):
+        (tmp_path / "notes" / folder).mkdir(parents=True, exist_ok=True)
+        written(tmp_path / "notes" / folder, "Plan.md", text)
+        written(tmp_path / "notes" / folder, "Day.md", "Of the day\n") if folder else None
+    written(tmp_path / "notes", "a.md", "[[Plan]] and [[work/Day]], but [[Day]], [[Diary]].\n")
+    written(tmp_path / "notes", "Idea.md", "A thought.\n")
+    done = ingest_files(db, tmp_path / "notes")
+    edges = [edge for each in db.view().find(type=PARAGRAPH) for edge in db.view().edges(each.ref, type="refers_to")]
+    leads = {edge.why: db.view().get(edge.target) for edge in edges}
+    assert {why: each.source["file"] for why, each in leads.items() if each} == {
+        "[[Plan]]": "Plan.md",
+        "[[work/Day]]": "work/Day.md",
+        "[[Idea]]": "Idea.md",
+    }
+    assert done.notes == {"linked": 3, "links_unknown": 2}, "Day and Diary"
+    written(tmp_path, "own.md", "Of [[Diary]].\n")
+    assert ingest_files(db, tmp_path / "own.md", into=bob).notes == {"linked": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        (f"tags: [{'y' * 300}]", "label has 300 bytes"),
+        (f"tags: [{', '.join(f't{number}' for number in range(300))}]", "300 labels"),
+        (f"aliases: [{'y' * 17_000}]", "aliases.0. has"),
+        (f"aliases: [{', '.join(f't{number}' for number in range(300))}]", "300 aliases"),
+        (f"long: {'z' * 300_000}", "properties"),
+        ("title: a\tb", "name"),
+    ],
+)
+def test_a_field_that_cannot_be_stored_is_told_with_its_file_before_anything_is_written(
+    field: str, told: str, db: Database, tmp_path: Path
+) -> None:
+    """What came before its file was written already, and the error named neither file nor line."""
+    (tmp_path / "notes").mkdir()
+    written(tmp_path / "notes", "a.md", "text\n"), written(tmp_path / "notes", "b.md", f"---\n{field}\n---\ntext\n")
+    before = db.head()
+    with pytest.raises(MalformedFile, match=rf"b\.md.*{told}"):
+        ingest_files(db, tmp_path / "notes")
+    assert db.head() == before
+
+
 def test_a_folder_is_imported_with_the_path_of_each_document(db: Database, tmp_path: Path) -> None:
     for name in ("2025", "2026", ".trash"):
         (tmp_path / name).mkdir()

@@ -281,7 +281,7 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
     if linked := done.notes.get("linked"):
         page.line((f"linked documents by {wire.counted(linked, '[[link]]')}", "dim"))
     if unknown := done.notes.get("links_unknown"):
-        page.line((f"no document here has {wire.counted(unknown, 'name')} of [[links]]", "dim"))
+        page.line((f"{wire.counted(unknown, 'name')} in [[links]] led to no document, or to one of several", "dim"))
     if empty := done.notes.get("empty_files"):
         page.line((f"left out {wire.counted(empty, 'empty file')}", "dim"))
     if done.notes.get("not_extracted"):
