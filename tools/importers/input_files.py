@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Sized
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final, NoReturn, TypeVar
 
 import msgspec
 import zstandard
@@ -406,12 +406,20 @@ def name_in(path: Path, folder: Path | None) -> str:
 
 
 def files_in(folder: Path, suffixes: Collection[str]) -> list[Path]:
-    """Return the files with these suffixes in a folder at any depth, sorted; none that is hidden or behind a link."""
+    """Return the files with these suffixes in a folder at any depth, sorted; none that is hidden, or a link.
+
+    Raises:
+        InputError: a folder in it cannot be read.
+    """
+
+    def refuse(error: OSError) -> NoReturn:
+        raise _unreadable_error(Path(error.filename), error) from error
+
     found = []
-    for around, folders, names in os.walk(folder):
+    for around, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [each for each in folders if not each.startswith(".")]
         found += [Path(around, name) for name in names if not name.startswith(".")]
-    return sorted(path for path in found if suffix(path) in suffixes and path.is_file())
+    return sorted(path for path in found if suffix(path) in suffixes and path.is_file() and not path.is_symlink())
 
 
 def stem(path: Path) -> str:

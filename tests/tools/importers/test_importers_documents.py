@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -494,6 +496,7 @@ def test_a_folder_is_imported_with_the_path_of_each_document(db: Database, tmp_p
     written(tmp_path, "empty.md", " \n")
     written(tmp_path, "picture.png", b"\x89PNG\r\n\x1a\n\0")
     written(tmp_path, ".hidden.md", "Not this.\n")
+    (tmp_path / "linked.md").symlink_to(tmp_path / ".hidden.md")
     done = ingest_files(db, tmp_path)
     assert (done.turns, done.notes) == (3, {"empty_files": 1})
     assert sorted((each.name, each.source["file"]) for each in members(db)) == [
@@ -507,6 +510,26 @@ def test_a_folder_is_imported_with_the_path_of_each_document(db: Database, tmp_p
     with pytest.raises(InputError, match="has no documents"):
         (tmp_path / "none").mkdir()
         ingest_files(db, tmp_path / "none")
+
+
+def test_a_folder_with_one_inside_that_cannot_be_read_is_refused(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its notes were left out without a word, and those of the import before stayed as they were."""
+    (tmp_path / "closed").mkdir()
+    written(tmp_path, "a.md", "text\n"), written(tmp_path / "closed", "b.md", "more\n")
+    scandir = os.scandir
+
+    def refuse(path: str) -> Iterator[os.DirEntry[str]]:
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    head = db.head()
+    with pytest.raises(InputError, match="closed cannot be read: Permission denied"):
+        ingest_files(db, tmp_path)
+    assert db.head() == head
 
 
 def test_every_file_that_is_wrong_is_told_at_once(db: Database, tmp_path: Path) -> None:
