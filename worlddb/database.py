@@ -375,12 +375,15 @@ class Database(WriteCalls):
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
-            if any(note.code == "keys_ended" for note in receipt.notes):
-                self.accounts._note_keys_ended(receipt.seq)
             if self._shared.keyring is not None:
                 self._shared.keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.apply_erasures()
+            if any(note.code == "keys_ended" for note in receipt.notes):
+                try:
+                    self.accounts._note_keys_ended(receipt.seq)
+                except errors.WorldDBError as error:  # It is done, and the keys have ended.
+                    receipt = receipt.with_notes([outcome.Note("keys_in_file", (error.message,))])
         return self._note_elsewhere(receipt, *elsewhere) if elsewhere is not None and receipt else receipt
 
     def _said_elsewhere(self, commands: Sequence[cmd.Command]) -> tuple[dict[int, list[int]], dict[str, list[str]]]:

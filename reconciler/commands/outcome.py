@@ -92,6 +92,10 @@ NOTES = {
     ),
     "already_erased": "{} had no text left to erase",
     "keys_ended": "{first} was the default user of access keys, which have ended: {others}",
+    "keys_in_file": (
+        "these keys have ended, but the file of access keys does not say so yet: {}. Change any account or key, or "
+        "they would open a store that is rolled back to before"
+    ),
     "shared_kept": (
         "{first} was erased with its members, except these, which other worlds share: {others}; erase them too "
         "if they have to go"
@@ -181,7 +185,15 @@ NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
         *("not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", "copies_remain", "not_carried", "buffers_cleared", "searched_by_words", *GUARDED),
+        *(
+            "bytes_remain",
+            "keys_in_file",
+            "copies_remain",
+            "not_carried",
+            "buffers_cleared",
+            "searched_by_words",
+            *GUARDED,
+        ),
     )
 )
 """Notes whose ``refs`` are names or a reason, possibly beside a reference."""

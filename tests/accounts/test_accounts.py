@@ -16,6 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_m
 import worlddb
 from tests.support.faults.traces import find_traces
 from worlddb import Database, InputError, ManualClock, PlanLimit, RefusedError, UnknownReference
+from worlddb.log.accounts.secrets_file import SecretsFile
 
 
 @pytest.fixture
@@ -335,6 +336,23 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert copied.root == db.view().hash() and find_traces(folder, ["zara.quux"]) == []
     made = db.replay(folder / "replayed", seq=done.seq)
     assert made.matches_recorded
+
+
+def test_an_erasure_is_told_whose_ended_key_stays_in_the_file(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It raised, as if nothing was erased, and the caches of the erased texts stayed."""
+    mem = worlddb.memory(db, user="zara")
+    mem.add("Zara likes plums.")
+    phone = db.accounts.create_key("phone", user="zara")
+
+    def refuse(_: SecretsFile, secrets: object) -> None:
+        raise worlddb.UnavailableError("store.accounts cannot be written: No space left", "Check disk space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SecretsFile, "write", refuse)
+        done = mem.forget_user(reason="request 7")
+    assert [note.code for note in done.notes][-2:] == ["keys_ended", "keys_in_file"]
+    assert "No space left" in str(done.notes[-1]) and db.check_erasure(db.erasure_receipt(done)).ok
+    assert db.accounts.authenticate(phone.secret) is None
 
 
 def test_a_user_of_the_same_name_in_another_tenants_world_keeps_their_key(db: Database) -> None:
