@@ -39,12 +39,16 @@ def conflicts_of(
 
     Both sides and the edge must be valid together: at the moment, or throughout the period or at some instant of it.
     """
+    if snapshot.is_alone(
+        node
+    ):  # Before the cache: to look up a present time there ends how long an answer may be kept.
+        return []
     kept: _Conflicts = snapshot.kept.setdefault(_Conflicts, _Conflicts())
     asked = node, moment, period
     if asked not in kept:
         if len(kept) >= _MAX_CONFLICT_KEYS:
             kept.clear()
-        kept[asked] = [] if snapshot.is_alone(node) else _find_conflicts(snapshot, node, moment, spec, period)
+        kept[asked] = _find_conflicts(snapshot, node, moment, spec, period)
     return kept[asked]
 
 

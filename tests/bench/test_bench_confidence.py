@@ -81,7 +81,7 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     file = tmp_path / "conversations.json"
     other = [{**each, "sample_id": f"{each['sample_id']}-{number}"} for number in range(2) for each in LOCOMO]
     file.write_text(json.dumps(other))
-    found = list(confidence.ask_all(Namespace(locomo=file, beam=None, longmemeval=None)))
+    found = list(confidence.ask_all(Namespace(locomo=file, beam=None, longmemeval=None, embedder="static")))
     assert {each.half for each in found} == {0, 1}
     assert {each.mode for each in found} == set(confidence.MODES)
     for each in found:
@@ -119,7 +119,8 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(
     read: dict[str, int] = {}
     monkeypatch.setattr(reranking, "MiniLMReranker", type("L", (Upside,), {}))
     monkeypatch.setattr(reranking, "CrossEncoderReranker", type("C", (Upside,), {}))
-    given = {"locomo": file, "beam": None, "longmemeval": None, "every": 1, "seed": 3, "late": 2, "cross": 2, "both": 3}
+    given = {"locomo": file, "beam": None, "longmemeval": None, "embedder": "static", "every": 1, "seed": 3}
+    given |= {"late": 2, "cross": 2, "both": 3}
     told = reranking.measure(Namespace(**given, ways=[way]))
     assert read == asked and told["hits"].keys() == {way}
     assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"][way]["p50_ms"] >= 0
@@ -128,7 +129,7 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(
         assert (found["default"]["recall@1"], found["default"]["any@1"]) == (100, 100)
         assert (found[way]["recall@1"], found[way]["any@1_gain_95"]) == (first, [-100, 2 * first - 100])
         assert found["default"]["recall@5"] == found[way]["recall@5"] == 100
-    with pytest.raises(InputError, match="No question"):
+    with pytest.raises(InputError, match="No file of questions"):
         reranking.measure(Namespace(**given | {"locomo": None}, ways=[way]))
 
 

@@ -98,7 +98,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"spaces", "background", "check_recall", "prove_recall", "was_written"}
         # Each of these comes to commands: of items, of a withdrawal, and of receipts that are kept.
         writing |= {"create_at", "rename", "attach", "detach", "prefer", "withdraw", "keep_receipt", "write_receipts"}
-        others = {"batch", "signed", "ingest", "load", "embed", "recluster", "background_error", "at_close"}
+        others = {"batch", "as_author", "ingest", "load", "embed", "recluster", "background_error", "at_close"}
         # Sums up and links by commands, as reclustering does; buffers of messages lie beside the log.
         others |= {"consolidate", "dream", "enrich", "fork", "merge", "working", "accessed", "write_accesses"}
         others |= {"forget_buffers"}
