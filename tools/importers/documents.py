@@ -184,7 +184,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
         return block.is_title and not is_apart
 
     known = view if inside_of is None else view.confined(inside_of)
-    front = _FrontFields(document, known, inside_of)
+    front = _FrontFields(document, known, inside_of, revive)
     blocks = document.turns + document.worlds + (document.title is not None)
     for part in _parts(document):
         made: dict[int, Any] = {}
@@ -202,13 +202,14 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
                     tx.retire(edge, why="the text links there no more")
         receipt = tx.receipt
         receipt.raise_if_refused()
-        links = list[Link]()
+        links, said = list[Link](), None
         for place, block in part:
             # Labels and other fields of a document are commands with references of their own.
             ref = containers[0] if is_itself(block) else receipt.refs[made[place].position]
             if block.kind != PARAGRAPH:
                 containers[place] = ref
-            links += [Link(ref, name) for name in block.links]
+            if block.links and (said := said or db.view()).history(ref)[-1].content == block.content:
+                links += [Link(ref, name) for name in block.links]  # Else its text was left out.
         if part[0][0] == 0:
             had = _taken_before(view, containers[0], document.file)
         had.difference_update(receipt.refs)
@@ -229,12 +230,13 @@ def _left_links(known: View, key: str, block: Block) -> list[str]:
 class _FrontFields:
     """What a document and its paragraphs get from its front matter.
 
-    A known document gets what is new in it since the last import, so that corrections by hand stay.
+    A known document gets what is new in it since the last import, so that corrections by hand stay. What is erased, and
+    is not to be revived, gets nothing, nor does what has ended get another text.
     """
 
-    def __init__(self, document: Document, known: View, inside_of: str | None) -> None:
+    def __init__(self, document: Document, known: View, inside_of: str | None, revive: bool) -> None:
         self._document, self._known, self._inside_of = document, known, inside_of
-        self._fields = document.root.fields
+        self._fields, self._revive = document.root.fields, revive
         self._root = None if self._fields is None else self._find(document.root)
         had = set() if self._root is None else {mark.label for mark in known.marks(self._root)}
         self._labels = () if self._fields is None else self._fields.labels
@@ -248,19 +250,24 @@ class _FrontFields:
         fields = self._fields
         if fields is None or (block.parent >= 0 and not (self._labels and block.kind == PARAGRAPH)):
             return {}
+        found = None if self._root is None else self._find(block)
+        if self._stays_erased(found):
+            return {}
         if block.parent >= 0:
-            is_new = self._root is None or self._find(block) is None
-            return {"labels": self._labels if is_new else self._new_labels}
+            return {"labels": self._labels if found is None or found.erased else self._new_labels}
         new = {"properties": fields.properties, "aliases": fields.aliases}
         return {"labels": self._new_labels} | (new if self._root is None else {})
+
+    def _stays_erased(self, found: World | None) -> bool:
+        return found is not None and found.erased and not self._revive
 
     def add(self, tx: Any) -> None:
         """Give a known document its new properties and aliases."""
         root, fields = self._root, self._fields
-        if root is None or fields is None:
+        if root is None or fields is None or root.closed or self._stays_erased(root):
             return
         front = self._find(FRONT)
-        if fields.properties and (front is None or front.content != fields.text):
+        if fields.properties and (root.erased or front is None or front.content != fields.text):
             tx.revise(root, properties=fields.properties)
         if aliases := [alias for alias in fields.aliases if alias not in root.aliases]:
             tx.alias(root, *aliases)

@@ -465,6 +465,45 @@ def test_a_link_leads_to_none_of_several_documents_and_into_nobodys_world(db: Da
     assert ingest_files(db, tmp_path / "own.md", into=bob).notes == {"linked": 1}
 
 
+def saying(db: Database, text: str) -> World:
+    """Return the paragraph of a text."""
+    (found,) = (each for each in db.view().find(type=PARAGRAPH) if each.content == text)
+    return found
+
+
+@pytest.mark.parametrize("what", ["document", "paragraph"])
+def test_what_is_erased_gets_nothing_from_a_later_import_and_does_not_stop_it(
+    what: str, db: Database, tmp_path: Path
+) -> None:
+    """The import was refused, after parts of it were written, and wrote links that were in erased texts alone."""
+    path = written(tmp_path, "a.md", "---\ntags: [one]\nyear: 2024\n---\nOf plums.\n")
+    ingest_files(db, [path, written(tmp_path, "Other.md", "More.\n")])
+    found = db.view().find(name="a")[0] if what == "document" else saying(db, "Of plums.")
+    db.erase(found, reason="request 7", members=False)
+    written(tmp_path, "a.md", "---\ntags: [one, two]\naliases: [b]\nyear: 2025\n---\nOf plums, [[Other]].\n")
+    done = ingest_files(db, path)
+    assert done.notes["not_restored"] == 1 and done.notes.get("linked", 0) == (what == "document")
+    left = db.view().get(found.ref, include_superseded=True)
+    assert left is not None and left.erased and "two" not in left.labels and not left.aliases and not left.properties
+    ingest_files(db, path, restore_erased=True)
+    again = db.view().get(found.ref)
+    assert again is not None and "two" in again.labels
+    assert what == "paragraph" or (again.aliases, again.properties) == (("b",), {"year": 2025})
+    assert [edge.why for edge in db.view().edges(db.view().find(name="Other")[0], type="refers_to")] == ["[[Other]]"]
+
+
+def test_a_document_that_was_retired_stays_so_and_does_not_stop_an_import(db: Database, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.md", "---\nyear: 2024\n---\nOf plums.\n")
+    ingest_files(db, [path, written(tmp_path, "Other.md", "More.\n")])
+    for each in (*db.view().find(name="a"), saying(db, "Of plums.")):
+        db.retire(each)
+    written(tmp_path, "a.md", "---\nyear: 2025\naliases: [b]\n---\nOf pears and [[Other]].\n\nNew, of [[Other]].\n")
+    done = ingest_files(db, path)
+    assert (done.notes["not_revived"], done.notes["linked"]) == (2, 1), "what is new is there"
+    (edge,) = db.view().edges(db.view().find(name="Other")[0], type="refers_to")
+    assert edge.source == saying(db, "New, of [[Other]].").ref
+
+
 @pytest.mark.parametrize(
     ("field", "told"),
     [
