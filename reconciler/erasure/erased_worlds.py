@@ -225,7 +225,9 @@ def is_owner_world(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
 
 def users_of(log: LmdbLog, tables: rows.Tables, node: int) -> set[str]:
     """The users, as a key names one as its default, of which a world is or was the scope."""
-    if not tables.node(node).versions or tables.version(node, 1).type != _SCOPE_TYPE:
+    # Of one that came back after an erasure, the first versions have no type any more.
+    numbers = range(1, tables.node(node).versions + 1)
+    if all(tables.version(node, number).type != _SCOPE_TYPE for number in numbers):
         return set()
     names = (normalize("NFC", body.name) for body in recorded_texts.bodies_of(log, tables, node))
     return {name[found.end() :] for name in names if (found := _USER.match(name)) is not None}

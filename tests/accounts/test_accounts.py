@@ -338,6 +338,16 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert made.matches_recorded
 
 
+def test_a_user_who_comes_back_is_forgotten_again_with_their_new_key(db: Database) -> None:
+    for _ in range(2):
+        mem = worlddb.memory(db, user="zara.quux")
+        mem.add("Zara likes plums.")
+        made = db.accounts.create_key("phone", user="zara.quux")
+        mem.forget_user(reason="request 7")
+        assert db.accounts.authenticate(made.secret) is None
+    assert find_traces(db.path.parent, ["zara.quux"]) == []
+
+
 def test_an_erasure_is_told_whose_ended_key_stays_in_the_file(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """It raised, as if nothing was erased, and the caches of the erased texts stayed."""
     mem = worlddb.memory(db, user="zara")
