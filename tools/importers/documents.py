@@ -196,8 +196,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
                     made[place] = world
                     continue
                 made[place] = _create(tx, document, block, world, inside_of, revive, front.given_to(block))
-                if block.parent < 0:
-                    front.add(tx)
+                front.add(tx, block, made[place])
                 for edge in _left_links(known, _key_of(document, inside_of, block), block):
                     tx.retire(edge, why="the text links there no more")
         receipt = tx.receipt
@@ -227,45 +226,65 @@ def _left_links(known: View, key: str, block: Block) -> list[str]:
     return [edge.ref for edge in edges if edge.why.startswith("[[") and edge.why not in kept]
 
 
+_TAG: Final = "a tag in the front matter"
+_TAG_LEFT: Final = "the front matter has this tag no more"
+
+
 class _FrontFields:
     """What a document and its paragraphs get from its front matter.
 
-    A known document gets what is new in it since the last import, so that corrections by hand stay. What is erased, and
-    is not to be revived, gets nothing, nor does what has ended get another text.
+    A known document gets what is new in it since the last import and loses the tags that have left it, so that
+    corrections by hand stay. What is erased, and is not to be revived, gets nothing, nor does what has ended get
+    another text.
     """
 
     def __init__(self, document: Document, known: View, inside_of: str | None, revive: bool) -> None:
         self._document, self._known, self._inside_of = document, known, inside_of
         self._fields, self._revive = document.root.fields, revive
-        self._root = None if self._fields is None else self._find(document.root)
-        had = set() if self._root is None else {mark.label for mark in known.marks(self._root)}
+        self._root = self._find(document.root)
         self._labels = () if self._fields is None else self._fields.labels
-        self._new_labels = tuple(label for label in self._labels if label not in had)
+        tags = {folded(label) for label in self._labels}
+        had = {} if self._root is None else self._marks_of(self._root)
+        self._new_labels = tuple(label for label in self._labels if had.get(folded(label), _TAG_LEFT) == _TAG_LEFT)
+        self._left_labels = {label for label, why in had.items() if why == _TAG} - tags
 
     def _find(self, block: Block) -> World | None:
         return self._known.keyed(_key_of(self._document, self._inside_of, block))
 
-    def given_to(self, block: Block) -> dict[str, Any]:
-        """Return the arguments that a block is created with."""
-        fields = self._fields
-        if fields is None or (block.parent >= 0 and not (self._labels and block.kind == PARAGRAPH)):
+    def _marks_of(self, world: World) -> dict[str, str]:
+        """Return the labels that a world ever had, with the reason why each was last put on or taken off."""
+        if self._fields is None and not world.labels:
             return {}
-        found = None if self._root is None else self._find(block)
-        if self._stays_erased(found):
-            return {}
-        if block.parent >= 0:
-            return {"labels": self._labels if found is None or found.erased else self._new_labels}
-        new = {"properties": fields.properties, "aliases": fields.aliases}
-        return {"labels": self._new_labels} | (new if self._root is None else {})
+        return {folded(mark.label): mark.why for mark in self._known.marks(world) if mark.label}
 
     def _stays_erased(self, found: World | None) -> bool:
         return found is not None and found.erased and not self._revive
 
-    def add(self, tx: Any) -> None:
-        """Give a known document its new properties and aliases."""
-        root, fields = self._root, self._fields
-        if root is None or fields is None or root.closed or self._stays_erased(root):
+    def given_to(self, block: Block) -> dict[str, Any]:
+        """Return the arguments that a document is created with."""
+        if self._fields is None or block.parent >= 0 or self._root is not None:
+            return {}
+        return {"properties": self._fields.properties, "aliases": self._fields.aliases}
+
+    def add(self, tx: Any, block: Block, written: Any) -> None:
+        """Label a document or a paragraph by the tags, and give a known document its new properties and aliases."""
+        if block.parent >= 0 and block.kind != PARAGRAPH:
             return
+        before = self._root
+        if before is not None and block.parent >= 0:
+            before = self._find(block) if self._labels or self._left_labels else None
+        if self._stays_erased(before):
+            return
+        if new := self._labels if before is None or before.erased else self._new_labels:
+            tx.label(written, *new, why=_TAG)
+        if before is not None and (held := self._left_labels.intersection(map(folded, before.labels))):
+            marks = self._marks_of(before)
+            if left := [label for label in before.labels if folded(label) in held and marks[folded(label)] == _TAG]:
+                tx.unlabel(before, *left, why=_TAG_LEFT)
+        if block.parent < 0 and self._root is not None and self._fields is not None and not self._root.closed:
+            self._add_fields(tx, self._root, self._fields)
+
+    def _add_fields(self, tx: Any, root: World, fields: Fields) -> None:
         front = self._find(FRONT)
         if fields.properties and (root.erased or front is None or front.content != fields.text):
             tx.revise(root, properties=fields.properties)

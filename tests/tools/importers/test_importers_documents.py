@@ -377,15 +377,31 @@ def test_front_matter_gives_a_document_its_labels_aliases_and_properties(db: Dat
     db.unlabel(found, "sleep")
     db.revise(found, properties={**found.properties, "status": "done"})
     assert ingest_files(db, path).events == 0
-    written(tmp_path, "spindles.md", SPINDLES.replace("[paper,", "[paper, memory,"))
+    tagged = SPINDLES.replace("[paper,", "[paper, memory,")
+    written(tmp_path, "spindles.md", tagged)
     ingest_files(db, path)
     (again,) = members(db)
     assert (again.labels, again.properties["status"]) == (("paper", "memory"), "done"), "what was corrected stays"
-    written(tmp_path, "spindles.md", SPINDLES.replace("year: 2024", "year: 2025"))
+    written(tmp_path, "spindles.md", tagged.replace("year: 2024", "year: 2025"))
     ingest_files(db, path)
     assert members(db)[0].properties["year"] == 2025
     said = {each.content: each.labels for each in db.view().find(type=PARAGRAPH)}
     assert said["Density predicts recall."] == ("paper", "sleep", "memory")
+
+
+@pytest.mark.parametrize("left", ["---\ntitle: Team\ntags: [ops]\n---\n", "---\ntitle: Team\n---\n", ""])
+def test_a_tag_that_leaves_the_front_matter_is_a_label_no_more(db: Database, tmp_path: Path, left: str) -> None:
+    """The label stayed, and a filter by it went on finding what the note no longer counts to it."""
+    ingest_files(db, written(tmp_path, "Team.md", "---\ntitle: Team\ntags: [ops, Draft]\n---\nWe meet on Monday.\n"))
+    (team,) = members(db)
+    (said,) = (each for each in db.view().find(type=PARAGRAPH) if each.content.startswith("We"))
+    db.label(team, "mine")
+    ingest_files(db, written(tmp_path, "Team.md", left + "We meet on Monday.\n"))
+    kept = ("ops",) if "ops" in left else ()
+    held = [set(found.labels) for each in (team, said) if (found := db.view().get(each))]
+    assert held == [{*kept, "mine"}, {*kept}], "what was put by hand stays"
+    ingest_files(db, written(tmp_path, "Team.md", "---\ntitle: Team\ntags: [ops, draft]\n---\nWe meet on Monday.\n"))
+    assert {each.ref for each in db.view().find(label=["draft", "ops"])} == {team.ref, said.ref}, "it came back"
 
 
 @pytest.mark.parametrize(
