@@ -318,6 +318,22 @@ def test_the_command_forgets_a_user_with_a_receipt(
     assert find_traces(two.db.path, OF_ANA) == []
 
 
+def test_keys_in_the_file_beside_the_store_that_name_a_forgotten_user_are_told(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file lies beside the store, where no erasure comes, and the name stayed there without a word."""
+    two.db.close()
+    run = LocalRunner(capsys, two.db.path)
+    assert run("key", "add", "phone", "--all", "--write", "--user", "ana").code == 0
+    assert run("key", "add", "desk", "--all", "--write", "--user", "ben").code == 0
+    planned = run("forget-user", "ana", "--dry-run")
+    assert "name the user: phone" in planned.out and "desk" not in planned.out
+    done = run.json("forget-user", "ana", "--reason", "request 17")
+    assert done["keys_beside"] == ["phone"]
+    assert run("key", "remove", "phone").code == 0
+    assert find_traces(two.db.path.with_name(f"{two.db.path.name}.keys").parent, ['"ana"']) == []
+
+
 def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> None:
     """Otherwise there is no such tool, and where one world is served there never is one that works."""
     db, desk = two.db, Session(two.db)

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -22,7 +22,9 @@ from worlddb import (
     UnknownReference,
     View,
     World,
+    WorldDBError,
 )
+from worlddb.memory_scopes import composed
 from worlddb.tools.cli.base import BUSY, DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _SHOWN: Final = 8
@@ -265,18 +267,21 @@ def _forget(args: Namespace, out: Output) -> int:
                 raise
             return _forget_buffers(args, out, db, messages)
         plan = db.erasure_plan(refs, members=True, turns=True, everywhere=args.everywhere)
-        others = _find_equivalent(db.view(), refs, plan)
+        others, keys = _find_equivalent(db.view(), refs, plan), _keys_beside(args)
         if args.dry_run:
-            out.answer(
-                {"receipt": None, **_plan_document(plan, others), **_forgotten_document(db, plan)},
-                lambda page: _write_plan(page, db, plan, others),
-            )
+
+            def write_plan(page: Page) -> None:
+                _write_plan(page, db, plan, others)
+                _write_keys_beside(page, out, args, keys)
+
+            left = {**_forgotten_document(db, plan), "keys_beside": keys}
+            out.answer({"receipt": None, **_plan_document(plan, others), **left}, write_plan)
             return DONE
         # Without a terminal nobody is asked: a name and a reason were given.
         if out.can_ask and not _is_confirmed(args, out, db, plan, others):
             out.page.line("nothing was erased")
             return NO
-        forgotten = _forgotten_document(db, plan)
+        forgotten = _forgotten_document(db, plan) | {"keys_beside": keys}
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
                 receipt = db.forget_user(args.name, reason=args.reason, world=args.world, everywhere=args.everywhere)
@@ -287,12 +292,29 @@ def _forget(args: Namespace, out: Output) -> int:
             done.write(page, out, args, plan)
             _write_others(page, db, others)
             _write_mentions(page, db, plan)
+            _write_keys_beside(page, out, args, keys)
             done.write_unfinished(page, out)
 
         forgotten["erased"] = 0 if done.erasure is None else len(done.erasure["worlds"])
         document = {"receipt": done.erasure, "finished": done.finished, **_plan_document(plan, others), **forgotten}
         out.answer(wire.receipt(receipt) | document, write)
     return DONE if done.finished else BUSY
+
+
+def _keys_beside(args: Namespace) -> list[str]:
+    """Return the keys in the file beside the store whose default user is named: no erasure reaches that file."""
+    from worlddb.tools.mcp import access_keys
+
+    with suppress(WorldDBError, OSError):  # Whose keys it has nobody can tell then.
+        ring = access_keys.KeyFile(access_keys.default_key_file(stores.folder_of(args))).ring()
+        return [key.name for key in ring.keys if composed(key.user or "") == composed(args.name)] if ring else []
+    return []
+
+
+def _write_keys_beside(page: Page, out: Output, args: Namespace, keys: Sequence[str]) -> None:
+    if keys:
+        page.line(("keys in the file beside the store that go on to name the user: ", "warn"), _names(keys))
+        out.hint(f"To end one, and remove the name: {stores.command_prefix(args)} key remove {keys[0]}")
 
 
 def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -> int:
