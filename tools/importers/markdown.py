@@ -14,6 +14,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,7 +23,7 @@ import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from worlddb import MAX_CONTENT_BYTES, InvalidTime, LimitExceeded, parse_time
+from worlddb import MAX_CONTENT_BYTES, InvalidTime, LimitExceeded, MalformedFile, parse_time
 from worlddb.tools.importers import conversation, documents, input_files
 
 NAME: Final = "markdown"
@@ -95,7 +96,8 @@ def load(
     front = _front_matter(path, head)
     called = front.title or documents.title_of(path, reading)
     if front.at is None and reading.conversation is None:
-        front = front._replace(at=_heading_date(path, 1, called if not front.title else input_files.stem(path)))
+        with suppress(MalformedFile):  # A name that only looks like a date is none: "2024-31-07 invoice.md".
+            front = front._replace(at=_heading_date(path, 1, called if not front.title else input_files.stem(path)))
 
     def read() -> Iterator[documents.Block]:
         lines = islice(_lines(path), front.lines, None)

@@ -567,6 +567,13 @@ def test_a_folder_is_imported_with_the_path_of_each_document(db: Database, tmp_p
         ingest_files(db, tmp_path / "none")
 
 
+def test_a_name_that_only_looks_like_a_date_is_none(db: Database, tmp_path: Path) -> None:
+    """It refused the file, and with it the folder, and named line 1 as the place."""
+    ingest_files(db, written(tmp_path, "2024-31-07 invoice.md", "Paid.\n"))
+    (found,) = members(db)
+    assert found.name == "2024-31-07 invoice" and found.valid.start == found.ingested_at
+
+
 def test_a_folder_with_one_inside_that_cannot_be_read_is_refused(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
