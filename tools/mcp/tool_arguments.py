@@ -200,7 +200,7 @@ class Recall(Listed, kw_only=True):
     ] = 0
     min_trust: MinTrust = None
     min_confidence: Annotated[float, Meta(description="Least confidence, 0 to 1.")] = 0.0
-    about: Annotated[Label | None, Meta(description="Only about this name.")] = None
+    about: Annotated[Label | None, Meta(description="Only about this name or id.")] = None
     type: Annotated[Label | None, Meta(description="Only of this type.")] = None
     label: Label | None = None
     tag: Annotated[Label | None, Meta(description="Only versions with it.")] = None
@@ -516,7 +516,7 @@ class RecallReceipt(Scoped, kw_only=True):
 
     query: Annotated[Text, Meta(description="The question.")]
     limit: Count = DEFAULT_PAGE
-    about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
+    about: Annotated[Label | None, Meta(description="Only what is about this name or id.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
     valid: Annotated[Time | None, Meta(description="What was true at this time (ISO 8601).")] = None
     known: Known | None = None

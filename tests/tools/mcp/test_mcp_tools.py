@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -24,6 +25,7 @@ from tests.house.test_docs_facts import quoted, rows, section
 from tests.support.running import run_process
 from worlddb import InputError, UnknownReference
 from worlddb.memory_scopes import Label
+from worlddb.tools.cli.serve import mcp_command
 from worlddb.tools.mcp import catalogue, tool_arguments, tool_results
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.mcp_wording import explain_error
@@ -608,6 +610,9 @@ def test_sets_of_tools_are_joined_and_the_core_is_short(db: worlddb.Database) ->
     assert parts == set(named["all"]) - {"memory_verify"}
     joined = [tool.name for tool in catalogue.tools_in_sets("time, core,time")]
     assert joined == [name for name in named["all"] if name in named["core"] + named["time"]]
+    parser = argparse.ArgumentParser()
+    mcp_command.add_tools(parser)
+    assert all(each in parser.format_help() for each in (*catalogue.SETS, "kumiho"))
     for wrong in ("", "core,", "everything", "Core"):
         with pytest.raises(InputError, match="There is no set of tools"):
             catalogue.tools_in_sets(wrong)

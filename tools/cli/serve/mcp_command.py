@@ -166,8 +166,8 @@ def add_tools(parser: _ActionsContainer) -> None:
         "--tools",
         metavar="SET,...",
         default="all",
-        help="the sets of tools to show: core, time, identity, working, joined by commas, or all (default);"
-        " operator adds the tools that erase; kumiho is a catalogue of its own",
+        help="the sets of tools to show, joined by commas: core, time, identity and marks, which are in all (default);"
+        " beliefs, working, forks, and operator, which has the tools that erase; kumiho is a catalogue of its own",
     )
 
 
