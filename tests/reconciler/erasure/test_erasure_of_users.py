@@ -326,8 +326,9 @@ def test_keys_in_the_file_beside_the_store_that_name_a_forgotten_user_are_told(
     run = LocalRunner(capsys, two.db.path)
     assert run("key", "add", "phone", "--all", "--write", "--user", "ana").code == 0
     assert run("key", "add", "desk", "--all", "--write", "--user", "ben").code == 0
-    planned = run("forget-user", "ana", "--dry-run")
-    assert "name the user: phone" in planned.out and "desk" not in planned.out
+    for name in ("ana", "user:ana"):
+        planned = run("forget-user", name, "--dry-run")
+        assert "name the user: phone" in planned.out and "desk" not in planned.out
     done = run.json("forget-user", "ana", "--reason", "request 17")
     assert done["keys_beside"] == ["phone"]
     assert run("key", "remove", "phone").code == 0

@@ -307,14 +307,15 @@ def _keys_beside(args: Namespace) -> list[str]:
 
     with suppress(WorldDBError, OSError):  # Whose keys it has nobody can tell then.
         ring = access_keys.KeyFile(access_keys.default_key_file(stores.folder_of(args))).ring()
-        return [key.name for key in ring.keys if composed(key.user or "") == composed(args.name)] if ring else []
+        user = composed(args.name.removeprefix("user:"))
+        return [key.name for key in ring.keys if composed(key.user or "") == user] if ring else []
     return []
 
 
 def _write_keys_beside(page: Page, out: Output, args: Namespace, keys: Sequence[str]) -> None:
     if keys:
         page.line(("keys in the file beside the store that go on to name the user: ", "warn"), _names(keys))
-        out.hint(f"To end one, and remove the name: {stores.command_prefix(args)} key remove {keys[0]}")
+        out.hint(f"To end one, and remove the name: {stores.command_prefix(args)} key remove {shlex.quote(keys[0])}")
 
 
 def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -> int:
