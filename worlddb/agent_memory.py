@@ -925,7 +925,7 @@ class Memory:
                 came, otherwise = repeated_messages.find_imported(view, home, said, keys)
                 known |= came
                 shifted, seconds = (
-                    (set[int](), 0) if known else repeated_messages.find_shifted(view, scope, session, said)
+                    (set[int](), 0) if known else repeated_messages.find_shifted(view, home, scope, session, said)
                 )
                 known |= shifted
                 apart += repeated_messages.shifted_notes(len(shifted), seconds)

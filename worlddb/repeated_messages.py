@@ -116,31 +116,47 @@ def find_known(
 
 
 def find_shifted(
-    view: View, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
+    view: View, home: records.World, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
 ) -> tuple[set[int], int]:
     """Return the positions of messages that a session has the same number of hours earlier or later, and the seconds.
 
     Two clocks, or two readings of local times, differ by whole hours. So may messages of a machine that repeats itself:
-    only an exchange counts, of two roles and several texts.
+    only an exchange counts, of two roles and several texts, and one after which the list or the session
+    (``home``) ends: where both go on, with other messages, it was said again.
     """
     timed = {place: each for place, each in enumerate(said) if not each.id and isinstance(each.at, int)}
     if len({each.text for each in timed.values()}) < _MIN_EXCHANGE or len({each.role for each in timed.values()}) < 2:
         return set(), 0
 
-    def is_held(each: chat_messages.ChatMessage, shift: int) -> bool:
+    def turn_of(each: chat_messages.ChatMessage, shift: int) -> str | None:
         (key,) = message_keys(scope, session, [each._replace(at=cast(int, each.at) + shift)])
-        return key is not None and view.keyed(key) is not None
+        return None if key is None else view._keyed_reference(key)
 
     first = next(iter(timed.values()))
-    if is_held(first, 0):
+    if turn_of(first, 0) is not None:
         return set(), 0
     for shift in (step * _HOUR for each in range(1, _MAX_APART + 1) for step in (each, -each)):
-        if is_held(first, shift):
-            held = {place: each for place, each in timed.items() if is_held(each, shift)}
-            are_many = len({each.text for each in held.values()}) >= _MIN_EXCHANGE
-            if are_many and len({each.role for each in held.values()}) > 1:
-                return set(held), shift // 1_000_000
+        if turn_of(first, shift) is None:
+            continue
+        held = {place: each for place, each in timed.items() if turn_of(each, shift) is not None}
+        if len({each.text for each in held.values()}) < _MIN_EXCHANGE or len({each.role for each in held.values()}) < 2:
+            continue
+        last = max(held)
+        listed = [turn_of(each, 0) for place, each in timed.items() if place > last]
+        if not _goes_on_otherwise(view, home, listed, cast(int, held[last].at) + shift):
+            return set(held), shift // 1_000_000
     return set(), 0
+
+
+def _goes_on_otherwise(view: View, home: records.World, listed: Sequence[str | None], after: int) -> bool:
+    """Return whether a list has new messages, and the session others after a time than those listed.
+
+    ``listed`` are the turns of the messages that follow in the list, ``None`` for a new one.
+    """
+    if None not in listed:
+        return False
+    turns = view.children(home.ref, include_superseded=True)
+    return any(turn.valid.start > after and turn.ref not in listed for turn in turns)
 
 
 _HOUR: Final = 3_600_000_000

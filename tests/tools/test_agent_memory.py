@@ -1308,6 +1308,17 @@ def test_a_chat_given_again_by_another_clock_is_the_same_chat(tmp_path: Path, ho
         assert f"6 messages are in this session with times {apart}" in again.notes[0]
         longer = mem.add(_talk(10 + hours, 0, 8))
         assert (longer.repeated, len(longer.ids)) == (6, 2)
+        longest = mem.add(_talk(10 + hours, 0, 10))
+        assert (longest.repeated, len(mem.db.view().find(type="Turn"))) == (8, 10)
+
+
+def test_an_exchange_that_comes_again_an_hour_later_and_goes_on_otherwise_is_written(tmp_path: Path) -> None:
+    """A check of every hour was taken for the chat of the hour before, and left out of the memory."""
+    with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
+        for hour in (10, 11, 12):
+            news = {"role": "user", "content": f"news of {hour}", "timestamp": f"2026-01-01T{hour}:08:00Z"}
+            said = mem.add([*_talk(hour, 0, 6), news])
+            assert (len(said.ids), said.repeated) == (7, 0)
 
 
 @pytest.mark.parametrize(
