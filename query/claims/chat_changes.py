@@ -954,7 +954,7 @@ _DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
 _DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
 _CORRECTING: Final = lazy(
     r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
-    r"|my mistake|oops|typo|quatsch|(?:ich )?meinte|falsch|vertan|korrektur|verwechselt)\b"
+    r"|my mistake|oops|typo|quatsch|mein fehler|entschuldigung|(?:ich )?meinte|falsch|vertan|korrektur|verwechselt)\b"
 )
 """What takes back what was just said."""
 _REFERRING: Final = lazy(r"(?i)\b(?:it|that|they|them|this|those|she|he|es|die|er|das)\b")

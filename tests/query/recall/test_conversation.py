@@ -840,6 +840,8 @@ def test_what_it_is_that_changed_is_told_by_what_is_said_around() -> None:
         ("How many chairs do we need?", "we need 12 chairs", "scratch that, 16"),
         ("Wann ist der Termin?", "Der Termin ist am 4. Mai", "Quatsch, ich meinte den 6. Mai"),
         ("Wie hoch ist die Miete?", "die Miete ist 900 Euro", "Moment, falsch, 950 Euro"),
+        ("Wie hoch ist die Miete?", "die Miete ist 900 Euro", "Mein Fehler, 950 Euro"),
+        ("Wann ist der Termin?", "Der Termin ist am 4. Mai", "Entschuldigung, am 6. Mai"),
     ],
 )
 def test_what_is_corrected_right_behind_it_needs_no_other_word(question: str, earlier: str, later: str) -> None:
