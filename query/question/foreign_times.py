@@ -212,7 +212,7 @@ _SPACED: Final = {
         (("zwischen", "und"), ("von", "bis"), ("vom", "bis")),
         "anfang mitte ende",
         "der die das den dem des zum im jahr jahre",
-        "neulich kurzlich damals fruher letztens jungst bislang zuvor vorher einst demnachst bald inzwischen"
+        "neulich kurzlich damals letztens jungst bislang einst demnachst bald inzwischen"
         " in_letzter_zeit vor_kurzem vor_langem seit_kurzem seit_langem bis_dahin bis_jetzt bis_heute",
         "letzten vergangenen vorigen",
         "tage/tagen wochen monate/monaten jahre/jahren",

@@ -179,6 +179,15 @@ def test_a_question_of_any_length_is_read_in_time_in_proportion_to_it(text: str)
     assert process_time() - started < 5
 
 
+@pytest.mark.parametrize(
+    ("question", "wish"), [("Wo wohnte Ana früher?", "früher"), ("Wer leitete das Team zuvor?", "zuvor")]
+)
+def test_what_asks_for_an_earlier_state_is_understood(db: Database, question: str, wish: str) -> None:
+    """The note said that earlier versions are shown for it, and that it is no time and ignored."""
+    found = db.view().recall(question)
+    assert f'asks for change ("{wish}")' in found.note and (found.unread, "ignored" in found.note) == ((), False)
+
+
 def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> None:
     view = db.view()
     found = view.recall("What happened last spring?", asked="2024-12-01")
