@@ -663,3 +663,7 @@ def test_the_command_line_takes_documents_in_and_finds_in_them_by_their_name(
         "Nests",
     ]
     assert run.json("ingest", path)["events"] == 0
+    for what, can_be_named in ((path, True), (tmp_path, False)):
+        written(tmp_path, "Field notes.md", TITLED.replace("Two herons", f"Herons {can_be_named}"))
+        shown = run("ingest", what)
+        assert "revised 1 text" in shown.out and ("--conversation" in shown.err + shown.out) is can_be_named

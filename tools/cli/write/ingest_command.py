@@ -164,7 +164,8 @@ def _ingest(args: Namespace, out: Output) -> int:
     }
 
     def write(page: Page) -> None:
-        _write_done(page, out, done, restored=args.restore_erased)
+        is_of_one = len(args.files) == 1 and not os.path.isdir(args.files[0])
+        _write_done(page, out, done, restored=args.restore_erased, is_of_one=is_of_one)
         page.line(f"commit {head.seq}, root {head.root}")
         start = stores.command_prefix(args)
         if done.gone:
@@ -242,8 +243,11 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
             raise MalformedFile(error.message.replace(str(path), path.name), error.remedy, **details) from None
 
 
-def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
-    """Report what was read and written, what was revised, and what was left out."""
+def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool, is_of_one: bool) -> None:
+    """Report what was read and written, what was revised, and what was left out.
+
+    ``is_of_one``: one file was read, so that its conversation can be named.
+    """
     left_out = done.notes.get("not_restored", 0)
     read = f"{wire.counted(done.turns, 'turn')} in {wire.counted(done.worlds, 'world')}"
     if done.events:
@@ -260,7 +264,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         verb = "was" if done.revised == 1 else "were"
         told = f"revised {wire.counted(done.revised, 'text')} that {verb} there with other words or another beginning"
         page.line((told, "warn"))
-        out.hint("If it is a different conversation, give it another name: --conversation NAME")
+        if is_of_one:
+            out.hint("If it is a different conversation, give it another name: --conversation NAME")
     if twins := done.notes.get("beside_imported", 0):
         which = f"{wire.counted(twins, 'conversation')} came in a bundle before, which brings no keys"
         page.line((f"{which}: the same texts may be there twice now; retire one of the two", "warn"))
