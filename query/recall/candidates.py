@@ -654,11 +654,14 @@ class TextFacts:
     def tell(self, read: Callable[..., Told], passed: Passed, *more: Hashable) -> Told:
         """What ``read`` tells of the text of a hit, which it is given before ``more``; no text tells what "" does."""
         known, key = self._known_by(read), (passed.node, passed.seen.number, *more)
-        if key not in known:
-            body = self._snapshot.body(passed.seen.row)
-            known[key] = read("" if body is None else body.content, *more)
-        found: Told = known[key]
-        return found
+        if key in known:
+            found: Told = known[key]
+            return found
+        body = self._snapshot.body(passed.seen.row)
+        told = read("" if body is None else body.content, *more)
+        if body is not None:  # A bundle may still bring the text of a version.
+            known[key] = told
+        return told
 
     def tell_each(self, read: Callable[[str], Told], hits: Sequence[Passed]) -> list[Told]:
         """As :meth:`tell`, of many hits."""
@@ -666,8 +669,8 @@ class TextFacts:
         new = [(key, passed.seen.row) for key, passed in zip(keys, hits, strict=True) if key not in known]
         bodies = self._snapshot.bodies([row for _, row in new])
         told = {key: read("" if body is None else body.content) for (key, _), body in zip(new, bodies, strict=True)}
-        known.update(told)
-        return [known[key] for key in keys]
+        known.update((key, told[key]) for (key, _), body in zip(new, bodies, strict=True) if body is not None)
+        return [told[key] if key in told else known[key] for key in keys]
 
     def _known_by(self, read: Callable[..., Any]) -> dict[Hashable, Any]:
         known = self._known.get(read)
