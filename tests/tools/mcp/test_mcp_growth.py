@@ -19,8 +19,10 @@ from tests.support.serving import serve_http
 
 FEW, MANY = 60, 1_000
 """Calls until everything is loaded, and as many again or more."""
-GROWTH_BYTES = 4_000
-"""What each call may take for good: caches, vectors and tries keep about 1,900 of what it writes."""
+GROWTH_BYTES = 3_000
+"""What each call may take for good: three of thirteen write, and caches, vectors and tries keep 1,900 a call."""
+READ_BYTES = 500_000
+"""What a hundred calls and more that only read may take: once all is loaded they keep nothing."""
 THREAD_HEAPS = 3
 """How many a server may have; it had ten and more, one for each thread that ever ran."""
 HEAP_BYTES = 64 << 20
@@ -81,6 +83,14 @@ async def use(client: Client, calls: int) -> None:
         await answer(client, "memory_retire", id=new["id"])
 
 
+async def read(client: Client, calls: int) -> None:
+    """Ask and list, in about so many calls."""
+    person = {"user_id": "ada", "app_id": "diary"}
+    for number in range(calls // 2):
+        await answer(client, "memory_recall", query=f"did Ada live in city {number}?", **person)
+        await answer(client, "memory_list", **person)
+
+
 def is_grown(held_bytes: list[int]) -> bool:
     """Whether a server holds more at the end than at the beginning, or a bit more after most parts of the calls.
 
@@ -96,12 +106,13 @@ def is_grown(held_bytes: list[int]) -> bool:
 
 
 def check(client: Callable[[], Client], process: Callable[[], int], calls: int) -> None:
-    """Use a server, and then use it again: what it holds has not grown.
+    """Use a server, and then use it again: what it holds has not grown, and does not by reads.
 
     A leak grows with each part of the calls; what caches take comes in a few steps.
     """
     seen: list[Held] = []
     heaps: list[int] = []
+    after_reads: list[int] = []
 
     async def work() -> None:
         async with client() as connected:
@@ -111,14 +122,18 @@ def check(client: Callable[[], Client], process: Callable[[], int], calls: int) 
                 await use(connected, FEW)
                 seen.append(held(process()))
                 heaps.append(thread_heaps(process()))
+            for _ in range(calls // FEW):
+                await read(connected, FEW)
+                after_reads.append(held(process()).anonymous_bytes)
 
     run_bounded(work, LONG_SECONDS)
     held_bytes = [each.anonymous_bytes for each in seen]
-    print(held_bytes, heaps)
+    print(held_bytes, heaps, after_reads)
     # One for each thread took 80,000,000 bytes over a thousand calls.
     assert heaps[-1] <= THREAD_HEAPS
     assert seen[-1].files <= seen[0].files + CONNECTIONS
     assert not is_grown(held_bytes), held_bytes
+    assert after_reads[-1] - after_reads[len(after_reads) // 2] <= READ_BYTES, after_reads
 
 
 def over_streams(store: Path, calls: int) -> None:
