@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from worlddb.log.model.times import parse_time
+from worlddb.tools.demo.story import LANDMARKS, sample_path
 from worlddb.tools.importers import format_of, jsonlines
-from worlddb.tools.sample import LANDMARKS, sample_path
 
 CLUES = {
     "lives in Lisbon": ("Mara", "live in Lisbon"),
