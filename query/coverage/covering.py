@@ -2,10 +2,11 @@
 
 "Can you list the order in which I brought up different aspects of my budget throughout our conversations?" has the
 topic "my budget". The other words describe the form of the answer; compared with texts, they would match texts about
-lists and conversations.
+lists and conversations. "List all claims" has no topic: it names a type.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import lazy
@@ -52,6 +53,78 @@ _HOW_IT_IS_TOLD: Final = (
     lazy(r"\A(?:aspects?|ways|topics|parts)\s+(?:of\s+)?", re.I),
 )
 _LETTER: Final = lazy(r"[^\W_]")
+
+_PLEASE: Final = (
+    r"\A\W*(?:(?:please|(?:can|could|would|will)\s+you(?:\s+please)?|I\s+(?:want|need)(?:\s+to\s+see)?)\s+)?"
+)
+_SHOW: Final = (
+    r"(?:list|enumerate|(?:show|give|tell|name|get|find|display|print|return|fetch|recall)(?:\s+(?:me|us))?)\s+"
+    r"(?:(?:an?|the)\s+(?:full\s+|complete\s+)?(?:list|overview)\s+of\s+)?"
+)
+_THE: Final = r"(?:of\s+)?(?:(?:the|my|our|your|these|those|known|recorded|stored|existing)\s+)*"
+_TYPE: Final = r"(?P<type>[^\W\d_][\w-]*(?:\s+[\w-]+){0,3}?)"
+_THERE: Final = (
+    r"(?:that\s+)?(?:there\s+are|are\s+there|exist|(?:do\s+)?(?:you|we|I)\s+(?:have|know(?:\s+of)?|remember)"
+    r"|(?:are|were|was|is|have\s+been)\s+(?:known|recorded|stored|noted|made|here)|known|recorded|stored|on\s+record"
+    r"|(?:in|from)\s+(?:the|your|my)\s+(?:memory|store))"
+)
+_END: Final = r"(?:\s+(?:so\s+far|here|now|please))?\W*\Z"
+_ALL_OF_TYPE: Final = (
+    lazy(rf"{_PLEASE}(?:{_SHOW})?(?:all|every|each)\s+{_THE}{_TYPE}(?:\s+{_THERE})?{_END}", re.I),
+    lazy(rf"{_PLEASE}{_SHOW}{_THE}{_TYPE}(?:\s+{_THERE})?{_END}", re.I),
+    lazy(rf"\A\W*(?:what|which)\s+(?:are\s+)?(?:all\s+)?{_THE}{_TYPE}\s+{_THERE}{_END}", re.I),
+    lazy(rf"\A\W*what\s+are\s+(?:all\s+)?(?:the|my|our|your)\s+{_THE}{_TYPE}{_END}", re.I),
+)
+"""Forms of a question for all of a type; only after the first may its name stand in the singular."""
+_SINGULARS: Final = (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("ses", "sis"))
+_IRREGULAR: Final = {"people": "person", "children": "child", "men": "man", "women": "woman", "criteria": "criterion"}
+
+
+class AllOfType(NamedTuple):
+    """What a question calls a type that it asks for all of, and the names that such a type may have."""
+
+    words: str
+    names: tuple[str, ...]
+
+
+def all_of_type(text: str) -> AllOfType | None:
+    """The type that a question asks for all of, by forms of English; ``None`` if it asks for anything else, or more.
+
+    "List all bug reports" may mean the types "BugReport", "bug_report" and "Bug reports". Whether there is such a type
+    is for the view to say.
+    """
+    for at, form in enumerate(_ALL_OF_TYPE):
+        found = form.match(text)
+        if found is None:
+            continue
+        words = found["type"].split()
+        singulars = _singulars(words[-1])
+        if at and not singulars:
+            continue
+        lasts = dict.fromkeys((*singulars, words[-1]))
+        names = (name for last in lasts for name in _type_names([*words[:-1], last]))
+        return AllOfType(found["type"], tuple(dict.fromkeys(names)))
+    return None
+
+
+def _singulars(word: str) -> list[str]:
+    """What a word may be the plural of; nothing if it is none."""
+    lower = word.lower()
+    if lower in _IRREGULAR:
+        return [_IRREGULAR[lower]]
+    if not lower.endswith("s") or lower.endswith(("ss", "us", "is")):
+        return []
+    found = [word[:-1], *(word[: -len(end)] + one for end, one in _SINGULARS if lower.endswith(end))]
+    return [*found, word[:-2]] if lower.endswith("es") else found
+
+
+def _type_names(words: list[str]) -> Iterator[str]:
+    """The usual ways in which a type of these words is written."""
+    lower, capital = [word.lower() for word in words], [word[:1].upper() + word[1:] for word in words]
+    plain = [word.capitalize() for word in words]
+    for written in (words, lower, capital, plain, [plain[0], *lower[1:]]):
+        for between in ("", " ", "_", "-"):
+            yield between.join(written)
 
 
 def covering(text: str) -> Covering | None:

@@ -4,17 +4,20 @@ An exchange is a turn of the asker and the answer to it. One of the two often sa
 much, so both get the mean of their scores. People bring a subject up early in a session and go into it later, so a
 turn's score falls with its position in the session. Words weigh more than in other questions, since a whole
 conversation is near its topic in meaning. If the question asks for what the asker brought up, only that is shown.
+A question for all of a type needs no score: what is of the type answers it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
-from worlddb.query.coverage.covering import Covering
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.query.coverage.covering import AllOfType, Covering, all_of_type
 from worlddb.query.coverage.covering import covering as asked_for
 from worlddb.query.question.question import ASKERS, CONVEX, MAX_K, Request
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import candidates, ranking, scoring
-from worlddb.query.recall.retrieve import Found, retrieve
+from worlddb.query.reads.world_lookup import IdentityClasses
+from worlddb.query.recall import candidates, filters, ranking, scoring
+from worlddb.query.recall.retrieve import Found, retrieve, searched_world
 from worlddb.query.snapshot import visible
 
 WIDE: Final = 64
@@ -36,18 +39,21 @@ _BOTH: Final = "the asker's turns and the answers to them are ranked together"
 
 
 def covering_all(window: Window, request: Request) -> Request:
-    """The request, answered by exchanges if its question asks for all of something.
+    """The request, answered by exchanges if its question asks for all of something, or by a type if for all of that.
 
-    It stays as it is where nobody is known as its asker, and where it wants groups, summaries, or not the evidence of
-    several lanes added up.
+    It stays as it is where nobody is known as its asker and nothing is of the type, and where it wants groups or
+    summaries; exchanges also need the evidence of several lanes added up.
 
     Raises:
         InputError: the request cannot be answered.
     """
     request.check()
+    if request.group is not None or request.prefer_summaries:
+        return request
+    if (wanted := all_of_type(request.question.text)) is not None:
+        return _covering_type(window, request, wanted)
     covering = asked_for(request.question.text)
-    is_plain = request.group is None and not request.prefer_summaries
-    if covering is None or not is_plain or request.fusion != CONVEX or len(set(request.lanes)) == 1:
+    if covering is None or request.fusion != CONVEX or len(set(request.lanes)) == 1:
         return request
     with window.snapshot() as snapshot:
         return request._replace(covers=Coverage(covering)) if _askers(snapshot) else request
@@ -90,6 +96,65 @@ class Coverage(NamedTuple):
             found=len(judged),
         )
         return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
+
+
+def _covering_type(window: Window, request: Request, wanted: AllOfType) -> Request:
+    """The request, answered by what is of a type, if anything ever was; of several types those that are asked for."""
+    given = frozenset(() if request.filters is None else request.filters.types)
+    with window.snapshot() as snapshot:
+        held = (name for name in wanted.names if next(iter(snapshot.tables.typed(type_digest(name))), None) is not None)
+        types = tuple(name for name in held if not given or name in given)
+    return request._replace(covers=TypeCoverage(request.question.subject_text, types)) if types else request
+
+
+class TypeCoverage(NamedTuple):
+    """How a request for all of a type is answered; ``topic`` is compared by words and by meaning where none is left."""
+
+    topic: str
+    types: tuple[str, ...]
+
+    def retrieved(
+        self,
+        window: Window,
+        snapshot: visible.VisibleSnapshot,
+        request: Request,
+        about: candidates.Named,
+        lanes: ranking.Lanes,
+    ) -> tuple[Found, str]:
+        """What is of the type, the latest to begin first, and a note that says so; the usual answer if nothing is.
+
+        Of more than :data:`~worlddb.query.recall.filters.MAX_LISTED` it is the usual answer among those.
+        """
+        plain = request._replace(covers=None)
+        given = filters.Filters() if request.filters is None else request.filters
+        limited = given._replace(types=self.types)
+        fitting = filters.Filter(snapshot, window.spec, limited)
+        if (listed := fitting.listed()) is None:
+            return retrieve(window, snapshot, plain._replace(filters=limited), about, lanes), ""
+        inside = searched_world(window, snapshot, request)
+        gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting, memories=True)
+        gate.look_ahead(listed)
+        seen = ((node, gate.seen(node)) for node in listed)
+        shown = [candidates.Passed(node, version, 1.0) for node, version in seen if version is not None]
+        if not shown:
+            return retrieve(window, snapshot, plain, about, lanes), ""
+        shown.sort(key=lambda each: (-each.seen.row.valid_from, -each.node))
+        if window.unify:
+            classes = IdentityClasses(snapshot, window.spec)
+            shown = [each for each in shown if classes.is_new(each.node)]
+        found = retrieve(window, snapshot, plain._replace(filters=limited), about, lanes)
+        ranked = [ranking.Ranked(each, 1.0, {}, {scoring.OF_TYPE: 1.0}) for each in shown[: request.k]]
+        nodes = {each.passed.node for each in ranked}
+        rivals = tuple(each for each in found.rivals if each.later in nodes)
+        passed_forks = gate.passed_forks or found.passed_forks
+        note = _TYPE_NOTE.format(types=" and ".join(self.types), found=len(shown))
+        return Found(ranked, found.lanes, rivals=rivals, passed_forks=passed_forks), note
+
+
+_TYPE_NOTE: Final = (
+    "the question asks for all of type {types}, so nothing else is shown, and the latest comes first; {found:,} such"
+    " hits were found, and k says how many are shown"
+)
 
 
 def _weigh_by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:

@@ -765,7 +765,13 @@ class Question:
         return ANY_FORM if self.is_remark else answer_form(self.text)
 
 
-_ALL_BY: Final = frozenset(("order", "summary", "summarise", "summarize", "overview", "recap"))
+_ALL_BY: Final = frozenset(
+    (
+        *("order", "summary", "summarise", "summarize", "overview", "recap", "all", "every", "each", "what", "which"),
+        *("list", "enumerate", "show", "give", "tell", "name", "get", "find", "display", "print", "return", "fetch"),
+        "recall",
+    )
+)
 """One of these is in every question that asks for all of something."""
 
 MAX_K: Final = 10_000
@@ -831,7 +837,7 @@ class Request(NamedTuple):
     """False if only which hits there are is asked for."""
 
     covers: Any = None
-    """What it asks for all of (:class:`~worlddb.query.coverage.exchanges.Coverage`), if it is answered so."""
+    """What it asks for all of, if it is answered so: ``Coverage`` or ``TypeCoverage`` of ``query.coverage``."""
     fields: Any = None
     """What each field is worth (:class:`~worlddb.query.enrichment.inferred.Weights`), if fields are weighed."""
     type_weights: Any = None

@@ -101,6 +101,7 @@ class Judge:
         self._required = asked
         self._top, self._best, self._is_complete = 0.0, 0.0, False
         self._seen, self._shown = 0, list[scoring.HitFeatures]()
+        self._is_of_type = False
         # In a user's world whoever lives with them leads wherever their name is asked for.
         self._is_by_name_alone = bool(self._calls and about.user_name)
 
@@ -111,6 +112,9 @@ class Judge:
         of the question but its times, has at least what an answer needs that is not weak: in a long text they score
         little. So it has if the question asks for whatever is at a time, and it is of that.
         """
+        if scoring.OF_TYPE in found.parts:
+            self._is_of_type = True
+            return 1.0
         if self._fitted is None:
             return None
         parts = found.parts
@@ -163,8 +167,11 @@ class Judge:
         """The probability that one of the hits answers, computed from those that state something.
 
         ``by_chance``: they are no nearer than unrelated texts are by chance. If the best of them has all words of the
-        question, it has at least what an answer needs that is not weak, as the hit has.
+        question, it has at least what an answer needs that is not weak, as the hit has. What is of the type that a
+        question asks for all of answers it.
         """
+        if self._is_of_type:
+            return 1.0
         if self._fitted is None:
             return None
         if not self._shown:
@@ -458,6 +465,7 @@ _REASONS: Final = {
     scoring.NOW: "true now, where a better hit is past, possible, occasional or denied",
     scoring.OWN: "about the person in the question, where a better hit is about somebody or something else",
     scoring.TOLD: "has a number, a time, an age or a price, as the question asks",
+    scoring.OF_TYPE: "of the type in the question",
     "taste": "states a preference, and the question asks for advice",
     ranking.EDGE: "connected to a hit by an edge",
     INFERRED: "by its inferred words",
@@ -909,6 +917,8 @@ def is_by_chance(
     """
     scatter, question = SCATTER.get(model), request.question.subject_text
     if not hits or scatter is None or VECTOR not in lanes or request.fusion == COMBMAX:
+        return False
+    if any(scoring.OF_TYPE in hit.scores for hit in hits):
         return False
     names = about.is_about_one_of_several
     if not all(_is_noise(hit.scores, chance_level(scatter, _MOST), names=names) for hit in hits):

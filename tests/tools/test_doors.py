@@ -932,3 +932,27 @@ def test_no_hash_of_a_forgotten_text_outlives_its_erasure(tmp_path: Path) -> Non
         assert not any("ended before" in note for note in mem.add(text).notes)
         assert any("ended before" in note for note in mem.add("Ana has a blue bike.").notes)
         assert retired_texts._text_hash(text) not in known() and kept
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_question_for_all_of_a_type_gets_all_of_that_type(house: House, door: str) -> None:
+    for number in range(3):
+        house._mem.add(f"The pump failed {number} times", type="Claim")
+    house._mem.add("All claims are listed in the annex")
+    asked = "List all claims"
+    if door == "library":
+        found = house._mem.recall(asked)
+        got = [hit.type for hit in found.hits], found.weak
+    elif door == "functions":
+        told = recall(house.db, asked)
+        got = [each["type"] for each in told], "perhaps nothing" in str(told.notes)
+    elif door == "command line":
+        told = house.run.json("recall", asked)
+        got = [each["type"] for each in told["hits"]], told["weak"]
+    elif door == "mcp":
+        told = call(house._session, "memory_recall", query=asked, user_id="ana", detail="full")
+        got = [each["type"] for each in told["memories"]], told["weak"]
+    else:
+        told = house.caller.send("POST", "/v1/recall", text=asked)
+        got = [each["type"] for each in told["hits"]], told["weak"]
+    assert got == (["Claim"] * 3, False)
