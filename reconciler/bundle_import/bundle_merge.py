@@ -431,8 +431,8 @@ class BundleMerge:
     def _add_erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
         """Add a world whose texts were erased here.
 
-        Its versions come as hashes, since edges name them. One that was written anew here under its key, or that ended
-        here before, is left as it is.
+        Its versions come as hashes, since edges name them. One that was written anew here under its key is left as it
+        is. One that ended here before, or goes on behind an end of the bundle, takes what its common versions lost.
         """
         lineage = world.frame.lineage
         self.left_erased.append(lineage)
@@ -440,16 +440,19 @@ class BundleMerge:
         told = [(version.body, version.valid_from) for version in world.versions]
         windows = [_written_window(version) for version in world.versions]
         validities = _validities_in_order(windows)
+        if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)]:
+            self._gone_apart.add(lineage)
+            return
+        for ordinal, version in enumerate(world.versions[: len(known)], 1):
+            before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
+            later.extend(_loss_events(lineage, ordinal, before, validities[ordinal - 1], version.by))
         holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
-        if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or emptied or filled:
+        if emptied or filled:
             self._gone_apart.add(lineage)
             return
         if len(known) >= len(told):
             # Of what went apart before, the edges have emptied it since, and say by whom.
             holes = [hole for hole in holes if not self._is_empty(node, hole.span)]
-        for ordinal, version in enumerate(world.versions[: len(known)], 1):
-            before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
-            later.extend(_loss_events(lineage, ordinal, before, validities[ordinal - 1], version.by))
         later.extend(self._void_events(lineage, holes, range(len(known) + 1), told=False))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body, born = self.blobs.missing_position(version.body, lineage), windows[ordinal - 1][0]

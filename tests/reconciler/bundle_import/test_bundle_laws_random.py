@@ -157,6 +157,13 @@ def test_what_was_written_after_an_end_and_begins_before_it_resumes_nothing(tmp_
     assert met["imported"] and met["erased"], met
 
 
+def test_an_erased_world_that_went_apart_takes_what_its_common_versions_lost_at_once(tmp_path: Path) -> None:
+    """The edges of the same bundle ended it, so that it was apart no more and lost them when the bundle came again."""
+    met: Counter[str] = Counter()
+    exchange(tmp_path, 3890488625, met)
+    assert met["imported"] and met["erased"], met
+
+
 def run(runs: int, seed: int) -> Counter[str]:
     met: Counter[str] = Counter()
     for number in range(runs):
