@@ -148,6 +148,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
                 labels=(),
                 tags=(),
                 states=tuple(each._replace(quad=()) for each in known.states),
+                withdrawn=frozenset(),
                 restated=tuple(each._replace(source={}, why="") for each in known.restated),
             )
         for edges in (state.edges, state.unlinked):
@@ -163,7 +164,7 @@ def strike_literal(states: list[State], number: int, literal: str) -> None:
         known = state.worlds.get(number)
         if known is not None:
             told = tuple(each._replace(quad=()) if literal in each.quad else each for each in known.states)
-            state.worlds[number] = known._replace(states=told)
+            state.worlds[number] = known._replace(states=told, withdrawn=known.withdrawn - {literal})
 
 
 def _without_text(version: Version, erasure: Erasure) -> Version:

@@ -83,6 +83,8 @@ class World(NamedTuple):
     accesses: tuple[int, ...] = ()
     """When somebody said that it was used, in the order of saying."""
     states: tuple[Stated, ...] = ()
+    withdrawn: frozenset[str] = frozenset()
+    """The terms that withdrawals named, also of statements that were never here: the log has their texts."""
 
     def hidden(self, valid: int) -> bool:
         """Whether its deadline hides it at a time."""

@@ -35,14 +35,17 @@ class OfStatements(Draft):
 
     def _unstate(self, world: Any, statements: Quads, at: int | None = None) -> int:
         number = self.world(world)
-        known = self.state.worlds[number]
+        before = known = self.state.worlds[number]
         for told in [each for each in known.states if each.quad in statements]:
             known = self._put(number, known, told, subtract(told.pieces, ALWAYS if at is None else at, FOREVER))
+        if known is not before:
+            self.state.worlds[number] = known._replace(withdrawn=known.withdrawn.union(*statements))
         return number
 
     def _erase_literal(self, world: Any, literal: str, reason: str) -> int:
         number = self.world(world)
-        if not any(literal in each.quad for each in self.state.worlds[number].states):
+        known = self.state.worlds[number]
+        if literal not in known.withdrawn and not any(literal in each.quad for each in known.states):
             refuse("literal_not_stated")
         self.struck, self.changed = (number, literal), True
         return number
