@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, NoReturn, ParamSpec, 
 
 import msgspec
 
-from worlddb import repeated_messages
+from worlddb import chat_session, repeated_messages
+from worlddb.chat_session import ABOUT, ChatSession, NewMessages
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
 from worlddb.log.working.message_buffers import Scope
 from worlddb.memory_scopes import (
-    BEGINNING,
     ENTRY,
     FAR,
     HOLDERS,
@@ -72,14 +72,14 @@ from worlddb.prompt_text import (
     unlisted_note,
 )
 from worlddb.query.coverage import scope_widening
-from worlddb.query.question.question import LANES, MAX_NEAR
+from worlddb.query.question.question import LANES
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
-from worlddb.repeated_messages import memory_key, message_identity
+from worlddb.repeated_messages import memory_key
 from worlddb.working.working_memory import SessionMemory
 from worlddb.write_notes import (
     already_hidden_notes,
@@ -105,18 +105,11 @@ from worlddb.writing import retry_while_changed
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
-ABOUT: Final = "refers_to"
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
 _ALSO_FORGET: Final = "call forget or correct with that id"
 """What to do about another memory that tells what was forgotten."""
-MAX_SKEW: Final = 60_000_000
-"""The microseconds by which the time of a message may be ahead of the clock, and the message still holds at once."""
-MAX_SESSIONS_MOVED: Final = 8
-"""How often a session of one name may have been moved elsewhere."""
 _NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
-_NOT_CHANGED: Final = "was left out, since the message came in a bundle; call correct to let it say that"
-"""Why a message with a known id and another text is left out."""
 _MAX_NAMED: Final = 5
 """Memories about a person or thing that an error names."""
 _OWN_SESSION: Final = "own"
@@ -320,7 +313,7 @@ class Memory:
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
         besides = {"about": about, "name": name, "until": until, **links}
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
-        messages = _messages(given)
+        messages = chat_session.messages_of(given)
         told = messages, since, source, why, marks, idempotency_key
         added = retry_while_changed(lambda: self._add_messages(*told))
         texts = [each.text for each in messages]
@@ -836,190 +829,48 @@ class Memory:
 
     def _add_messages(
         self,
-        messages: list[chat_messages.ChatMessage],
+        messages: Sequence[chat_messages.ChatMessage],
         at: times.TimeLike | None,
         source: dict[str, Any],
         why: str,
         marks: Mapping[str, Any],
         idempotency_key: str | None,
     ) -> Added:
-        said = [each for each in messages if each.text and not each.is_instruction]
-        left = len(messages) - len(said)
-        notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
-        if thoughts := sum(each.thoughts for each in messages):
-            what = "1 part" if thoughts == 1 else f"{thoughts} parts"
-            notes.append(f"Left out, as a model thought it and said it to nobody: {what} of messages")
-        if unread := sum(each.unread for each in said):
-            what = "1 part of messages is" if unread == 1 else f"{unread} parts of messages are"
-            notes.append(f"{what} no text, as an image: only the kind was kept")
-        if not said:
-            raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
-        repeated_messages.check_ids(said)
-        speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
-        speakers = {role: name for role, name in speakers.items() if name}
-        session = self.session or extraction.DEFAULT_SESSION
+        said, notes = chat_session.messages_to_keep(messages)
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         then = self if idempotency_key is None else self._seen_in(look)
-        session = repeated_messages.original_spelling(then._views(), session)
-        known, homes, corrected, others, alike, apart = then._held(session, said)
-        if len(known) == len(said) and any(message_identity(each) is None for each in said):
-            notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
-        notes += repeated_messages.corrected_notes(corrected) + repeated_messages.changed_text_notes(
-            others, _NOT_CHANGED
-        )
-        notes += apart if known else repeated_messages.repeated_notes(alike, len(said))
-        notes += [] if idempotency_key is None else then._unknown_key_notes(session, said, known)
+        name, key = self.session or extraction.DEFAULT_SESSION, then._scope_key()
+        session = ChatSession(name, self._scopes, self._label, key, then._views, self._source({}))
+        held = session.find(said)
+        notes += held.notes
+        notes += [] if idempotency_key is None else session.unknown_key_notes(said, held.known)
         begun, fallback = then._first_write_note(), None if at is None else times.parse_time(at, "since")
-        starts = [_start_of(each, fallback, look.valid) for each in said]
-        later = _time_notes(said, starts, look.valid)
-        first = min((each for each in starts if each is not None), default=fallback)
-        if len(known) == len(said):
-            turns = then._turns_of(session, said)
-            return Added(ids=turns, seq=look.seq, repeated=len(known), notes=(*notes, *later))
-        said = [each for place, each in enumerate(said) if place not in known]
-        key = then._scope_key()
-        context = source, fallback, first, why, marks, look, key, keyed, homes
-        for attempt in range(MAX_SESSIONS_MOVED):
-            try:
-                receipt, made = then._write_turns(said, speakers, session, attempt, *context)
-                break
-            except errors.RefusedError as error:
-                # An operator moved the session away: the edges of its turns keep their keys.
-                if error.details.get("reason") != "key_taken" or attempt == MAX_SESSIONS_MOVED - 1:
-                    raise
+        starts = [chat_session.start_of(each, fallback, look.valid) for each in said]
+        later = chat_session.time_notes(said, starts, look.valid)
+        if len(held.known) == len(said):
+            return Added(ids=session.refs_of(said), seq=look.seq, repeated=len(said), notes=(*notes, *later))
+        speakers = {chat_messages.USER: self.user, chat_messages.ASSISTANT: self.agent}
+        new = NewMessages(
+            said=[each for place, each in enumerate(said) if place not in held.known],
+            speakers={role: name for role, name in speakers.items() if name},
+            first=min((each for each in starts if each is not None), default=fallback),
+            fallback=fallback,
+            source=source,
+            why=why,
+            marks=marks,
+        )
+        receipt, made = session.write(new, look, keyed, held.homes)
         if receipt.seq > before:  # A repeated call gets its first result.
             self._move_if_ended(receipt, key, [receipt.refs[position] for position in made], None)
-        written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
+        entries = self.db.log(receipt.seq, receipt.seq)
+        written = {entry.refs[0]: entry.event for entry in entries if entry.refs} if receipt.events else {}
         # Two messages with one identity are one message.
         refs = list(dict.fromkeys(receipt.refs[position] for position in made))
-        again = len(known) + len(made) - len(refs)
-        again += sum(ref not in written for ref in refs) if receipt.events else len(refs)
-        if receipt.events:
-            entries = self.db.log(receipt.seq, receipt.seq)
-            changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
-            notes += repeated_messages.changed_text_notes([ref for ref in refs if ref in changed], _NEW_VERSION)
+        again = len(held.known) + len(made) - len(refs) + sum(ref not in written for ref in refs)
+        changed = [ref for ref in refs if written.get(ref) == "revised"]
+        notes += repeated_messages.changed_text_notes(changed, _NEW_VERSION)
         done = self._result(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes, *later))
-
-    def _held(
-        self, session: str, said: Sequence[chat_messages.ChatMessage]
-    ) -> tuple[set[int], list[str], list[str], list[str], int, list[str]]:
-        """Return the places of messages that the session has, or had, in the user's worlds, and the sessions.
-
-        Also return the turns that were corrected since, those from a bundle whose text differs from the given one
-        with their id, how many messages seem to be there already and are not recognised, and notes of those that are
-        there at other times.
-        """
-        known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
-        again, apart = 0, list[str]()
-        scope = self._scope_key() if views else ()
-        keys = repeated_messages.message_keys(scope, session, said)
-        for view in views:
-            home = repeated_messages.session_in(view, session, memory_key("session", scope, session))
-            if home is not None:
-                held, alike = repeated_messages.find_known(view, home, said, self.db, keys)
-                known |= held
-                again = max(again, alike)
-                known |= repeated_messages.corrected_since(view, said, keys)
-                known |= repeated_messages.find_unidentified(view, home, said, keys)
-                came, otherwise = repeated_messages.find_imported(view, home, said, keys)
-                known |= came
-                shifted, seconds = (
-                    (set[int](), 0) if known else repeated_messages.find_shifted(view, home, scope, session, said)
-                )
-                known |= shifted
-                apart += repeated_messages.shifted_notes(len(shifted), seconds)
-                others += otherwise
-                homes.append(home.ref)
-                corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
-        return known, homes, corrected, others, again, apart
-
-    def _unknown_key_notes(
-        self, session: str, said: Sequence[chat_messages.ChatMessage], known: Collection[int]
-    ) -> list[str]:
-        """Return a note if a bundle brought what is written under a key, which a bundle does not bring."""
-        new = [each for place, each in enumerate(said) if place not in known and message_identity(each) is None]
-        within = memory_key("session", self._scope_key(), session) if new else ""
-        homes = ((view, repeated_messages.session_in(view, session, within)) for view in (self._views() if new else ()))
-        found = [ref for view, home in homes if home for ref in repeated_messages.said_in_import(view, home, new)]
-        if not found:
-            return []
-        said_by = ", ".join(dict.fromkeys(found[:MAX_NEAR]))
-        return [f"{said_by} came in a bundle and says the same: bundles bring no idempotency keys, so this is another"]
-
-    def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
-        """Return the ids of messages that all exist already, in order."""
-        scope, found = self._scope_key(), dict[int, str]()
-        keys = repeated_messages.message_keys(scope, session, said)
-        for view in self._views():
-            home = repeated_messages.session_in(view, session, memory_key("session", scope, session))
-            if home is not None:
-                found = repeated_messages.turns_of(view, home, said, keys) | found
-        return tuple(found[place] for place in sorted(found))
-
-    def _write_turns(
-        self,
-        said: Sequence[chat_messages.ChatMessage],
-        speakers: Mapping[str, str],
-        session: str,
-        attempt: int,
-        source: Mapping[str, Any],
-        fallback: int | None,
-        first: int | None,
-        why: str,
-        marks: Mapping[str, Any],
-        look: View,
-        key: ScopeKey | tuple[str, ...],
-        keyed: Mapping[str, Any],
-        homes: Sequence[str],
-    ) -> tuple[Any, list[int]]:
-        """Write messages into their session as one commit; returns its receipt, and the places of their references."""
-        with self.db.batch(seen=look, **keyed, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
-            home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
-            within = memory_key("session", key, session)
-            known = [found for view in self._views() if (found := view.keyed(within)) is not None]
-            is_new = all(found.closed for found in known)
-            where = self._imported_session(look, key, session, within) or tx.create(
-                extraction.SESSION,
-                session,
-                world=home,
-                key=within,
-                key_within=self._scopes.top if home is None else home,
-                # Messages of earlier times may follow, and are members at their times.
-                valid_from=BEGINNING if is_new else first,
-                resolve=False,
-                source=self._source({}),
-                anew=True,
-                revive=True,
-            )
-            made = []
-            named = self._scopes.entry_names(look, key, [each.turn(speakers).speaker for each in said])
-            for each in said:
-                turn, begins = each.turn(speakers), _start_of(each, fallback, look.valid)
-                own = message_identity(each)
-                world = tx.create(
-                    extraction.TURN,
-                    "",
-                    content=f"{turn.speaker}: {turn.text}",
-                    world=where,
-                    key=None if own is None else memory_key("message", key, session, *own),
-                    key_within=None if own is None else where,
-                    valid_from=begins,
-                    source=self._source({**turn.source, **source}),
-                    why=why,
-                    resolve=False,
-                    **marks,
-                )
-                made.append(world.position)
-                tx.link(
-                    world,
-                    ABOUT,
-                    self._entry(tx, key, home, Subject(named[folded(turn.speaker)])),
-                    key=None if own is None else memory_key("said", key, session, *own, *[attempt][:attempt]),
-                    valid_from=begins,
-                    properties={"role": "speaker"},
-                )
-        return tx.receipt, made
 
     def _move_if_ended(
         self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None, known: Sequence[View] = ()
@@ -1033,13 +884,6 @@ class Memory:
             return
         if home not in [each.world for each in self._views()]:
             self._scopes.move_to_new_scope(key, refs, begins)
-
-    def _imported_session(self, look: View, key: ScopeKey | tuple[str, ...], session: str, within: str) -> str | None:
-        """Return the session of a name that came in a bundle with the user's world, to continue it."""
-        if (scope := imported_scope_ref(key)) is None:
-            return None
-        found = repeated_messages.session_in(self.db._inside(look, scope), session, within)
-        return found.ref if found is not None and not found.closed and "imported" in found.source else None
 
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
         return ("memory",) if self._label is None else self._scopes.key(self._whole_view(), self._label)
@@ -1209,43 +1053,6 @@ def _end_of_correction(
             reach = span.end if span.start <= reach < span.end else reach
         ends += [later[0][0], *([reach] if reach > holds_from else [])]
     return min(ends, default=None)
-
-
-def _messages(given: Any) -> list[chat_messages.ChatMessage]:
-    """Return the argument as messages.
-
-    Raises:
-        InputError: it is neither a text nor messages.
-    """
-    if given is None or isinstance(given, bytes | bytearray | int | float):
-        raise errors.InputError(
-            f"{errors.shown(given)} is neither a text nor messages",
-            'Give a statement, or messages such as {"role": "user", "content": "…"}',
-        )
-    return chat_messages.messages_of(given)
-
-
-def _start_of(said: chat_messages.ChatMessage, fallback: int | None, now: int) -> int | None:
-    """Return when a message begins to hold: at its own time, or now if that is at most :data:`MAX_SKEW` later.
-
-    The clocks of two machines differ, and who said something a moment ago is asked about it at once.
-    """
-    if said.at is None:
-        return fallback
-    at = times.parse_time(said.at)
-    return now if now < at <= now + MAX_SKEW else at
-
-
-def _time_notes(said: Sequence[chat_messages.ChatMessage], starts: Sequence[int | None], now: int) -> list[str]:
-    """Return notes on messages that begin in the future, and on those whose time is a little ahead of the clock."""
-    ahead = [times.parse_time(each.at) - now for each in said if each.at is not None]
-    ahead = [each for each in ahead if 0 < each <= MAX_SKEW]
-    notes = future_start_notes(starts, now)
-    if ahead:
-        are = "The time of 1 message is" if len(ahead) == 1 else f"The times of {len(ahead)} messages are"
-        hold = "it holds" if len(ahead) == 1 else "they hold"
-        notes.append(f"{are} up to {max(ahead) / 1e6:.1f} s ahead of the clock here, so {hold} from now on")
-    return notes
 
 
 def _refuse_with_messages(for_statements: Mapping[str, object]) -> None:

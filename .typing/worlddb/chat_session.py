@@ -1,0 +1,1 @@
+../../worlddb/chat_session.py
