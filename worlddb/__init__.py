@@ -126,7 +126,8 @@ else:
         "reconciler.similarity.scores": "Likeness",
         "reconciler.similarity.verdict": "Considered Contender Thresholds Tiebreaker",
         "store": "scratch_folder",
-        "writing": "Batch Pending",
+        "batch": "Batch",
+        "writing": "Pending",
     }
     _PLACES = {
         each.partition("=")[0]: (home, each.rpartition("=")[2])

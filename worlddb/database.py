@@ -57,12 +57,13 @@ from worlddb.store import (
     has_begun,
     open_environment,
 )
-from worlddb.writing import Batch, WriteCalls, resolve_names
+from worlddb.writing import WriteCalls, resolve_names
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
     from worlddb.accounts.account_book import Accounts, Keyring
     from worlddb.accounts.grant import Grant
+    from worlddb.batch import Batch
     from worlddb.beliefs.items import BatchReader, Decision
     from worlddb.forks.merging import Merge
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
@@ -833,6 +834,8 @@ class Database(WriteCalls):
         came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``,
         whose hash is another one then (``changed_meanwhile``). Look again then.
         """
+        from worlddb.batch import Batch
+
         limits.checked_callable(progress, "progress")
         look = None
         if seen is not None:

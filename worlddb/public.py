@@ -4,6 +4,7 @@ from worlddb.accounts.account_book import Accounts, NewKey
 from worlddb.accounts.grant import Grant
 from worlddb.accounts.usage_meter import Usage, UsageMeter, UsageReport
 from worlddb.agent_memory import Added, Memory, memory
+from worlddb.batch import Batch
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.enrichment.context_enricher import ContextEnricher
 from worlddb.forks.merging import Merge
@@ -222,7 +223,7 @@ from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Thresholds, Tiebreaker
 from worlddb.store import scratch_folder
 from worlddb.working.working_memory import SessionMemory, WorkingMemory
-from worlddb.writing import Batch, Pending
+from worlddb.writing import Pending
 
 __all__ = [
     "ASSESSMENT_PROMPT",
