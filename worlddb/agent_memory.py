@@ -77,7 +77,7 @@ from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
 from worlddb.query.view.view import View
-from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.commands.outcome import Noted, Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
 from worlddb.repeated_messages import memory_key
 from worlddb.working.working_memory import SessionMemory
@@ -116,7 +116,7 @@ _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 
 
-class Added(msgspec.Struct, frozen=True, kw_only=True):
+class Added(Noted, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
     ``repeated`` counts messages that the session already had; if it had all of them, ``ids`` are theirs.
@@ -141,10 +141,6 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
         if len(self.ids) != 1:
             raise errors.InputError(f"{len(self.ids)} memories were written", "Use ids")
         return self.ids[0]
-
-    def with_notes(self, notes: Iterable[str]) -> Added:
-        """Return the result with more notes."""
-        return msgspec.structs.replace(self, notes=(*self.notes, *notes))
 
 
 @limits.typed_arguments

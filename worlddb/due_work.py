@@ -18,7 +18,6 @@ from worlddb.log.model.clock import Clock, monotonic, now_of
 
 if TYPE_CHECKING:
     # What only some of the work needs is loaded by it.
-    from worlddb.projections.tables.dream.retention import Decay
     from worlddb.query.view.view import View
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering
@@ -358,40 +357,13 @@ class DueWork:
             self._embed_pending(writer, wanted.stopped)
         return done
 
-    def dream(
-        self,
-        writer: Writer,
-        assessor: Assessor | None = None,
-        *,
-        dry_run: bool = False,
-        batch_size: int = 20,
-        max_deprecation_ratio: float = 0.5,
-        allow_published: bool = False,
-        halt: bool = False,
-        decay: Decay | None = None,
-        progress: Callable[[str, int, int], object] | None = None,
-        stopped: Callable[[], bool] | None = None,
-    ) -> Dreamt:
-        """Assess what changed since the last run; see :meth:`Database.dream`."""
-        from worlddb.projections.tables.dream import retention
+    def dream(self, writer: Writer, assessor: Assessor | None = None, **wanted: Any) -> Dreamt:
+        """Assess what changed since the last run, as :meth:`Database.dream` says, which has the arguments."""
         from worlddb.query.claims import claim_relation
         from worlddb.reconciler.dream import dreamer
-        from worlddb.reconciler.dream.assessor import RuleAssessor
 
-        wanted = dreamer.DreamRequest(
-            now_of(self._clock),
-            limits.checked_callable(assessor, "assessor") or RuleAssessor(),
-            limits.checked_flag(dry_run, "dry_run"),
-            limits.checked_number(batch_size, "batch_size", 1, limits.MAX_LISTED),
-            dreamer.checked_ratio(max_deprecation_ratio),
-            limits.checked_flag(allow_published, "allow_published"),
-            limits.checked_flag(halt, "halt"),
-            None if decay is None else retention.checked_decay(decay),
-            claim_relation.relation_of,
-            limits.checked_callable(progress, "progress"),
-            limits.checked_callable(stopped, "stopped") or (lambda: False),
-        )
-        return dreamer.dream(writer, wanted)
+        request = dreamer.checked_request(now_of(self._clock), assessor, claim_relation.relation_of, **wanted)
+        return dreamer.dream(writer, request)
 
     def keep_up(self, writer: Writer, wait_seconds: float) -> bool:
         """Embed new texts and recluster now, or wait for the thread that does; true once both are done."""

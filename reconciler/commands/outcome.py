@@ -1,7 +1,7 @@
 """Outcomes and receipts of commands as values, and the retry of a write that others outran."""
 
 from collections.abc import Callable, Iterable
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 import msgspec
 
@@ -217,7 +217,15 @@ class Loss(msgspec.Struct, frozen=True):
         return f"{what} {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' and all later time'}"
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of a result with ``notes``, which tell its caller something besides."""
+
+    def with_notes(self, notes: Iterable[Any]) -> Self:
+        """Return the result with more notes."""
+        return msgspec.structs.replace(self, notes=(*cast(Any, self).notes, *notes))
+
+
+class Receipt(Noted, frozen=True, kw_only=True):
     """The result of a write.
 
     ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
@@ -267,10 +275,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.outcome, Refused):
             refused = self.outcome
             raise errors.RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
-
-    def with_notes(self, notes: Iterable[Note]) -> Self:
-        """Return the receipt with more notes."""
-        return msgspec.structs.replace(self, notes=(*self.notes, *notes))
 
     @property
     def is_outdated(self) -> bool:

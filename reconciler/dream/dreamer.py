@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import blobs, codec, errors, ids
+from worlddb.log.model import blobs, codec, errors, ids, limits
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.dream import retention
@@ -80,11 +80,45 @@ class DreamRequest(NamedTuple):
     halt: bool
     decay: retention.Decay | None
     relate: neighbours.Relate
-    progress: Progress | None = None
-    stopped: Callable[[], bool] = lambda: False
+    progress: Progress | None
+    stopped: Callable[[], bool]
 
 
-def checked_ratio(given: object) -> Fraction:
+def checked_request(
+    valid: int,
+    judge: assessor.Assessor | None,
+    relate: neighbours.Relate,
+    *,
+    dry_run: bool = False,
+    batch_size: int = 20,
+    max_deprecation_ratio: float = 0.5,
+    allow_published: bool = False,
+    halt: bool = False,
+    decay: retention.Decay | None = None,
+    progress: Progress | None = None,
+    stopped: Callable[[], bool] | None = None,
+) -> DreamRequest:
+    """A request by the arguments of ``Database.dream``.
+
+    Raises:
+        InputError: one of them is not what it should be.
+    """
+    return DreamRequest(
+        valid,
+        limits.checked_callable(judge, "assessor") or assessor.RuleAssessor(),
+        limits.checked_flag(dry_run, "dry_run"),
+        limits.checked_number(batch_size, "batch_size", 1, limits.MAX_LISTED),
+        _checked_ratio(max_deprecation_ratio),
+        limits.checked_flag(allow_published, "allow_published"),
+        limits.checked_flag(halt, "halt"),
+        None if decay is None else retention.checked_decay(decay),
+        relate,
+        limits.checked_callable(progress, "progress"),
+        limits.checked_callable(stopped, "stopped") or (lambda: False),
+    )
+
+
+def _checked_ratio(given: object) -> Fraction:
     """A share from 0.1 to 0.9, as an exact fraction.
 
     Raises:

@@ -415,8 +415,8 @@ class Chat:
 class ChatModel:
     """The base of adapters that ask a :class:`Chat`, with the number of requests and tokens.
 
-    A class of it says what it asks for and with which prompt, unless it makes its own ``_chat``. Arguments are those of
-    :class:`Chat`; ``name`` is that of the model.
+    A class of it says what it asks for and with which prompt, unless it makes its own ``_chat``, and may have another
+    timeout and number of retries. Arguments are those of :class:`Chat`; ``name`` is that of the model.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -425,6 +425,8 @@ class ChatModel:
     _WHAT: ClassVar[str]
     _PROMPT: ClassVar[str]
     _ANSWER_TOKENS: ClassVar[int | None] = None
+    _SECONDS: ClassVar[float] = CHAT_SECONDS
+    _RETRIES: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -434,8 +436,8 @@ class ChatModel:
         interface: str = "openai",
         key: str | None = None,
         prompt: str | None = None,
-        timeout_seconds: float = CHAT_SECONDS,
-        retries: int = 2,
+        timeout_seconds: float | None = None,
+        retries: int | None = None,
         max_calls: int | None = None,
         max_tokens: int | None = None,
         answer_tokens: int | None = None,
@@ -447,8 +449,8 @@ class ChatModel:
             prompt=self._PROMPT if prompt is None else prompt,
             interface=interface,
             key=key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
+            timeout_seconds=self._SECONDS if timeout_seconds is None else timeout_seconds,
+            retries=self._RETRIES if retries is None else retries,
             max_calls=max_calls,
             max_tokens=max_tokens,
             answer_tokens=self._ANSWER_TOKENS if answer_tokens is None else answer_tokens,

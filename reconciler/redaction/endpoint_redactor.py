@@ -31,7 +31,6 @@ Leave out names of companies, products, cities and public figures. If there is n
 """
 """The prompt; the text follows as JSON."""
 
-TIMEOUT_SECONDS: Final = 60.0
 MAX_CHARACTERS: Final = 24_000
 """Of a text, in one request; a longer one is read in parts."""
 
@@ -59,32 +58,11 @@ class EndpointRedactor(endpoint.ChatModel):
 
     _WHAT = "what it found"
     _PROMPT = PROMPT
+    _SECONDS = 60.0
+    _RETRIES = 1
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        interface: str = "openai",
-        key: str | None = None,
-        prompt: str | None = None,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        retries: int = 1,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-    ) -> None:
-        super().__init__(
-            url,
-            model,
-            prompt=prompt,
-            interface=interface,
-            key=key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-        )
-        self.failed = 0
+    failed: int = 0
+    """The number of requests that came to nothing."""
 
     def __call__(self, text: str) -> tuple[str, Sequence[Finding]]:
         """Return the text without personal data, and where it stood."""
