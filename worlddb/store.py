@@ -22,7 +22,6 @@ from worlddb.projections.indexes import (
     analysis,
     catchup,
     composition,
-    fields,
     kept_worlds,
     text_index,
     text_snapshot,
@@ -788,7 +787,7 @@ class StoreReader:
 
 def forget_texts() -> None:
     """Drop the texts, names and words that this process has cached, as an erasure requires."""
-    for module in (analysis, blocks, canonical, fields, question_dates, claim_relation, text_lane):
+    for module in (analysis, blocks, canonical, question_dates, claim_relation, text_lane):
         module.forget()
     # A process that compared no names has not loaded what compares them, and keeps none.
     if (scores := sys.modules.get("worlddb.reconciler.similarity.scores")) is not None:

@@ -311,17 +311,10 @@ def count_terms(searcher: Searcher, terms: Sequence[analysis.Term]) -> Counts:
     return Counts(searcher.num_docs, {term: searcher.doc_freq(term.field, term.text) for term in terms})
 
 
-def to_query(
-    terms: Sequence[analysis.Term],
-    *,
-    through: int | None,
-    nodes: Collection[int] | None,
-    scale: Mapping[analysis.Term, float],
-) -> Query:
-    """Any of the terms, and all of the filters; the filters add nothing to a score."""
+def filtered(query: Query, *, through: int | None, nodes: Collection[int] | None) -> Query:
+    """A query for what passes all of the filters too, which add nothing to a score."""
     from tantivy import FieldType, Occur, Query
 
-    query = _any_of(tuple(terms), tuple(term.weight * scale.get(term, 1.0) for term in terms))
     filters: list[Query] = []
     if through is not None:
         filters.append(Query.range_query(schema(), SEQ, FieldType.Unsigned, 0, through))
@@ -333,17 +326,15 @@ def to_query(
     return Query.boolean_query([(Occur.Must, query), *unscored])
 
 
-@lru_cache(maxsize=64)
-def _any_of(terms: tuple[analysis.Term, ...], weights: tuple[float, ...]) -> Query:
-    """Any of the terms, by these weights; a recall asks the same twice."""
+def any_of(terms: Iterable[analysis.Term], scale: Mapping[analysis.Term, float]) -> Query:
+    """A query for any of the terms, by their weights times what they are scaled by."""
     from tantivy import Occur, Query
 
-    def sought(term: analysis.Term, weight: float) -> Query:
-        return Query.boost_query(Query.term_query(schema(), term.field, term.text, "freq"), weight)
+    def sought(term: analysis.Term) -> Query:
+        query = Query.term_query(schema(), term.field, term.text, "freq")
+        return Query.boost_query(query, term.weight * scale.get(term, 1.0))
 
-    return Query.boolean_query(
-        [(Occur.Should, sought(term, weight)) for term, weight in zip(terms, weights, strict=True)]
-    )
+    return Query.boolean_query([(Occur.Should, sought(term)) for term in terms])
 
 
 def _of_nodes(nodes: Collection[int]) -> Query:
@@ -398,8 +389,3 @@ def _in_order(nodes: Collection[int]) -> Numbers:
 
     found: Numbers = np.sort(np.fromiter(nodes, dtype=np.int64, count=len(nodes)))
     return found
-
-
-def forget() -> None:
-    """Forget all questions, as an erasure asks for."""
-    _any_of.cache_clear()

@@ -117,6 +117,15 @@ class TextSearch(NamedTuple):
     or_more: bool = False
 
 
+class _Weighed(NamedTuple):
+    """Terms as a corpus weighs them: how an index scores them, and a query for any; ``None`` if it has none."""
+
+    terms: Sequence[Term]
+    corpus: fields.Counts | None
+    scoring: fields.Scoring
+    query: Query | None
+
+
 class TextView:
     """One commit of an index; ``stamp`` names that commit on disk and is None in memory."""
 
@@ -127,7 +136,7 @@ class TextView:
         self._explained: dict[str, tuple[int, float]] = {}
         self._frequencies: dict[Term, int] = {}
         self._counted: tuple[Sequence[Term], fields.Counts] | None = None
-        self._scaled: tuple[Sequence[Term], fields.Counts, dict[Term, float]] | None = None
+        self._weighed: _Weighed | None = None
 
     @property
     def count(self) -> int:
@@ -170,27 +179,31 @@ class TextView:
         Raises:
             IndexUnreadable: the folder is damaged.
         """
-        here = self.counts(terms)
-        documents, averages = here.documents, dict[str, float]()
-        for term in terms:
-            if here.having[term] and term.field not in averages:
-                documents, averages[term.field] = self._explain(term)
-        return fields.Scoring(documents, here.having, averages, self._scale(terms, corpus))
+        with raising_as(IndexUnreadable):
+            return self._weigh(terms, corpus).scoring
 
-    def _scale(self, terms: Sequence[Term], corpus: fields.Counts) -> dict[Term, float]:
-        known = self._scaled
-        if known is not None and known[0] is terms and known[1] == corpus:
-            return known[2]
-        here = self.counts(terms)
-        # A term that no text has weighs nothing, whatever its scale.
-        every, mine, own = corpus.documents, here.documents, here.having
-        scale = {
-            term: fields.rarity(every, count) / fields.rarity(mine, own[term])
-            for term, count in corpus.having.items()
-            if count
-        }
-        self._scaled = terms, corpus, scale
-        return scale
+    def _weigh(self, terms: Sequence[Term], corpus: fields.Counts | None) -> _Weighed:
+        # A recall searches for the same words several times.
+        known = self._weighed
+        if known is not None and known.terms is terms and known.corpus == corpus:
+            return known
+        here, averages, scale = self.counts(terms), dict[str, float](), dict[Term, float]()
+        documents, own = here.documents, here.having
+        # Few words are in names and types: terms that no text has are left out, since they score nothing.
+        had = [term for term in terms if own[term]]
+        if corpus is not None:
+            every, mine = corpus.documents, here.documents
+            scale = {
+                term: fields.rarity(every, count) / fields.rarity(mine, own[term])
+                for term, count in corpus.having.items()
+                if count
+            }
+            for term in had:
+                if term.field not in averages:
+                    documents, averages[term.field] = self._explain(term)
+        scoring = fields.Scoring(documents, own, averages, scale)
+        made = self._weighed = _Weighed(terms, corpus, scoring, fields.any_of(had, scale) if had else None)
+        return made
 
     def _explain(self, term: Term) -> tuple[int, float]:
         """The number of documents that Tantivy counts, with deleted ones, and the average length of the term's field.
@@ -233,26 +246,22 @@ class TextView:
             return SearchFuture(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
             through = None
-        # Few words are in names and types: terms that no text has are left out, since they score nothing.
-        here = self.counts(terms).having
-        had = [term for term in terms if here[term]]
-        if not had:
+        with raising_as(IndexUnreadable):
+            query = self._weigh(terms, corpus).query
+        if query is None:
             return SearchFuture(None, list)
         threads = None if self._searcher.num_docs < FEW_TEXTS else threads
         with raising_as(IndexUnreadable):
-            scale: dict[Term, float] = {}
-            if corpus is not None:
-                scale = self._scale(terms, corpus)
             if isinstance(nodes, fields.Nodes):
                 fetch = self._fetch_size(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
-                    every = fields.to_query(had, through=through, nodes=None, scale=scale)
+                    every = fields.filtered(query, through=through, nodes=None)
 
                     def again() -> list[fields.TextHit]:
                         return self.find(search._replace(nodes=list(nodes)), corpus)
 
                     return PostFilteredSearch(self._searcher, every, limit, fetch, nodes, again, threads)
-            query = fields.to_query(had, through=through, nodes=nodes, scale=scale)
+            query = fields.filtered(query, through=through, nodes=nodes)
             return StartedSearch(self._searcher, query, limit, threads, or_more=or_more)
 
     def _fetch_size(self, limit: int, nodes: fields.Nodes) -> int:
