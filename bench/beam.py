@@ -3,8 +3,8 @@
 Every conversation of the file is its own store; messages have the time of their session. Each question with evidence is
 asked at the time of the last session. recall@k is the share of its evidence (by message id) among the first k hits,
 averaged over questions. Two more counts are printed: unanswerable questions that recall calls weak, and other questions
-that it falsely calls weak. The variants in bench/_retrieval.py and the baselines in bench/_baselines.py answer the same
-questions in the same run. The embedder is the only model.
+that it falsely calls weak. The variants in bench/public_data/retrieval.py and the baselines in
+bench/public_data/baselines.py answer the same questions in the same run. The embedder is the only model.
 
 With --half only the conversations of one half are asked (by a hash of their ids): ideas are chosen on half 0 and
 confirmed on half 1.
@@ -25,10 +25,10 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench import _baselines, _haystacks, _unanswerable
-from bench._ideas import ablated, add_argument, variants
-from bench._report import ended, p50, p95, parser, report
-from bench._retrieval import interval, recall_share
+from bench.measuring.report import ended, p50, p95, parser, report
+from bench.public_data import baselines, haystacks, unanswerable
+from bench.public_data.ideas import ablated, add_argument, variants
+from bench.public_data.retrieval import interval, recall_share
 from worlddb import EMBEDDERS, Database, Turn, embedder_named
 from worlddb.tools.importers import input_files
 from worlddb.tools.importers.input_files import Place, decode_at
@@ -149,13 +149,13 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     chosen = [
         each
         for each in read(arguments.file)
-        if each.size in arguments.sizes and arguments.half in (None, _haystacks.half(each.id))
+        if each.size in arguments.sizes and arguments.half in (None, haystacks.half(each.id))
     ]
     if not chosen:
         raise worlddb.InputError(f"{arguments.file} has no conversation of {arguments.sizes}", "Give other sizes")
     scores: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
     flagged: defaultdict[bool, list[bool]] = defaultdict(list)
-    signals: list[_unanswerable.Signals] = []
+    signals: list[unanswerable.Signals] = []
     latencies_ms: list[float] = []
     turns = left_out = 0
     embedder = embedder_named(arguments.embedder)
@@ -163,8 +163,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         conversation_turns = one.turns()
         turns += len(conversation_turns)
         texts = {str(turn.source["id"]): turn.text for turn in conversation_turns}
-        gathering = _unanswerable.QuestionCoverage(texts.values())
-        peers = _baselines.build(_baselines.available(), texts, embedder)
+        gathering = unanswerable.QuestionCoverage(texts.values())
+        peers = baselines.build(baselines.available(), texts, embedder)
         with (
             tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
             worlddb.open(folder, author="bench", embedder=embedder) as db,
@@ -177,9 +177,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 latencies_ms.append(1000 * (perf_counter() - began))
                 if asked.evidence or asked.kind == ABSTENTION:
                     flagged[asked.kind == ABSTENTION].append(found.weak)
-                    which = _haystacks.half(one.id), asked.kind == ABSTENTION
+                    which = haystacks.half(one.id), asked.kind == ABSTENTION
                     signals.append(
-                        _unanswerable.Signals(*which, found.confidence or 0.0, gathering.count(asked.question))
+                        unanswerable.Signals(*which, found.confidence or 0.0, gathering.count(asked.question))
                     )
                 if not asked.evidence:
                     left_out += asked.kind != ABSTENTION
@@ -206,7 +206,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "by_size": {name: figures for name, figures in summed.items() if name in sizes},
         "variants": {name: figures for name, figures in summed.items() if ", " in name},
         "weak": _count_flagged(flagged[True], flagged[False]),
-        "flagged": _unanswerable.flagged(signals),
+        "flagged": unanswerable.flagged(signals),
         "conversations": len(chosen),
         "turns": turns,
         "left_out": left_out,

@@ -24,11 +24,11 @@ from time import perf_counter
 from typing import Any, cast
 
 import worlddb
-from bench._floor import Floor
-from bench._questions import Latencies
-from bench._recording import Pair, commits, record_commits
-from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, LoadedNodes, Loader, load, open_seeded, words
+from bench.made_up.questions import Latencies
+from bench.made_up.workload import CONTENT_WORDS, LoadedNodes, Loader, load, open_seeded, words
+from bench.measuring.floor import Floor
+from bench.measuring.recording import Pair, commits, record_commits
+from bench.measuring.report import p50, p95, parser, positive, report
 from worlddb import Database, Receipt
 
 _VALUE_BYTES = 100

@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from bench._report import p50, p95, parser, positive, report
+from bench.measuring.report import p50, p95, parser, positive, report
 from worlddb import POOLS, Database
 
 if TYPE_CHECKING:

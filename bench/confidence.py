@@ -25,8 +25,8 @@ from unittest.mock import patch
 import numpy as np
 import numpy.typing as npt
 
-from bench._posed import ANSWERABLE, KINDS, PosedQuestion, add_files, pose_questions
-from bench._report import ended, parser, report
+from bench.measuring.report import ended, parser, report
+from bench.public_data.posed import ANSWERABLE, KINDS, PosedQuestion, add_files, pose_questions
 from worlddb import LANES, StaticEmbedder
 from worlddb.query.recall import scoring
 from worlddb.reconciler.embedding import multilingual

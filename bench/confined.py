@@ -28,8 +28,8 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import CONTENT_WORDS, words
+from bench.made_up.workload import CONTENT_WORDS, words
+from bench.measuring.report import p50, p95, parser, positive, report, rounded
 from worlddb import Database, ManualClock, SeededEntropy
 
 _EPOCH_MICROS: Final = 1_700_000_000_000_000

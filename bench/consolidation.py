@@ -7,7 +7,7 @@ once for fresh summaries, and is timed separately. --beside adds other reads of 
 all facts.
 
 --locomo, --longmemeval or --beam FILE asks the questions of that file instead, before and after a consolidation, and
-measures the evidence that is read at equal tokens. See bench/_consolidated.py.
+measures the evidence that is read at equal tokens. See bench/public_data/consolidated.py.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from time import perf_counter, process_time
 from typing import Any
 
 import worlddb
-from bench import _consolidated
-from bench._report import p50, parser, positive, report, rounded
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, open_seeded, words
+from bench.measuring.report import p50, parser, positive, report, rounded
+from bench.public_data import consolidated
 from worlddb import Database, Subgraph
 
 _BATCH = 10_000
@@ -34,11 +34,11 @@ _SEEDS = 1_000
 
 def main() -> None:
     arguments = _arguments()
-    if asked := _consolidated.measure_files(arguments):
+    if asked := consolidated.measure_files(arguments):
         made = [
             f"{name}: {figures['stores']} stores, {figures['summaries']} summaries" for name, figures in asked.items()
         ]
-        report(arguments, "consolidation", asked, _consolidated.COLUMNS, _consolidated.rows_of(asked), made)
+        report(arguments, "consolidation", asked, consolidated.COLUMNS, consolidated.rows_of(asked), made)
         return
     sizes = [(facts, topics) for facts, topics in zip(arguments.facts, arguments.topics, strict=True)]
     if arguments.large:
@@ -72,7 +72,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--beside", action="store_true", help="also the time of reads before and after, alternating")
     arguments.add_argument("--large", action="store_true", help="also 100,000 facts in 10,000 topics")
     arguments.add_argument("--dir", help="folder for the stores (default: the system's temporary folder)")
-    _consolidated.add_arguments(arguments)
+    consolidated.add_arguments(arguments)
     return arguments.parse_args()
 
 

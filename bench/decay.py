@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import worlddb
-from bench import _haystacks
-from bench._report import ended, parser, positive, report
-from bench._retrieval import interval
 from bench.locomo import questions_of
 from bench.longmemeval import fill
+from bench.measuring.report import ended, parser, positive, report
+from bench.public_data import haystacks
+from bench.public_data.retrieval import interval
 from worlddb import Database, Decay, InputError, StaticEmbedder
 from worlddb.tools.importers import locomo
 from worlddb.tools.importers.run import ingest_files
@@ -183,7 +183,7 @@ def _locomo(path: Path, arguments: argparse.Namespace) -> Iterator[tuple[Databas
 
 def _longmemeval(path: Path, arguments: argparse.Namespace) -> Iterator[tuple[Database, list[Question]]]:
     """A store for each question."""
-    given = [_haystacks.question(record) for record in _haystacks.load(arguments.longmemeval)]
+    given = [haystacks.question(record) for record in haystacks.load(arguments.longmemeval)]
     asked = [each for each in given if each.turns and each.record.asked is not None]
     for number, each in enumerate(_spread(asked, arguments.limit)):
         with worlddb.open(path / str(number), author="bench", embedder=StaticEmbedder()) as db:

@@ -1,7 +1,7 @@
 """Diff of two stores with a shared history, where some worlds of the copy were revised, at several sizes.
 
-The stores hold the mix of bench/_workload.py: one of `--nodes` nodes, and one of `--small` nodes, the beginning of the
-larger. Each copy gets `--changes` revisions of random nodes, one a commit, of the same nodes in both stores, so
+The stores hold the mix of bench/made_up/workload.py: one of `--nodes` nodes, and one of `--small` nodes, the beginning
+of the larger. Each copy gets `--changes` revisions of random nodes, one a commit, of the same nodes in both stores, so
 that the depth is equal and only the size differs. The time is that of `worlddb.diff` on the two directories, opening
 included; the count of Merkle trie nodes is the one that it reports. `bytes_ms` is the time for comparing two equal
 stores byte by byte, in proportion to their size.
@@ -18,8 +18,8 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import worlddb
-from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import CONTENT_WORDS, load, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, load, open_seeded, words
+from bench.measuring.report import p50, p95, parser, positive, report, rounded
 from worlddb.log.model.errors import RefusedError
 
 _COLUMNS = (

@@ -24,7 +24,7 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from bench._report import parser, positive, report, rounded
+from bench.measuring.report import parser, positive, report, rounded
 from worlddb import Database, Embedder, ManualClock, SeededEntropy, StaticEmbedder, parse_time
 
 _FIRST = [

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 from unittest import mock
 
 import worlddb
-from bench._report import parser, report
+from bench.measuring.report import parser, report
 from worlddb.log.store.environment import Environment
 
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -19,10 +19,19 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench._linkage import FEBRL, INVENTORS, LinkageSet, Pair, install_hint, linkage_set, pair_quality, wrong_pairs
-from bench._linkers import paper, recordlinkage_all_fields, recordlinkage_names
-from bench._report import parser, report
-from bench._workload import open_seeded
+from bench.made_up.workload import open_seeded
+from bench.measuring.report import parser, report
+from bench.public_data.linkage import (
+    FEBRL,
+    INVENTORS,
+    LinkageSet,
+    Pair,
+    install_hint,
+    linkage_set,
+    pair_quality,
+    wrong_pairs,
+)
+from bench.public_data.linkers import paper, recordlinkage_all_fields, recordlinkage_names
 from worlddb import Thresholds
 
 RECOMMENDED: Final = Thresholds()

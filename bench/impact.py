@@ -17,8 +17,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, open_seeded, words
+from bench.measuring.report import p50, p95, parser, positive, report, rounded
 from worlddb import Database
 
 _TYPE: Final = "derived_from"

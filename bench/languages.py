@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench._report import ended, parser, report
+from bench.measuring.report import ended, parser, report
 
 NOTES: Final = Path(__file__).with_name("language_notes.jsonl")
 MODELS: Final = ("words", "static", "minilm", "multilingual")

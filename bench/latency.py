@@ -25,8 +25,8 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 import worlddb
-from bench._haystacks import Record, load, texts
-from bench._report import ended, p50, p95, parser, percentile, positive, report
+from bench.measuring.report import ended, p50, p95, parser, percentile, positive, report
+from bench.public_data.haystacks import Record, load, texts
 from worlddb import Database, Turn, View
 
 SHAPES: Final[dict[str, dict[str, Any]]] = {

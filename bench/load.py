@@ -1,19 +1,19 @@
 """Bulk load through every handler, compared with the floor.
 
-The mix of bench/_workload.py goes through `db.batch()`, one durable commit a batch. The floor is the same pairs, log
-records and tables alike, put into a fresh LMDB environment with the same options by `for k, v in pairs: txn.put(k, v)`,
-in as many durable commits. A first run with the same seed records the pairs and the peak of anonymous memory; in the
-second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
+The mix of bench/made_up/workload.py goes through `db.batch()`, one durable commit a batch. The floor is the same pairs,
+log records and tables alike, put into a fresh LMDB environment with the same options by `for k, v in pairs: txn.put(k,
+v)`, in as many durable commits. A first run with the same seed records the pairs and the peak of anonymous memory; in
+the second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
 bytes, or the program fails. A write is one node or one edge command.
 
-The floor gets the pairs in the order of the writes (bench/_arrival.py), like a loop that puts the rows of one write
-after the other. A second loop gets them as the engine hands them to LMDB: table by table, sorted, each key once. That
-order is the engine's work and not the loop's, so its ratio is a second figure, ``sorted_ratio``.
+The floor gets the pairs in the order of the writes (bench/measuring/arrival.py), like a loop that puts the rows of one
+write after the other. A second loop gets them as the engine hands them to LMDB: table by table, sorted, each key once.
+That order is the engine's work and not the loop's, so its ratio is a second figure, ``sorted_ratio``.
 
 For the floor every row is a pair, even if the engine packs many rows into one. Peak memory, and the bytes that LMDB
 writes, are measured in a separate process that does nothing else. The mix is drawn in another process, because
 remembering the drawn edges takes 14 bytes of memory for each write. ``--pages`` also counts the pages that the last
-commit wrote, by table (bench/_pages.py).
+commit wrote, by table (bench/measuring/pages.py).
 
 ``--keep PATH`` only loads, into a store that stays, and reports the cost of each part of the writes. A load of millions
 takes an hour; `bench.reads`, `bench.commits`, `bench.replay` and `bench.open` can use the store (``--store``).
@@ -34,13 +34,13 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, NamedTuple
 
-from bench._arrival import in_arrival_order
-from bench._floor import Floor, same_rows
-from bench._memory import AnonPeak, anon_bytes
-from bench._pages import pages_by_table, pages_of
-from bench._recording import commits, record_commits
-from bench._report import parser, positive, report
-from bench._workload import SHARES, Loader, Mix, Operation, open_seeded
+from bench.made_up.workload import SHARES, Loader, Mix, Operation, open_seeded
+from bench.measuring.arrival import in_arrival_order
+from bench.measuring.floor import Floor, same_rows
+from bench.measuring.memory import AnonPeak, anon_bytes
+from bench.measuring.pages import pages_by_table, pages_of
+from bench.measuring.recording import commits, record_commits
+from bench.measuring.report import parser, positive, report
 from worlddb.log.store.shared_environment import DATA_FILE
 
 

@@ -4,8 +4,8 @@ Every conversation of the file is ingested. Every question with evidence is aske
 recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions. The questions
 have no date and are asked at the start of the conversation's last session. Evidence that names no turn of the
 conversation is left out, and so is a question without other evidence; both are counted. The variants in
-bench/_retrieval.py and the baselines in bench/_baselines.py answer the same questions in the same run. The embedder is
-the only model.
+bench/public_data/retrieval.py and the baselines in bench/public_data/baselines.py answer the same questions in the same
+run. The embedder is the only model.
 
 With --pooled questions are asked in the whole store, where the speakers of other conversations are strangers. For
 questions that name a speaker, two counts are printed: first hits said by or naming a named speaker, and first hits in a
@@ -29,10 +29,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 import worlddb
-from bench import _baselines
-from bench._ideas import ablated, add_argument, variants
-from bench._report import ended, p50, p95, parser, positive, report
-from bench._retrieval import interval, recall_share
+from bench.measuring.report import ended, p50, p95, parser, positive, report
+from bench.public_data import baselines
+from bench.public_data.ideas import ablated, add_argument, variants
+from bench.public_data.retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, EntityExtractor, InputError, View, embedder_named
 from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation
@@ -128,8 +128,8 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         worlds = {name: _world(db, view, name) for name in {question.conversation for question in questions}}
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
         talks = {session.ref: name for name, world in worlds.items() for session in view.children(world)}
-        compared_with = () if arguments.pooled else _baselines.available()
-        peers = {name: _baselines.build(compared_with, texts_of(conversations[name]), embedder) for name in worlds}
+        compared_with = () if arguments.pooled else baselines.available()
+        peers = {name: baselines.build(compared_with, texts_of(conversations[name]), embedder) for name in worlds}
         speakers = {name: _speakers(found) for name, found in conversations.items()}
         named: dict[str, list[tuple[bool, bool]]] = {"default": [], **{variant: [] for variant in compared}}
         scores: defaultdict[str, list[float]] = defaultdict(list)

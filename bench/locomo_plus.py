@@ -3,8 +3,8 @@
 Each pair is a cue, two turns, and a trigger, which somebody says some time later without the cue's words. A pair is
 asked inside one of LoCoMo's conversations, in a store of its own: the trigger when the last session began, the cue as a
 session at its time gap before that, with the conversation's speakers. Recall@k is the share of pairs of which a turn of
-the cue is among the first k hits. All of the variants in bench/_retrieval.py and the baselines in bench/_baselines.py
-are asked the same in the same run. No model runs but the embedder.
+the cue is among the first k hits. All of the variants in bench/public_data/retrieval.py and the baselines in
+bench/public_data/baselines.py are asked the same in the same run. No model runs but the embedder.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench import _baselines
-from bench._ideas import ablated, add_argument, variants
-from bench._report import ended, parser, positive, report
-from bench._retrieval import recall_any, summary
+from bench.measuring.report import ended, parser, positive, report
+from bench.public_data import baselines
+from bench.public_data.ideas import ablated, add_argument, variants
+from bench.public_data.retrieval import recall_any, summary
 from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
 from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation, Session
@@ -154,7 +154,7 @@ def _recall_variants(
             with ablated(variant):
                 hits = view.recall(trigger, k=arguments.k, asked=asked_at, **options).hits
             found[variant] = [str(hit.source.get("id", "")) for hit in hits]
-    peers = _baselines.build(_baselines.available(), texts, embedder)
+    peers = baselines.build(baselines.available(), texts, embedder)
     return found | {name: peer.search(trigger, arguments.k) for name, peer in peers.items()}
 
 

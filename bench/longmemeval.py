@@ -2,13 +2,13 @@
 
 Every question has its own haystack in its own store, or with --pooled all haystacks are in one store. Recall returns
 sessions itself (group=1); the sessions of a baseline are those of its turns. At turn level the gold turns are those
-marked has_answer, or all turns of the answer sessions if none is marked. The variants in bench/_retrieval.py and the
-baselines in bench/_baselines.py answer the same questions in the same run; --ideas adds the default without each of its
-ideas.
+marked has_answer, or all turns of the answer sessions if none is marked. The variants in bench/public_data/retrieval.py
+and the baselines in bench/public_data/baselines.py answer the same questions in the same run; --ideas adds the default
+without each of its ideas.
 
 With --answer a model that you name answers each question from the default's hits, and with --judge a model judges the
-answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
---key-variable names. --transcript saves each finished question, so that an interrupted run can resume.
+answers (bench/public_data/answering.py). Both are reached at --endpoint; the key is read from the environment variable
+that --key-variable names. --transcript saves each finished question, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from time import perf_counter
 from typing import Any, Final
 
 import worlddb
-from bench import _baselines
-from bench._answering import Panel, add_arguments, panel_of, summary_lines
-from bench._haystacks import ABSTAINING, Question, Record, half, load, question, session_name, texts, turn_id
-from bench._ideas import ablated, add_argument, variants
-from bench._report import ended, p50, p95, parser, positive, report
-from bench._retrieval import ndcg, recall_all, recall_any, summary
+from bench.measuring.report import ended, p50, p95, parser, positive, report
+from bench.public_data import baselines
+from bench.public_data.answering import Panel, add_arguments, panel_of, summary_lines
+from bench.public_data.haystacks import ABSTAINING, Question, Record, half, load, question, session_name, texts, turn_id
+from bench.public_data.ideas import ablated, add_argument, variants
+from bench.public_data.retrieval import ndcg, recall_all, recall_any, summary
 from worlddb import EMBEDDERS, LANES, Database, InputError, Turn, embedder_named
 
 GRANULARITIES: Final = ("session", "turn")
@@ -138,7 +138,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                 if panel is not None:
                     panel.prepare(db, [each.record for each in asked])
                 view = db.view()
-                peers = _baselines.build(_baselines.available(), texts([each.record for each in asked]), embedder)
+                peers = baselines.build(baselines.available(), texts([each.record for each in asked]), embedder)
                 for each in asked:
                     text = each.record.question
                     when: dict[str, Any] = {"asked": each.record.asked}
@@ -160,7 +160,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                         scores.add(name, each, turns, _sessions_of(turns))
     results = {
         variant: {each: summary(scores.by_variant[variant, each], arguments.seed) for each in GRANULARITIES}
-        for variant in (*compared, *_baselines.available())
+        for variant in (*compared, *baselines.available())
     }
     return {
         **results["default"][arguments.granularity],

@@ -37,9 +37,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 import worlddb
-from bench import _haystacks
-from bench._report import ended, parser, report
 from bench.beam import Conversation, Question, read
+from bench.measuring.report import ended, parser, report
+from bench.public_data import haystacks
 from worlddb import Database, ManualClock, StaticEmbedder, Turn
 from worlddb.projections.indexes import analysis
 from worlddb.tools.agents import remember
@@ -116,17 +116,17 @@ def _of_beam(conversations: list[Conversation], size: str) -> list[Talk]:
 
 def _of_longmemeval(path: Path | None) -> list[Talk]:
     talks: list[Talk] = []
-    for record in [] if path is None else _haystacks.load(path):
-        if record.question_type != UPDATED or _haystacks.ABSTAINING in record.question_id:
+    for record in [] if path is None else haystacks.load(path):
+        if record.question_type != UPDATED or haystacks.ABSTAINING in record.question_id:
             continue
-        gold, turns, evidence = _haystacks.question(record).turns, dict[int, Turn](), list[int]()
+        gold, turns, evidence = haystacks.question(record).turns, dict[int, Turn](), list[int]()
         for session in sorted(record.sessions, key=lambda each: each.at or 0):
             for at, turn in enumerate(session.turns):
                 number = len(turns)
                 turns[number] = Turn(
                     speaker=turn.role, text=turn.content, session=session.name, at=session.at, source={"id": number}
                 )
-                evidence += [number] if _haystacks.turn_id(session.name, at) in gold else []
+                evidence += [number] if haystacks.turn_id(session.name, at) in gold else []
         talks.append(Talk(turns, [Question(UPDATED, record.question, evidence)]))
     return talks
 

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, LoadedNodes, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, LoadedNodes, open_seeded, words
+from bench.measuring.report import p50, p95, parser, positive, report
 
 _EVENTS_A_CREATE: Final = 2
 _CREATES_A_COMMIT: Final = 100
@@ -96,7 +96,7 @@ def _build(path: Path, events: int, draw: random.Random) -> Store:
 
 
 def _open_once(store: Store) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench._open_once", str(store.path), store.ref]
+    command = [sys.executable, "-m", "bench.measuring.open_once", str(store.path), store.ref]
     told = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True).stdout
     times: dict[str, float] = json.loads(told.splitlines()[-1])
     return times

@@ -19,8 +19,8 @@ from bench._peers import complaints, hops, hybrid, langgraph, speed
 from bench._peers.contract import Absent, Kind, Peer, dimension, vectors_of
 from bench._peers.registry import KINDS
 from bench._peers.syncs import syncs_per_write
-from bench._report import parser, positive, report
-from bench._workload import CONTENT_WORDS, words
+from bench.made_up.workload import CONTENT_WORDS, words
+from bench.measuring.report import parser, positive, report
 
 _ASKED_WORDS: Final = 8
 _FIGURES: Final = {

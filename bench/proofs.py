@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Any
 
 import worlddb
-from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, open_seeded, words
+from bench.measuring.report import p50, p95, parser, positive, report
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Reads of the present and of the past: get, find, one hop, two hops, recall by words, by meaning and by both.
 
-The store holds the mix of bench/_workload.py with four edges a node, and a vector of each text. For each of three
-moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of the moment and a present view get the same
-questions by turns, about what existed then. `ratio` is the CPU time in the past divided by that in the present;
+The store holds the mix of bench/made_up/workload.py with four edges a node, and a vector of each text. For each of
+three moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of the moment and a present view get the
+same questions by turns, about what existed then. `ratio` is the CPU time in the past divided by that in the present;
 `p50_ms` and `p95_ms` are clock times. The figures of the present are those of the last moment's questions.
 
 Ranked reads take candidates from the present indexes, except those named `exact`, which build a temporary index of
@@ -29,10 +29,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from bench._meaning import WordDirections
-from bench._questions import EXACT, SHAPES, Latencies, Questions, Shape, known_nodes, ratio_of, side_by_side
-from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import LoadedNodes, Loader, load, open_seeded, words
+from bench.made_up.meaning import WordDirections
+from bench.made_up.questions import EXACT, SHAPES, Latencies, Questions, Shape, known_nodes, ratio_of, side_by_side
+from bench.made_up.workload import LoadedNodes, Loader, load, open_seeded, words
+from bench.measuring.report import p50, p95, parser, positive, report, rounded
 from worlddb import Database, View, World
 
 MOMENTS: Final = (5, 50, 95)

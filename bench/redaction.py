@@ -17,7 +17,7 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from bench._report import ended, parser, report
+from bench.measuring.report import ended, parser, report
 from worlddb.log.redaction import credentials, personal_data
 
 SECRETS: Final = 1_000

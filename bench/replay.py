@@ -1,8 +1,8 @@
 """Rebuilding the tables from the log, compared with the floor.
 
-A store is loaded with the mix of bench/_workload.py, its tables are cleared in a write of their own, and the rebuild
-is timed: read the log, decode, apply, settle every commit's root and compare it with the recorded one, write the
-tables, one durable commit. The floor starts from a copy of the same store with empty tables, reads and decodes the
+A store is loaded with the mix of bench/made_up/workload.py, its tables are cleared in a write of their own, and the
+rebuild is timed: read the log, decode, apply, settle every commit's root and compare it with the recorded one, write
+the tables, one durable commit. The floor starts from a copy of the same store with empty tables, reads and decodes the
 same headers, events, bodies and details, and puts the pairs that the rebuild wrote by a bare loop, in one durable
 commit, in the order in which the events came. ``sorted_ratio`` is to one that is given them sorted (see bench.load).
 They take turns; the figures are medians.
@@ -24,12 +24,12 @@ from typing import Any
 
 import lmdb
 
-from bench._arrival import in_arrival_order
-from bench._floor import Floor, same_rows
-from bench._memory import AnonPeak
-from bench._recording import Pair, flushes, record_commits
-from bench._report import p50, parser, positive, report
-from bench._workload import LoadedNodes, load, open_seeded
+from bench.made_up.workload import LoadedNodes, load, open_seeded
+from bench.measuring.arrival import in_arrival_order
+from bench.measuring.floor import Floor, same_rows
+from bench.measuring.memory import AnonPeak
+from bench.measuring.recording import Pair, flushes, record_commits
+from bench.measuring.report import p50, parser, positive, report
 from worlddb import Database
 from worlddb.log.model import codec
 from worlddb.log.store.log import LmdbLog

@@ -18,9 +18,9 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from bench._posed import ELSEWHERE, PosedQuestion, add_files, pose_questions
-from bench._report import ended, p50, p95, parser, positive, report
-from bench._retrieval import interval, recall_share
+from bench.measuring.report import ended, p50, p95, parser, positive, report
+from bench.public_data.posed import ELSEWHERE, PosedQuestion, add_files, pose_questions
+from bench.public_data.retrieval import interval, recall_share
 from worlddb import CrossEncoderReranker, MiniLMReranker, Recall, Reranker
 
 KS: Final = (1, 5, 10)

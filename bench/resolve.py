@@ -2,8 +2,9 @@
 
 Candidates are misspelled names of the store. All tiers judge each of them in a read transaction, as within a write, and
 the best of a few tries counts; figures are grouped by the deciding tier. Candidates of a larger and of a smaller store
-take turns. An exhaustive scan (bench/_scan.py) shows what blocking misses, of all similar pairs and of the answers. The
-rate of a batch is that of one durable commit, writing included. A last store is full of people with the same name.
+take turns. An exhaustive scan (bench/measuring/scan.py) shows what blocking misses, of all similar pairs and of the
+answers. The rate of a batch is that of one durable commit, writing included. A last store is full of people with the
+same name.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, Final, NamedTuple
 
-from bench._people import draw_names, misspell
-from bench._report import p50, p95, parser, positive, report
-from bench._scan import Scan
-from bench._workload import open_seeded
+from bench.made_up.people import draw_names, misspell
+from bench.made_up.workload import open_seeded
+from bench.measuring.report import p50, p95, parser, positive, report
+from bench.measuring.scan import Scan
 from worlddb import Database
 from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog

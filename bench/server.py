@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Final, NamedTuple
 
 import worlddb
-from bench._report import ended, parser, percentile, positive, report, rounded
+from bench.measuring.report import ended, parser, percentile, positive, report, rounded
 
 WORLDS: Final = 1_000
 AUTHOR: Final = "bench"

@@ -23,8 +23,8 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, words
+from bench.made_up.workload import CONTENT_WORDS, words
+from bench.measuring.report import p50, p95, parser, positive, report
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.session import Call, Session
 

@@ -23,8 +23,8 @@ from time import perf_counter
 from typing import Any, Final
 
 import worlddb
-from bench._report import p50, parser, positive, report
-from bench._workload import CONTENT_WORDS, words
+from bench.made_up.workload import CONTENT_WORDS, words
+from bench.measuring.report import p50, parser, positive, report
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _HELLO: Final = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}

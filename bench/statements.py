@@ -24,9 +24,9 @@ from typing import Any, Final, NamedTuple
 import pyoxigraph as ox
 
 import worlddb
-from bench._floor import Floor
-from bench._report import ended, p50, p95, parser, positive, report, rounded
-from bench._workload import open_seeded
+from bench.made_up.workload import open_seeded
+from bench.measuring.floor import Floor
+from bench.measuring.report import ended, p50, p95, parser, positive, report, rounded
 from worlddb.query.sparql.sparql_workers import workers
 
 PER_SUBJECT: Final = 10

@@ -20,9 +20,9 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
-from bench._floor import Floor
-from bench._report import p50, parser, positive, report, rounded
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, open_seeded, words
+from bench.measuring.floor import Floor
+from bench.measuring.report import p50, parser, positive, report, rounded
 from worlddb import Database
 
 SIZES: Final = (1, 10, 100, 1_000)

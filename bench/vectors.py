@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench._baselines import embed_texts
-from bench._haystacks import Record, load
-from bench._report import ended, p50, p95, parser, positive, report
+from bench.measuring.report import ended, p50, p95, parser, positive, report
+from bench.public_data.baselines import embed_texts
+from bench.public_data.haystacks import Record, load
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.analysis import extract_statements
 from worlddb.projections.indexes.fields import Marker

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench._report import ended, p50, p95, parser, positive, report, rounded
+from bench.measuring.report import ended, p50, p95, parser, positive, report, rounded
 from worlddb import Database
 
 _SHARED: Final = "shared"

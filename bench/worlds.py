@@ -18,8 +18,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50, parser, positive, report
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench.made_up.workload import CONTENT_WORDS, open_seeded, words
+from bench.measuring.report import p50, parser, positive, report
 from worlddb import Database, Receipt
 
 EDITS: Final = ("add", "revise")

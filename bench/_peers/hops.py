@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, Final
 
 import worlddb
-from bench._report import p50, p95
+from bench.measuring.report import p50, p95
 
 EDGES_A_NODE: Final = 4
 _TABLES: Final = """

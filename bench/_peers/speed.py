@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Final
 
 from bench._peers.contract import Peer
-from bench._report import p50, p95
+from bench.measuring.report import p50, p95
 
 LOADS: Final = 4
 """The texts are loaded in so many parts."""

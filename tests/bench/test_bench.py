@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 import worlddb
-from bench import _baselines
-from bench._linkage import Pair, Record, pair_quality, wrong_pairs
-from bench._retrieval import VARIANTS
 from bench.locomo_plus import cue_turns, gap_before
+from bench.public_data import baselines
+from bench.public_data.linkage import Pair, Record, pair_quality, wrong_pairs
+from bench.public_data.retrieval import VARIANTS
 from tests.support.programs import ran
 from tests.support.tidy.tree import ROOT
 
@@ -381,7 +381,7 @@ def test_longmemeval_finds_the_sessions_and_the_turns_that_hold_the_answers(tmp_
         assert (told["n"], told["recall_any@5"], told["recall_all@5"]) == (2, 100.0, 100.0)
         variants = told["variants"]
         assert isinstance(variants, dict)
-        assert variants.keys() == {*VARIANTS, *_baselines.available()}
+        assert variants.keys() == {*VARIANTS, *baselines.available()}
         assert variants["default"]["session"]["recall_any@1"] == 100.0
         assert variants["default"]["turn"]["ndcg@10_95"][0] <= variants["default"]["turn"]["ndcg@10"]
 
@@ -399,7 +399,7 @@ def test_locomo_plus_finds_the_cue_among_what_was_said_meanwhile(tmp_path: Path)
     told = run("locomo_plus", str(file), str(conversations))
     assert (told["n"], told["recall@10"]) == (1, 100.0)
     assert isinstance(told["variants"], dict)
-    assert told["variants"].keys() == {*VARIANTS, *_baselines.available()}
+    assert told["variants"].keys() == {*VARIANTS, *baselines.available()}
 
 
 def test_a_cue_is_taken_apart_into_its_turns_and_its_time() -> None:

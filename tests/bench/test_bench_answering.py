@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bench._answering import Judgement, Transcript, accuracy, ask_answerer, ask_judge
-from bench._endpoint import Endpoint, EndpointMalformed, EndpointRefused, EndpointUnavailable, endpoint_of
+from bench.public_data.answering import Judgement, Transcript, accuracy, ask_answerer, ask_judge
+from bench.public_data.endpoint import Endpoint, EndpointMalformed, EndpointRefused, EndpointUnavailable, endpoint_of
 from tests.bench.test_bench import LONGMEMEVAL, run
 from tests.support.tidy.tree import ROOT
 from worlddb import InputError, MalformedFile

@@ -9,9 +9,10 @@ from random import Random
 
 import pytest
 
-from bench import _ideas, confidence, reranking
-from bench._posed import ANSWERABLE, ELSEWHERE, HERE
-from bench._retrieval import VARIANTS
+from bench import confidence, reranking
+from bench.public_data import ideas
+from bench.public_data.posed import ANSWERABLE, ELSEWHERE, HERE
+from bench.public_data.retrieval import VARIANTS
 from tests.bench.test_bench import LOCOMO, run
 from tests.support.model.stores import new_store
 from worlddb import InputError, Turn
@@ -48,8 +49,8 @@ def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has() -> N
             return [(hit.ref, hit.score) for hit in recalled.hits]
 
         whole, differing = found(), set[str]()
-        for idea in _ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys():
-            with _ideas.ablated(idea):
+        for idea in ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys():
+            with ideas.ablated(idea):
                 differing |= {idea} if found() != whole else set()
         assert found() == whole
     assert differing >= {f"without {idea}" for idea in ("context", "talks", "the second look", "times")}

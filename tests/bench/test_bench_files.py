@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 import worlddb
-from bench import _baselines, beam, locomo, locomo_plus, longmemeval
-from bench._haystacks import load, question, session_name
-from bench._report import ended
-from bench._retrieval import VARIANTS
+from bench import beam, locomo, locomo_plus, longmemeval
 from bench.locomo_plus import cue_turns, gap_before
+from bench.measuring.report import ended
+from bench.public_data import baselines
+from bench.public_data.haystacks import load, question, session_name
+from bench.public_data.retrieval import VARIANTS
 from tests.bench.test_bench import LOCOMO, LONGMEMEVAL
 
 DAY = 86_400_000_000
@@ -275,7 +276,7 @@ def test_beam_is_asked_by_kind_and_what_nobody_can_answer_is_counted_apart(
     told = measured(beam, str(file))
     assert told["by_kind"].keys() == {"information_extraction"}
     assert told["by_kind"]["information_extraction"]["recall@10"] == 1.0
-    assert {name.removeprefix("all, ") for name in told["variants"]} == {*VARIANTS, *_baselines.available()}
+    assert {name.removeprefix("all, ") for name in told["variants"]} == {*VARIANTS, *baselines.available()}
     assert (told["turns"], told["left_out"], told["weak"]["abstaining"], told["weak"]["answerable"]) == (4, 1, 1, 1)
     assert "no conversation of" in refusal(beam, monkeypatch, str(file), "--sizes", "500K")
     file.write_bytes(b"no xz")
@@ -295,7 +296,7 @@ def test_each_idea_can_be_left_out_and_is_then_missed(tmp_path: Path, measured: 
     )
     plain = measured(longmemeval, written(tmp_path, "q.json", record))["variants"]
     told = measured(longmemeval, written(tmp_path, "q.json", record), "--ideas")["variants"]
-    assert plain.keys() == VARIANTS.keys() | set(_baselines.available())
+    assert plain.keys() == VARIANTS.keys() | set(baselines.available())
     assert told.keys() - plain.keys() == {
         *("without context", "without times", "without the second look", "without leaving names out"),
         *("without remarks", "without the newest first", "without where names are at home"),

@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 import worlddb
-from bench import _protocols as protocols
-from bench._answering import FieldFilter, Judgement, Panel, Transcript, add_arguments, panel_of, passages, summary_lines
-from bench._protocols import CASES, PROTOCOLS, RIGHT, UNCLEAR, WRONG, calibrate, is_refusal, token_f1
+from bench.public_data import protocols
+from bench.public_data.answering import (
+    FieldFilter,
+    Judgement,
+    Panel,
+    Transcript,
+    add_arguments,
+    panel_of,
+    passages,
+    summary_lines,
+)
+from bench.public_data.protocols import CASES, PROTOCOLS, RIGHT, UNCLEAR, WRONG, calibrate, is_refusal, token_f1
 from tests.bench.test_bench_answering import Question, Scripted, openai, served
 from worlddb import EndpointEnricher, InputError, Turn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench._unanswerable import QuestionCoverage, Signals, flagged
+from bench.public_data.unanswerable import QuestionCoverage, Signals, flagged
 
 
 def test_messages_count_that_have_most_of_a_questions_words_by_how_rare_they_are() -> None:

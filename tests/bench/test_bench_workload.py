@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import _recording
-from bench._arrival import in_arrival_order
-from bench._questions import known_nodes
-from bench._report import p50, p95
-from bench._retrieval import interval, ndcg, recall_all, recall_any, recall_share
-from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
+from bench.made_up.questions import known_nodes
+from bench.made_up.workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
+from bench.measuring import recording
+from bench.measuring.arrival import in_arrival_order
+from bench.measuring.report import p50, p95
+from bench.public_data.retrieval import interval, ndcg, recall_all, recall_any, recall_share
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, TABLES
 
@@ -42,20 +42,20 @@ def test_the_mix_has_every_edge_type_and_is_the_same_for_the_same_seed() -> None
 
 def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None:
     roots = []
-    for name, recording in (("plain", False), ("recorded", True)):
-        if recording:
-            with _recording.record_commits(tmp_path / "spool"):
+    for name, is_recorded in (("plain", False), ("recorded", True)):
+        if is_recorded:
+            with recording.record_commits(tmp_path / "spool"):
                 db, _ = load(tmp_path / name, 9, 50, 100, 60)
         else:
             db, _ = load(tmp_path / name, 9, 50, 100, 60)
         with db:
             roots.append(db.head().root)
-            if recording:
+            if is_recorded:
                 with db._env.read() as txn:
                     stored = {bytes(key): bytes(value) for key, value in txn.cursor()}
     assert roots[0] == roots[1]
     replayed: dict[bytes, bytes] = {}
-    for pairs in _recording.commits(tmp_path / "spool"):
+    for pairs in recording.commits(tmp_path / "spool"):
         for key, value in pairs:
             if value is None:
                 replayed.pop(key, None)
@@ -65,10 +65,10 @@ def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None
 
 
 def test_in_the_order_of_arrival_each_write_keeps_its_pairs_together_and_none_is_lost(tmp_path: Path) -> None:
-    with _recording.record_commits(tmp_path / "spool"):
+    with recording.record_commits(tmp_path / "spool"):
         db, _ = load(tmp_path / "store", 1, 60, 120, 50)
         db.close()
-    for pairs in list(_recording.commits(tmp_path / "spool"))[1:]:
+    for pairs in list(recording.commits(tmp_path / "spool"))[1:]:
         arrived = in_arrival_order(pairs)
         assert sorted(arrived) == sorted(pairs)
         assert arrived != pairs
@@ -86,19 +86,19 @@ def test_a_recording_leaves_out_what_was_aborted_and_puts_the_environment_back(t
         txn.put(b"\xf0lost", b"1")  # type: ignore[attr-defined]
         raise RuntimeError("stop")
 
-    with _recording.record_commits(spool), open_seeded(tmp_path / "store", 1) as db:
+    with recording.record_commits(spool), open_seeded(tmp_path / "store", 1) as db:
         before = db.head()
         with pytest.raises(RuntimeError, match="stop"):
             db._env.write(fail)
         db._env.write(lambda txn: txn.put(b"\xf0kept", b"2"))
         assert db.head() == before
     assert Environment.write is write
-    assert list(_recording.commits(spool))[1:] == [[(b"\xf0kept", b"2")]]
+    assert list(recording.commits(spool))[1:] == [[(b"\xf0kept", b"2")]]
 
 
 def test_a_recording_refuses_calls_that_it_does_not_know(tmp_path: Path) -> None:
     with (
-        _recording.record_commits(tmp_path / "spool"),
+        recording.record_commits(tmp_path / "spool"),
         open_seeded(tmp_path / "store", 1) as db,
         pytest.raises(AttributeError, match="replace is unknown"),
     ):

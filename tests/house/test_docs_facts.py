@@ -345,7 +345,7 @@ def test_every_benchmark_is_on_the_page_of_performance() -> None:
 
 def test_the_options_of_a_benchmark_that_a_page_names_are_those_it_has() -> None:
     """An option that was renamed stayed on the page of figures."""
-    shared = "".join(path.read_text("utf-8") for path in (ROOT / "bench").glob("_*.py"))
+    shared = "".join(path.read_text("utf-8") for path in (ROOT / "bench").glob("*/*.py"))
     named, unknown = 0, []
     for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "bench" / "README.md"]:
         for name, rest in re.findall(r"`[^`\n]*\bbench\.(\w+) ([^`\n]*)`", page.read_text("utf-8")):

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import worlddb
-from bench._workload import load
+from bench.made_up.workload import load
 from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.examples import examples
 from tests.support.model.ontology import Tagged

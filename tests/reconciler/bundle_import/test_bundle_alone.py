@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.support.bundling import build_sample_store, frames_of, write_frames
 from tests.support.model.stores import new_store
-from tests.tools.mcp.test_mcp_confined import SECOND, Turns
+from tests.tools.mcp.isolation.test_mcp_confined import SECOND, Turns
 from worlddb import Database, Extraction, ManualClock, Node
 from worlddb.log.model import bundle as fr
 

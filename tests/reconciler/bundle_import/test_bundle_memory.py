@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from bench._memory import AnonPeak
+from bench.measuring.memory import AnonPeak
 from tests.support.faults.children import call
 
 MIB = 1 << 20

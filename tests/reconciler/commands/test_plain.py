@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from bench._workload import Loader, Mix, load, open_seeded
+from bench.made_up.workload import Loader, Mix, load, open_seeded
 from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench._workload import SHARES
+from bench.made_up.workload import SHARES
 from tests.support.examples import examples
 from tests.support.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.support.model.stores import day, new_store, refusal, state_of, worlds

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
-from bench._memory import AnonPeak
+from bench.measuring.memory import AnonPeak
 from tests.support.examples import examples
 from tests.support.faults.children import call
 from tests.support.faults.memory import folder_in_memory

@@ -16,7 +16,7 @@ import worlddb
 from tests.house.test_docs import blocks, text_of
 from tests.support.mcp_clients import run_bounded
 from tests.support.serving import HttpServer, serve_http
-from tests.tools.mcp.test_mcp_keys import connected as with_key
+from tests.tools.mcp.http.test_mcp_keys import connected as with_key
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 from worlddb.tools.mcp.catalogue import TOOLS
 

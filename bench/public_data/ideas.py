@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 from unittest.mock import patch
 
-from bench._retrieval import VARIANTS
+from bench.public_data.retrieval import VARIANTS
 from worlddb.query.question.question import Question
 from worlddb.query.recall import candidates, ranking, recall, retrieve, rivalry, scoring
 

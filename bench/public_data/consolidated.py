@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from bench import _haystacks, beam
+from bench import beam
 from bench.locomo import questions_of
 from bench.longmemeval import fill
+from bench.public_data import haystacks
 from worlddb import Database, Hit, StaticEmbedder, View
 from worlddb.tools.importers import locomo
 from worlddb.tools.importers.run import ingest_files
@@ -160,11 +161,11 @@ def _locomo(path: Path) -> Iterator[Store]:
 
 
 def _longmemeval(path: Path) -> Iterator[Store]:
-    for record in _haystacks.load(path):
-        question = _haystacks.question(record)
+    for record in haystacks.load(path):
+        question = haystacks.question(record)
         if question.turns:
 
-            def fill_store(db: Database, question: _haystacks.Question = question) -> None:
+            def fill_store(db: Database, question: haystacks.Question = question) -> None:
                 fill(db, [question], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
 
             yield Store(fill_store, [Question(record.question, question.turns)])

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import worlddb
-from bench import _haystacks
 from bench.beam import ABSTENTION, read
 from bench.locomo import questions_of
 from bench.longmemeval import fill
+from bench.public_data import haystacks
 from worlddb import View
 from worlddb.tools.importers import locomo
 from worlddb.tools.importers.run import ingest_files
@@ -97,7 +97,7 @@ def _locomo(path: Path, embedder: str) -> Iterator[PosedQuestion]:
 def _beam(path: Path, embedder: str) -> Iterator[PosedQuestion]:
     conversations = read(path)
     for half in (0, 1):
-        chosen = [one for one in conversations if _haystacks.half(one.id) == half]
+        chosen = [one for one in conversations if haystacks.half(one.id) == half]
         for place, one in enumerate(chosen):
             with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=embedder) as db:
                 db.ingest(one.turns(), conversation="talk")
@@ -114,14 +114,14 @@ def _beam(path: Path, embedder: str) -> Iterator[PosedQuestion]:
 
 
 def _longmemeval(path: Path, embedder: str) -> Iterator[PosedQuestion]:
-    records = [_haystacks.question(record) for record in _haystacks.load(path)]
+    records = [haystacks.question(record) for record in haystacks.load(path)]
     for half in (0, 1):
-        chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
+        chosen = [each for each in records if haystacks.half(each.record.question_id) == half]
         for place, each in enumerate(chosen):
             with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=embedder) as db:
                 fill(db, [each], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
                 view = db.view()
-                kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
+                kind = HERE if haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
                 one, where = each.record, {"asked": each.record.asked}
                 if each.turns or kind == HERE:
                     yield PosedQuestion(

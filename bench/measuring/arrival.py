@@ -9,7 +9,7 @@ older worlds and edges before.
 
 from __future__ import annotations
 
-from bench._recording import Pair
+from bench.measuring.recording import Pair
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE,

@@ -1,4 +1,4 @@
-"""Shapes of reads for the reading benchmarks, and questions about a store of bench/_workload.py."""
+"""Shapes of reads for the reading benchmarks, and questions about a store of bench/made_up/workload.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50
-from bench._workload import WORLD_EVERY, LoadedNodes, Loader, words
+from bench.made_up.workload import WORLD_EVERY, LoadedNodes, Loader, words
+from bench.measuring.report import p50
 from worlddb import UnknownReference, View
 
 _QUESTION_WORDS: Final = 3

@@ -1,4 +1,4 @@
-"""Open a store once in a fresh process and print the time: ``python -m bench._open_once PATH REF``."""
+"""Open a store once in a fresh process and print the time: ``python -m bench.measuring.open_once PATH REF``."""
 
 from __future__ import annotations
 

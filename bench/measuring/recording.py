@@ -192,6 +192,8 @@ class _Cursor:
 
 def _read(inner: Any, name: str) -> Callable[..., Any]:
     if name not in _READS:
-        raise AttributeError(f"{name} is unknown to the recording: add it to bench/_recording.py, as a read or a write")
+        raise AttributeError(
+            f"{name} is unknown to the recording: add it to bench/measuring/recording.py, as a read or a write"
+        )
     found: Callable[..., Any] = getattr(inner, name)
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.query.reads.test_query import chain
+from tests.query.graph_query.test_query import chain
 from tests.support.model.stores import new_store
 from worlddb import Database, PlainHandler, Query
 

@@ -1,9 +1,9 @@
 """Answer LongMemEval's questions by a model from recalled turns, and judge the answers by a model.
 
-A protocol (bench/_protocols.py) gives the rules: what an extractor keeps of the turns, in which other wordings a
-question is asked, and how it is answered and judged. Each part can be switched off. All prompts are in our own words,
-and the result names the protocol and says so. An unclear verdict counts as wrong, and is counted. No figure is printed
-for a question that was not asked.
+A protocol (bench/public_data/protocols.py) gives the rules: what an extractor keeps of the turns, in which other
+wordings a question is asked, and how it is answered and judged. Each part can be switched off. All prompts are in our
+own words, and the result names the protocol and says so. An unclear verdict counts as wrong, and is counted. No figure
+is printed for a question that was not asked.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
-from bench import _protocols as protocols
-from bench._endpoint import INTERFACES, endpoint_of
-from bench._haystacks import ABSTAINING
-from bench._report import positive
+from bench.measuring.report import positive
+from bench.public_data import protocols
+from bench.public_data.endpoint import INTERFACES, endpoint_of
+from bench.public_data.haystacks import ABSTAINING
 from worlddb import (
     Database,
     EndpointEnricher,

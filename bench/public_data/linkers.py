@@ -10,7 +10,7 @@ from typing import Any, Final
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extractOne
 
-from bench._linkage import LinkageSet, Pair
+from bench.public_data.linkage import LinkageSet, Pair
 from worlddb.projections.tables.names.canonical import forms, normalise_name
 
 _ALL_PAIRS: Final = 2_000

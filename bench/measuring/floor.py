@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 
 import lmdb
 
-from bench._recording import Pair
+from bench.measuring.recording import Pair
 from worlddb.log.store import shared_environment
 from worlddb.log.store.log import TABLES_FROM
 from worlddb.projections.tables.storage.rows import Tables

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.tools.mcp.test_mcp_confined import SCRIPT, Side, two_sides
+from tests.tools.mcp.isolation.test_mcp_confined import SCRIPT, Side, two_sides
 from worlddb.projections.tables.storage.write_buffer import Table
 from worlddb.query.snapshot.confined_tables import MAX_CHECKED_NAMESAKES
 

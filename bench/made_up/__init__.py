@@ -1,0 +1,1 @@
+"""Stores, questions, names and embeddings that a seed makes up."""

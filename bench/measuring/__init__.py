@@ -1,0 +1,1 @@
+"""How a figure is made: arguments and tables, the floor of bare writes, memory, pages, recordings."""
