@@ -162,6 +162,8 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change:
         return False
+    if _are_in_other_scopes(earlier, later):
+        return True
     if _are_of_other_sides(earlier, later) or _adds_word_to_thing(earlier, later):
         return True
     if "residence" in earlier.attributes & later.attributes:
@@ -185,6 +187,29 @@ def are_other_things(earlier: Frame, later: Frame) -> bool:
     )
 
 
+def _are_in_other_scopes(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of another thing, by what it is for or where that is so: tabs in Makefiles, spaces in Python.
+
+    Where somebody lives or works, and when, is the value itself.
+    """
+    told = [_IN_SCOPE(one.key) for one in (earlier, later)]
+    if None in told or not (earlier.attributes & later.attributes).isdisjoint(_OF_PLACE):
+        return False
+    one, other = (found.groupdict() for found in told if found is not None)
+    is_dated = any(not lexicon.TIMES.isdisjoint(each["where"].split()) for each in (one, other))
+    is_numbered = any(letter.isdecimal() for letter in one["what"] + other["what"])
+    differ = one["what"] != other["what"] and one["where"] != other["where"]
+    is_practice = earlier.verb == later.verb and earlier.verb in lexicon.stem_set(_OF_PRACTICE) | {""}
+    return differ and one["way"] == other["way"] and is_practice and not (is_dated or is_numbered)
+
+
+_OF_PRACTICE: Final = "use prefer write indent format log like drink eat wear choose"
+"""Verbs for what is done one way here and another way there."""
+_OF_PLACE: Final = frozenset(("residence", "job", "place", "schedule"))
+_IN_SCOPE: Final = wording.kept_search(
+    r"^(?P<what>.+) (?P<way>in|for|on|at) (?:the |my |our |his |her |their )?"
+    r"(?P<where>[^\W\d][\w.'’-]*(?: [\w.'’-]+)?)$"
+)
 _SCOPE: Final = re.compile(
     r"\b(?:true|false|on|off|enabled|disabled|allowed|open|closed) (?:in|on|for) (?:the )?([\w-]+)$"
 )

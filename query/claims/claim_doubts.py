@@ -62,7 +62,8 @@ def find_doubt(earlier: Frame, later: Frame) -> str:
         whose = [_AT_WHOSE.search(one.key) for one in (earlier, later)]
         if earlier.times != later.times and whose[0] and whose[1] and whose[0][0] != whose[1][0]:
             return _MORE_VALUES
-        if min(len(own), len(other)) > 1 or (own and other and pairs.changed_numbers(earlier, later)):
+        is_more = min(len(own), len(other)) > 1 and not pairs.differ_in_one_name(earlier, later)
+        if is_more or (own and other and pairs.changed_numbers(earlier, later)):
             return _MORE_VALUES
         if pairs.are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
             return _OTHER_DAYS

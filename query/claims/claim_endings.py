@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.query.claims import claim_frame as frames
 from worlddb.query.claims import claim_pairs as pairs
 from worlddb.query.claims import lexicon, wording
 from worlddb.query.claims.claim_frame import Frame
@@ -438,6 +439,31 @@ def relate_moved_appointment(earlier: Frame, later: Frame) -> ClaimComparison | 
     return pairs.doubted(0.8, later, "the same at another time", "both times may be kept")
 
 
+def as_appointment(one: Frame, other: Frame) -> Frame | None:
+    """What "I have a dentist appointment on 3 May" says beside what is told of "my appointment" or "the appointment".
+
+    ``None`` if it says nothing of that form, or the other one tells of no such thing. What somebody has "a" of may be
+    one of two, so of two such neither is put so, nor is one behind what was said of "my appointment".
+    """
+    told = _HAS_DATED(one.key)
+    if told is None or one.recurs or one.adds or one.mood or one.negated or not (other.head or other.thing.noun):
+        return None
+    if _HAS_DATED(other.key) is not None:
+        return None
+    nouns = {lexicon.stem(word) for word in told["what"].split()}
+    if nouns.isdisjoint(other.head | other.topic | {lexicon.stem(other.thing.noun)}):
+        return None
+    who = told["who"]
+    whose = "the" if other.key.startswith("the ") else {"i": "my", "we": "our"}.get(who, f"{who}'s")
+    return frames.frame(f"{whose} {told['what']} is on {told['when']}", one.subject)
+
+
+_DAY: Final = rf"(?:the )?\d{{1,2}}(?:st|nd|rd|th|\b)|{'|'.join(sorted(lexicon.CALENDAR))}"
+_HAS_DATED: Final = wording.kept_search(
+    r"^(?P<who>[\w-]+(?: [\w-]+)??)(?: have| has|['’]ve| have got| has got|['’]ve got|['’]s got)"
+    r" (?P<det>an?|my|our|his|her|their) (?P<what>[\w'’ -]+?)(?: (?:booked|scheduled|planned|set))?"
+    rf" (?:on|for|in) (?P<when>(?:{_DAY})\b.*)$"
+)
 _HAS_LESSON: Final = re.compile(r"[\w'’ -]{1,30} (?:has|have) [\w'’ -]+? on ")
 
 

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -253,6 +254,50 @@ def are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
     before, after = map(parts_of_day, (earlier, later))
     is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
     return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
+
+
+def differing_words(earlier: Frame, later: Frame) -> tuple[list[str], list[str]]:
+    """The words of each between what both begin with and what both end with, without those of mere presence."""
+    one, other = ([word for word in each.key.split() if word not in PRESENT] for each in (earlier, later))
+    at = next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )
+    while len(one) > at and len(other) > at and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return one[at:], other[at:]
+
+
+def differ_in_one_name(earlier: Frame, later: Frame) -> bool:
+    """True if they differ only in a name: works at Uppsala University, and at the Karolinska Institute."""
+    both = differing_words(earlier, later)
+    names = earlier.names | later.names
+    return all(both) and all(lexicon.stems(words_alone(each) - _IN_NAMES) <= names for each in both)
+
+
+def words_alone(words: Iterable[str]) -> set[str]:
+    """Words without the points and brackets around them."""
+    return {word.strip('.,;:!?()"“”') for word in words}
+
+
+_IN_NAMES: Final = frozenset(("the", "of", "and", "&", "de", "du", "la", "von", "for"))
+
+
+def may_take_turns(earlier: Frame, later: Frame) -> bool:
+    """True if they differ in one word, the value: "we use Poetry", "we use uv".
+
+    Both may be so; if the first is said again after the second, it is back.
+    """
+    own, other = differing_words(earlier, later)
+    is_told = len(own) == len(other) == 1 and not (earlier.adds or later.adds or earlier.negated or later.negated)
+    is_told = is_told and not (
+        earlier.past or later.past or earlier.recurs or later.recurs or earlier.mood or later.mood
+    )
+    is_told = is_told and bool(earlier.verb) and earlier.verb == later.verb and earlier.head == later.head
+    several = [each for each in earlier.attributes & later.attributes if lexicon.KIND_OF.get(each) == lexicon.MANY]
+    if not is_told or several or earlier.content == later.content or earlier.subject & {own[0], other[0]}:
+        return False
+    before = earlier.key.split(f" {own[0]}", 1)[0].split()[-1:]
+    return before not in (["a"], ["an"]) and lexicon.LIKING.isdisjoint(earlier.key.split())
 
 
 def lasting_attribute(earlier: Frame, later: Frame) -> str:

@@ -78,6 +78,10 @@ def _relate_wholes(earlier: Frame, later: Frame) -> ClaimComparison | None:
         return pairs.REPEATED
     if (held := claim_endings.relate_other_holder(earlier, later)) is not None:
         return held
+    if (dated := claim_endings.as_appointment(earlier, later)) is not None:
+        return _relate_of_one(dated, later)
+    if later.head.isdisjoint(earlier.head) and (dated := claim_endings.as_appointment(later, earlier)) is not None:
+        return _relate_of_one(earlier, dated)
     if claim_coexistence.begin_apart(earlier, later) or claim_coexistence.moves_something_else(earlier, later):
         is_alike = bool((earlier.content & later.content) - {earlier.verb})
         apart = "they are about different things"

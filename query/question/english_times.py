@@ -130,9 +130,14 @@ ISO_MONTH: Final = lazy(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
 FIGURES: Final = lazy(
     r"(?P<one>\d{1,2})(?P<dot>[./-])(?P<two>\d{1,2})(?P=dot)(?P<year>\d{4}|\d\d)\b(?![./-]\d|:)", re.I
 )
-SHORT_FIGURES: Final = lazy(r"(?P<one>\d{1,2})/(?P<two>\d{1,2})\b(?![./-]\d|:|\s*%)", re.I)
+SHORT_FIGURES: Final = lazy(
+    r"(?P<one>\d{1,2})(?:/(?P<two>\d{1,2})\b(?![./-]\d|:|\s*%)"
+    # A number that ends a sentence may be a version.
+    r"|\.(?P<month>\d{1,2})\.(?=\s*[?,;]|\s+(?-i:[a-z])))",
+    re.I,
+)
 FIGURES_ALONE: Final = lazy(r"\W*(?!24/7)\d{1,2}/\d{1,2}\W*")
-SHORT_LEADS: Final = frozenset(("on", "by", "until", "till", "since"))
+SHORT_LEADS: Final = frozenset(("on", "by", "until", "till", "since", "before", "after"))
 """Behind such a word two numbers are a day, and no ratio."""
 DAYS_OF_MONTH: Final = lazy(
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+{TO}\s+(?:the\s+)?)(?P<last>\d{{1,2}})(?:st|nd|rd|th)?"

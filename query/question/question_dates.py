@@ -285,11 +285,11 @@ def _figures(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _short_figures(match: re.Match[str], now: datetime) -> _Stretch:
-    """A day and its month in figures, in the order that has one meaning."""
-    one, two = int(match["one"]), int(match["two"])
-    if one != two and max(one, two) <= 12:
+    """A day and its month in figures, in the order that has one meaning; behind full stops days stand first."""
+    one, two = int(match["one"]), int(match["month"] or match["two"])
+    if match["month"] is None and one != two and max(one, two) <= 12:
         raise ValueError("such a date is read in two ways")
-    day, month = (one, two) if one > 12 else (two, one)
+    day, month = (one, two) if match["month"] or one > 12 else (two, one)
     start = datetime(now.year - (month > now.month), month, day, tzinfo=UTC)
     return start, start + _DAY_LONG
 

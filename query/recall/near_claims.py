@@ -386,7 +386,12 @@ def _competes_later(
     is_told = is_linked and bool(subject.nodes)
     began = 1970 + seen.validity.start // _YEAR
     found = _likeness(subject, body.content, framed, None, is_linked=is_told, is_later=True, began=began)
-    return found is not None and found.relation in claim_pairs.COMPETING and found.doubt in claim_doubts.PARTING
+    if found is not None and found.relation in claim_pairs.COMPETING:
+        return found.doubt in claim_doubts.PARTING
+    if not (is_told or wording.names_agree(wording.leading_subject(body.content), subject.words)):
+        return False
+    other = claim_frame.frame(body.content, subject.words)
+    return framed[0] is not None and other is not None and claim_pairs.may_take_turns(framed[0], other)
 
 
 def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:

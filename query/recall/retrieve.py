@@ -606,12 +606,15 @@ def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.
 def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits, and before the first statement that names what the question does what held until that began.
 
-    That is what it superseded, said before, or competes with by its words, whether that has ended or not.
+    That is what it superseded, said before, or competes with by its words, whether that has ended or not. Of what was
+    said again the last is meant, and what was said the first time is behind that.
     """
     snapshot, words = search.snapshot, wording.words_of(search.before)
-    named = next((hit for hit in ranked[: ranking.LOOKED_AT] if _has_all_words(snapshot, hit, words)), None)
-    if named is None or named.passed.seen.validity.start <= ALWAYS:
+    naming = [hit for hit in ranked[: ranking.LOOKED_AT] if _has_all_words(snapshot, hit, words)]
+    if not naming or naming[0].passed.seen.validity.start <= ALWAYS:
         return list(ranked)
+    alike = {hit.passed.node: hit for hit in naming if _says_the_same(snapshot, hit, naming[0])}
+    named = max(alike.values(), key=lambda hit: rivalry.start_order(hit.passed.seen))
     node, began = named.passed.node, named.passed.seen.validity.start
     just_before = valid_period.Period(Interval(began - 1, began), throughout=False)
     then = search.gate_of(valid_period.Choice(period=just_before))
@@ -623,8 +626,9 @@ def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> lis
     if (own := then.seen(node)) is not None and snapshot.body(own.row) is not None:
         named = named._replace(passed=named.passed._replace(seen=own), parts={**named.parts, scoring.PRECEDED: 0.0})
     found[node] = named
-    at = next(place for place, hit in enumerate(ranked) if hit.passed.node == node)
+    at = next(place for place, hit in enumerate(ranked) if hit.passed.node in alike)
     above = [hit for hit in ranked[:at] if hit.passed.node not in earlier]
+    moved = earlier | {node}
     until = [
         found[each]
         if each == node
@@ -633,7 +637,7 @@ def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> lis
         )
         for each in order
     ]
-    return [*above, *until, *(hit for hit in ranked[at + 1 :] if hit.passed.node not in earlier)]
+    return [*above, *until, *(hit for hit in ranked[at:] if hit.passed.node not in moved)]
 
 
 def _lift_previous(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
@@ -703,6 +707,12 @@ def _has_all_words(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words
     """True if a hit is a statement that has some words."""
     body = None if hit.passed.seen.row.type == _TURN else snapshot.body(hit.passed.seen.row)
     return body is not None and bool(words) and words <= wording.words_of(body.content)
+
+
+def _says_the_same(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, other: ranking.Ranked) -> bool:
+    """True if two hits have the same text."""
+    one, two = snapshot.body(hit.passed.seen.row), snapshot.body(other.passed.seen.row)
+    return one is not None and two is not None and wording.fold_blanks(one.content) == wording.fold_blanks(two.content)
 
 
 def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:

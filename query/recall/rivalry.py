@@ -230,10 +230,13 @@ def competing_pairs(
     sentences that ``question`` is not about are left out.
     """
     turns = [node for node, one in said.items() if one.is_turn]
+    again = _said_again(said)
     pairs = (pair for pair in combinations(said, 2) if pair[0] not in turns[1:])
     for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, pairs):
         is_loose = bool(old.about and new.about) and old.about.isdisjoint(new.about)
         told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
+        if told is None and later in again and _is_back(old, new, subject, again[later]):
+            told = _BACK, "later"
         # Of two long claims of turns words tell little.
         if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):
             continue
@@ -255,6 +258,25 @@ def competing_pairs(
         # What says of something what it was made of does not take its place.
         elif not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan", doubt=alike.doubt)
+
+
+def _said_again(said: Mapping[int, Statement]) -> dict[int, tuple[int, int]]:
+    """By each statement whose words were said before, when they were first."""
+    by_words: dict[str, list[int]] = {}
+    for node, one in said.items():
+        by_words.setdefault(one.text.strip(" .!").casefold(), []).append(node)
+    if len(by_words) == len(said):
+        return {}
+    starts = (sorted((start_order(said[node].seen), node) for node in each) for each in by_words.values() if each[1:])
+    return {node: order[0][0] for order in starts for _, node in order[1:]}
+
+
+def _is_back(old: Statement, new: Statement, subject: frozenset[str], first: tuple[int, int]) -> bool:
+    """True if what was said ``first`` is so again, after the other one: "we use Poetry", behind "we use uv"."""
+    known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
+    if known is None or given is None or start_order(old.seen) <= first:
+        return False
+    return claim_pairs.may_take_turns(known, given)
 
 
 def _are_of_others(old: Statement, new: Statement, question: str, doubt: str) -> bool:
@@ -401,6 +423,9 @@ def _starts(earlier: Statement, later: Statement) -> tuple[int, int]:
     return earlier.seen.row.valid_from, later.seen.row.valid_from
 
 
+_BACK: Final = claim_pairs.ClaimComparison(
+    0.5, "replacement", "same subject, it was said again after the other", doubt=claim_pairs.DOES_BOTH
+)
 _BESIDE: Final = claim_pairs.ClaimComparison(0.0, "compatible", "")
 
 

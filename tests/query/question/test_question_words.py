@@ -84,6 +84,7 @@ Where were we on the 5th? | 2024-06-05..2024-06-06 | |
 # written in figures
 What did I see on 13/05/2024? | 2024-05-13..2024-05-14 | |
 Where was I on 3.5.2024? | 2024-05-03..2024-05-04 | |
+Where was I on 3.5.? | 2024-05-03..2024-05-04 | |
 What did we owe in 2023-05? | 2023-05-01..2023-06-01 | |
 What did I watch in the 1990s? | 1990-01-01..2000-01-01 | |
 Who led it in the year 2015? | 2015-01-01..2016-01-01 | |

@@ -468,6 +468,12 @@ def test_what_is_asked_to_come_before_is_known_by_its_name(question: str, named:
         (("Tomas owns billing.", "Mara owns billing."), "who owned billing on 18 November?", "Tomas owns billing."),
         (("Falk is on call.", "Roth is on call."), "who is on call?", "Roth is on call."),
         (("Falk is on call.", "Roth is on call."), "who was on call before Roth?", "Falk is on call."),
+        (
+            ("Falk is on call.", "Roth is on call.", "Falk is on call."),
+            "who was on call before Falk?",
+            "Roth is on call.",
+        ),
+        (("We use Poetry.", "We use uv.", "We use Poetry."), "what do we use for packages?", "We use Poetry."),
         (("The API is on 8080.", "The API is on 9090."), "what was it before 9090?", "The API is on 8080."),
         (
             ("Lea goes to the gym in Ulm.", "Lea will go to the gym in Bonn from May on."),
@@ -478,7 +484,7 @@ def test_what_is_asked_to_come_before_is_known_by_its_name(question: str, named:
     ],
 )
 def test_what_holds_and_what_held_is_told_from_what_two_statements_say_of_one_thing(
-    tmp_path: Path, said: tuple[str, str], question: str, first: str
+    tmp_path: Path, said: tuple[str, ...], question: str, first: str
 ) -> None:
     """Who owns billing, or is on call, is told of the thing, whatever name a statement begins with."""
     clock = ManualClock(worlddb.parse_time("2025-11-01"))
