@@ -4,7 +4,8 @@ Each chat is a session, known by its id and called by its title, and its message
 of the same account adds what is new, wherever it stands. An account is one conversation, so that who speaks in its
 chats is one entity each; the chats of other files belong to the conversation of the file. Of a chat whose messages form
 a tree the branch that was last shown is read. Instructions to a model and messages without a text are left out;
-``left_out`` counts them, and those of other branches.
+``left_out`` counts them, and those of other branches. A chat that cannot be read is left out whole, and ``broken``
+names it; a file without any that can is refused.
 
 How a message is read is the library's business (:func:`worlddb.read_message`); here is where messages stand in files.
 """
@@ -21,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb import Turn, checked_text, read_message
+from worlddb import InputError, Turn, checked_text, read_message
 from worlddb.tools.importers import conversation, input_files, json_pieces
 
 MAX_MESSAGES: Final = 50_000
@@ -113,7 +114,8 @@ class Export(msgspec.Struct, frozen=True):
         """Check a file to its end; returns a source that is read again for its portions.
 
         Raises:
-            MalformedFile: the file breaks the format; record and path are named.
+            MalformedFile: the file breaks the format, or no chat in it can be read, or with ``strict`` any chat cannot;
+                record and path are named.
             LimitExceeded: it is larger than a file may be that is held in memory, or one of its chats.
         """
         name = checked_text(
@@ -122,42 +124,98 @@ class Export(msgspec.Struct, frozen=True):
             conversation.MAX_LABEL_BYTES,
             empty=False,
         )
-        left_out = Counter[str]()
-        read = conversation.reread(self.name, path, partial(self._parts, name, left_out), turns_read)
-        return msgspec.structs.replace(read, left_out=dict(left_out))
+        held = _Chats(strict=reading.strict)
+        known = -1
+        # Of a chat that breaks far behind its beginning, turns were counted: they are counted again without it.
+        while known < len(held.broken):
+            known = len(held.broken)
+            read = conversation.reread(self.name, path, partial(self._parts, name, held), turns_read)
+        if held.broken and not held.read:
+            raise held.errors[0]
+        broken = tuple(held.broken[record] for record in sorted(held.broken))
+        return msgspec.structs.replace(read, left_out=dict(held.left_out), chats=held.read, broken=broken)
 
-    def _parts(
-        self, name: str, left_out: Counter[str], path: Path, data: json_pieces.Data
-    ) -> Iterator[conversation.Part]:
-        yield conversation.Part(name, [], self._portions(name, left_out, path, data))
+    def _parts(self, name: str, held: _Chats, path: Path, data: json_pieces.Data) -> Iterator[conversation.Part]:
+        yield conversation.Part(name, [], self._portions(name, held, path, data))
 
-    def _portions(
-        self, name: str, left_out: Counter[str], path: Path, data: json_pieces.Data
-    ) -> Iterator[conversation.Portion]:
-        fields, seen = _Fields(self.messages), set[str]()
+    def _portions(self, name: str, held: _Chats, path: Path, data: json_pieces.Data) -> Iterator[conversation.Portion]:
+        held.begin()
         records = _records(path, data)
         for place, record in records:
-            found = _members(place, record, (fields.messages, *fields.small))
-            if fields.messages not in found and self.messages == MESSAGES and not seen:
+            if place.record in held.broken:
+                continue
+            if self.messages == MESSAGES and not place.record and _is_message(place, record):
                 # The messages stand in no chats: all of the file is one.
                 rest = _rest(place, record, records)
-                yield from conversation.portions_of(
-                    name, DEFAULT_SESSION, None, _turns(place, DEFAULT_SESSION, rest, left_out, {})
-                )
+                held.read = 1
+                turns = _turns(place, name, DEFAULT_SESSION, rest, held.left_out, {})
+                yield from conversation.portions_of(name, DEFAULT_SESSION, None, turns)
                 return
-            if fields.messages not in found:
-                raise input_files.malformed_error(place, f"it has no field {fields.messages!r}")
-            label = _text(place, found, fields.id) or str(place.record)
-            if label in seen:
-                raise input_files.malformed_error(place, f"the chat {label[:80]!r} occurs twice", "Keep the newer one")
-            seen.add(label)
-            if len(seen) > conversation.MAX_SESSIONS:
+            chat = _Chat("")
+            try:
+                yield from self._chat(name, held, place, record, chat)
+            except InputError as error:
+                held.leave_out(place, chat, error)
+            else:
+                held.read += 1
+            if len(held.seen) > conversation.MAX_SESSIONS:
                 raise input_files.too_large_error(path, f"more than {conversation.MAX_SESSIONS:,} chats")
-            title = _text(place, found, fields.title)
-            written = _messages(place.at(f"{place.path}.{fields.messages}"), found, fields, left_out)
-            source = {"chat": label} | ({"title": title} if title else {})
-            turns = _turns(place, label, written, left_out, source)
-            yield from conversation.portions_of(name, label, _time(place, found, fields.at), turns, title or None)
+
+    def _chat(
+        self, name: str, held: _Chats, place: input_files.Place, record: json_pieces.Data, chat: _Chat
+    ) -> Iterator[conversation.Portion]:
+        """Yield the portions of one chat, and tell its id as soon as it is known."""
+        fields = _Fields(self.messages)
+        if record[0] != ord("{"):
+            raise input_files.malformed_error(place, "it is not a JSON object")
+        found = _members(place, record, (fields.messages, *fields.small))
+        if fields.messages not in found:
+            raise input_files.malformed_error(place, f"it has no field {fields.messages!r}")
+        label = _text(place, found, fields.id) or str(place.record)
+        chat.label = label
+        if label in held.seen:
+            chat.is_second = True
+            raise input_files.malformed_error(place, f"the chat {label[:80]!r} occurs twice", "Keep the newer one")
+        held.seen.add(label)
+        title = _text(place, found, fields.title)
+        written = _messages(place.at(f"{place.path}.{fields.messages}"), found, fields, held.left_out)
+        source = {"chat": label} | ({"title": title} if title else {})
+        turns = _turns(place, name, label, written, held.left_out, source)
+        yield from conversation.portions_of(name, label, _time(place, found, fields.at), turns, title or None)
+
+
+class _Chat:
+    """The id of a chat once it is read, and whether an earlier one has it."""
+
+    def __init__(self, label: str) -> None:
+        self.label, self.is_second = label, False
+
+
+class _Chats:
+    """What a reading of an export has met: chats that were read, those that cannot be, and counts of messages."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self.broken: dict[int, conversation.Broken] = {}
+        self.errors: list[InputError] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what a reading before this one has met, but for the chats that cannot be read."""
+        self.read, self.seen, self.left_out = 0, set[str](), Counter[str]()
+
+    def leave_out(self, place: input_files.Place, chat: _Chat, error: InputError) -> None:
+        """Note a chat that cannot be read; with ``strict`` raise why."""
+        if self._strict:
+            raise error
+        if not chat.is_second:
+            self.seen.discard(chat.label)
+        assert place.record is not None, "records are counted"
+        self.errors.append(error)
+        where = str(error.details.get("path") or place.path)
+        self.broken[place.record] = conversation.Broken(
+            input_files.printable(place.file), place.record, where, chat.label, error.message
+        )
 
 
 MESSAGES: Final = "messages"
@@ -199,8 +257,6 @@ def _records(path: Path, data: json_pieces.Data) -> Iterator[tuple[input_files.P
     def taken() -> tuple[input_files.Place, json_pieces.Data]:
         nonlocal count
         place = input_files.Place(path, "record", count, f"$[{count}]")
-        if cursor.peek() != ord("{"):
-            raise input_files.malformed_error(place, "it is not a JSON object")
         count += 1
         return place, cursor.value()
 
@@ -219,6 +275,11 @@ def _records(path: Path, data: json_pieces.Data) -> Iterator[tuple[input_files.P
             input_files.Place(path, "record", count, f"$[{count}]"),
             f"it is not readable JSON: {error}, near line {line}, column {column}",
         ) from None
+
+
+def _is_message(place: input_files.Place, record: json_pieces.Data) -> bool:
+    """Return whether a record is no chat but one message of it."""
+    return record[0] == ord("{") and MESSAGES not in _members(place, record, (MESSAGES,))
 
 
 def _rest(
@@ -383,6 +444,7 @@ def _branch(place: input_files.Place, nodes: dict[str, _Place], leaf: object, le
 
 def _turns(
     place: input_files.Place,
+    name: str,
     session: str,
     messages: Iterator[_RawMessage],
     left_out: Counter[str],
@@ -408,13 +470,15 @@ def _turns(
             seen.add(message.id)
             if len(seen) > MAX_MESSAGES:
                 raise input_files.too_large_error(place.file, f"a chat of more than {MAX_MESSAGES:,} messages with ids")
-        turn = message.turn({})
-        yield msgspec.structs.replace(
-            turn,
+        told = message.turn({})
+        turn = msgspec.structs.replace(
+            told,
             session=session,
             key=message.id or f"#{number}",
-            source={**named, "record": place.record, "path": written.path, **source, **turn.source},
+            source={**named, "record": place.record, "path": written.path, **source, **told.source},
         )
+        conversation.check_storable(inside, turn, name, source.get("title") or session)
+        yield turn
 
 
 def _is_hidden(given: Any) -> bool:

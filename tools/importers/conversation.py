@@ -26,12 +26,14 @@ class ReadOptions(msgspec.Struct, frozen=True):
     """Options of formats whose conversation is named by the file's stem.
 
     ``conversation`` is another name for it; ``ignore_unknown`` keeps unknown fields as provenance instead of refusing
-    them. Of a document in a ``folder`` that is imported as a whole, the path in it is the name.
+    them; ``strict`` refuses an export of chats for one chat that cannot be read, which is else left out. Of a document
+    in a ``folder`` that is imported as a whole, the path in it is the name.
     """
 
     conversation: str | None = None
     ignore_unknown: bool = False
     folder: Path | None = None
+    strict: bool = False
 
 
 DEFAULT_READING: Final = ReadOptions()
@@ -92,6 +94,20 @@ MAX_SESSIONS: Final = 200_000
 """Conversations of one file, and sessions of one conversation or of a file in lines: their names are kept in memory."""
 
 
+class Broken(msgspec.Struct, frozen=True):
+    """A chat of an export that cannot be read and is left out.
+
+    ``chat`` is its id, or empty if that cannot be read, ``record`` its number in the file, counted from 0, ``path`` the
+    place in it that is wrong.
+    """
+
+    file: str
+    record: int
+    path: str
+    chat: str
+    reason: str
+
+
 class Part(NamedTuple):
     """A conversation as a reader finds it; ``speakers`` are those that the file names outside of the turns.
 
@@ -133,6 +149,10 @@ class RereadableSource(msgspec.Struct, frozen=True):
     digest: bytes
     left_out: dict[str, int] = {}
     """Counts of skipped messages, by reason."""
+    chats: int = 0
+    """The chats that are read, of an export of chats."""
+    broken: tuple[Broken, ...] = ()
+    """Those that are not."""
 
     def portions(self) -> Iterator[Portion]:
         for part in self._read_again():

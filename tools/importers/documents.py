@@ -102,6 +102,8 @@ class Document(msgspec.Struct, frozen=True):
     worlds: int
     title: Block | None
     read: Callable[[], Iterator[Block]]
+    left_out: dict[str, int] = {}
+    """Counts of what its import has a note of, by code."""
 
     @property
     def conversations(self) -> list[str]:

@@ -3,9 +3,11 @@
 A paragraph, a list item, a quotation, a table and a code block are one member each, as they were written. Front matter,
 between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``, from which
 everything in it is valid; without one, a file's name that begins with a date dates it. A heading that begins with a
-date (``## 2024-05-01``) dates its section instead. Dates are ISO 8601; a time needs an offset. Undated text is valid
-from its import on. ``tags`` and ``aliases`` are the document's, its other fields are properties of it, and together
-its first paragraph. ``[[Name]]``, ``[[Name|shown]]`` and ``[[Name#Heading]]`` link to the document of that name. Rules
+date (``## 2024-05-01``) dates its section instead. Dates are ISO 8601. A time in front matter may have an offset or the
+name of a zone, else it is one of the field ``timezone`` or of UTC; a year or a month is valid from its beginning on.
+Undated text is valid from its import on. ``tags`` and ``aliases`` are the document's, its other fields are properties
+of it, and together its first paragraph. ``[[Name]]``, ``[[Name|shown]]`` and ``[[Name#Heading]]`` link to the document
+of that name. Rules
 and link definitions are not text. A first heading of level 1 that repeats the name of the document, from its file or
 front matter, is no world of its own: what stands below it stands in the document.
 """
@@ -15,9 +17,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 from markdown_it import MarkdownIt
@@ -52,6 +56,13 @@ _ITEM: Final = re.compile(r"\s*-(?:\s+(?P<value>.*))?")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
 _PROPERTY_VALUES: Final = {"true": True, "false": False}
 _OFFSET: Final = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$)")
+_ZONES: Final = ("timezone", "tz")
+"""Fields that name the zone of a date without one."""
+_WHOLE_SPAN: Final = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2}))?")
+_LOCAL: Final = re.compile(
+    r"(?P<time>\d{4}-\d{2}-\d{2}[T\s]\s*\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(?:\s+(?P<zone>[A-Za-z][\w+/-]*))?"
+)
+"""A time without an offset, or with the name of a zone ("Europe/Berlin")."""
 
 
 class _Piece(NamedTuple):
@@ -72,12 +83,14 @@ class _Section(NamedTuple):
 
 
 class _FrontMatter(NamedTuple):
-    """Title and date of the front matter, its other fields, and how many lines it takes."""
+    """Title and date of the front matter, its other fields, and how many lines it takes; ``read_as`` is the code of a
+    note on how the date was read, if it did not say all."""
 
     title: str = ""
     at: int | None = None
     lines: int = 0
     fields: documents.Fields | None = None
+    read_as: str = ""
 
 
 def load(
@@ -111,7 +124,8 @@ def load(
             kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1, fields=front.fields
         )
 
-    return documents.document_of(path, NAME, name, root, read, turns_read, reading.folder)
+    made = documents.document_of(path, NAME, name, root, read, turns_read, reading.folder)
+    return msgspec.structs.replace(made, left_out={front.read_as: 1}) if front.read_as else made
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -270,7 +284,7 @@ def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
     if end is None or not any(_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]):
         return _FrontMatter()
-    title, date, name = "", None, ""
+    title, date, name = "", ("", 0), ""
     read, kept = dict[str, list[str]](), list[str]()
     for number, line in enumerate(lines[1:end], 2):
         field = _FIELD.fullmatch(line.rstrip())
@@ -283,10 +297,31 @@ def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
         elif field and name == "title":
             title = value.strip(_QUOTES)
         elif field and value.strip(_QUOTES):
-            date = _date(input_files.Place(path, "line", number, "$.date"), value.strip(_QUOTES).strip("[]"))
+            date = value.strip(_QUOTES).strip("[]"), number
     text = "\n".join(kept).strip("\n")
     fields = _fields(title, text, read) if any(read.values()) else None
-    return _FrontMatter(title, date, end + 1, fields)
+    at, read_as = None, ""
+    if date[0]:
+        zone = next((read[field][0] for field in _ZONES if read.get(field)), "")
+        at, read_as = _front_date(input_files.Place(path, "line", date[1], "$.date"), date[0], zone)
+    return _FrontMatter(title, at, end + 1, fields, read_as)
+
+
+def _front_date(place: input_files.Place, text: str, zone: str) -> tuple[int, str]:
+    """The beginning that a date in front matter names, and the code of a note if it does not say all of it."""
+    if span := _WHOLE_SPAN.fullmatch(text):
+        code = "dated_by_month" if span["month"] else "dated_by_year"
+        return _date(place, f"{span['year']}-{span['month'] or '01'}-01"), code
+    local = _LOCAL.fullmatch(text)
+    if local is None:
+        return _date(place, text), ""
+    named = local["zone"] or zone
+    try:
+        within = ZoneInfo(named) if named and named not in ("Z", "UTC") else UTC
+        moment = datetime.fromisoformat("T".join(re.split(r"[T\s]\s*", local["time"]))).replace(tzinfo=within)
+        return _date(place, moment.astimezone(UTC).isoformat()), "" if named else "dated_in_utc"
+    except (ValueError, KeyError, OSError, OverflowError):  # No such zone, or no such time.
+        return _date(place, text), ""
 
 
 def _read_value(values: list[str], value: str, line: str, *, is_first: bool) -> None:

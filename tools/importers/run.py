@@ -14,7 +14,7 @@ import msgspec
 
 from worlddb import Extractor, InputError, MalformedFile, RefusedError, Turn, View
 from worlddb.tools.importers import detect, documents, input_files, markdown
-from worlddb.tools.importers.conversation import Portion, ReadOptions, RereadableSource, Source
+from worlddb.tools.importers.conversation import Broken, Portion, ReadOptions, RereadableSource, Source
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -99,7 +99,9 @@ class IngestSummary(msgspec.Struct, frozen=True):
     edited away or answered anew, "instructions" to a model, and "without_text". ``gone`` are the references of the
     paragraphs that documents had by an earlier import and have no more: they stay, until somebody retires them. Of
     documents, "linked" counts the links between them, "links_unknown" names of others that no document has, or several,
-    and "empty_files" what was passed over in a folder.
+    "empty_files" what was passed over in a folder, and "dated_in_utc", "dated_by_year" and "dated_by_month" those whose
+    date named no zone, or no day. ``chats`` counts the chats of exports that were read, new or not, and ``broken``
+    names those that were left out since they cannot be read.
     """
 
     events: int
@@ -111,6 +113,8 @@ class IngestSummary(msgspec.Struct, frozen=True):
     revised: int = 0
     notes: dict[str, int] = {}
     gone: tuple[str, ...] = ()
+    chats: int = 0
+    broken: tuple[Broken, ...] = ()
 
 
 def ingest_files(
@@ -124,9 +128,12 @@ def ingest_files(
     restore_erased: bool = False,
     extractor: Extractor | None = None,
     user: str | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> IngestSummary:
     """Import files of conversations; nothing is written unless all of them are sound.
+
+    Of an export of chats those are left out that cannot be read, and the result names them (``broken``).
 
     Args:
         db: an open store.
@@ -140,6 +147,7 @@ def ingest_files(
         into: the world that all is put into, or a callable that makes it once all files are sound; None for the root.
         user: whose chats they are: what an exported chat has of the role ``user`` is theirs, under their name.
         extractor: finds candidates in the turns of each session, and in the paragraphs of each document.
+        strict: refuse an export of chats if one of them cannot be read.
         progress: told now and then how far the import is.
 
     Raises:
@@ -154,35 +162,17 @@ def ingest_files(
             f"One conversation name, {conversation[:80]!r}, was given for {len(files):,} files",
             "Name the conversation of one file at a time",
         )
-    loaded = _load_all(files, format, ReadOptions(conversation, ignore_unknown), progress)
+    loaded = _load_all(files, format, ReadOptions(conversation, ignore_unknown, strict=strict), progress)
     into = into() if callable(into) else into
-    total = sum(source.turns for _, _, source in loaded)
-    events = commits = revised = done = worlds = 0
-    refs_by_code: dict[str, set[str]] = {}
-    seq: int | None = None
-    root: str | None = None
-    missing_passages: list[str] = []
+    total, totals = sum(source.turns for _, _, source in loaded), _Totals()
     notes = {"empty_files": empty} if empty else {}
     for written in _write_sources(db, loaded, into, restore_erased, extractor, user, notes):
         if progress is not None:
-            progress(done, total, written.what)
-        receipt = written.receipt
-        worlds, done = worlds + written.worlds, done + written.turns
-        events, commits = events + receipt.events, commits + (receipt.events > 0)
-        revised += receipt.revised
-        for note in receipt.notes:
-            about = note.refs[:1] if note.code == "not_changed" else note.refs
-            refs_by_code.setdefault(note.code, set()).update(about)
-        seq, root = receipt.seq, receipt.root
-        missing_passages += written.gone
+            progress(totals.turns, total, written.what)
+        totals.add(written)
     if progress is not None:
-        progress(done, total, "done")
-    notes |= {code: len(refs) for code, refs in refs_by_code.items()}
-    for _, _, source in loaded:
-        if isinstance(source, RereadableSource):
-            for code, count in source.left_out.items():
-                notes[code] = notes.get(code, 0) + count
-    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes, tuple(missing_passages))
+        progress(totals.turns, total, "done")
+    return totals.summary(notes, [source for _, _, source in loaded])
 
 
 class _Part(NamedTuple):
@@ -199,6 +189,50 @@ class _Part(NamedTuple):
     gone: Sequence[str] = ()
     links: Sequence[documents.Link] = ()
     container: str = ""
+
+
+class _Totals:
+    """What the commits of an import have in sum."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self._events = self._commits = self._revised = self._worlds = 0
+        self._refs_by_code: dict[str, set[str]] = {}
+        self._last: Ingested | None = None
+        self._gone: list[str] = []
+
+    def add(self, written: _Part) -> None:
+        """Count a commit."""
+        receipt = self._last = written.receipt
+        self._worlds, self.turns = self._worlds + written.worlds, self.turns + written.turns
+        self._events, self._commits = self._events + receipt.events, self._commits + (receipt.events > 0)
+        self._revised += receipt.revised
+        for note in receipt.notes:
+            about = note.refs[:1] if note.code == "not_changed" else note.refs
+            self._refs_by_code.setdefault(note.code, set()).update(about)
+        self._gone += written.gone
+
+    def summary(self, notes: dict[str, int], sources: Sequence[Source]) -> IngestSummary:
+        """The result, with what the sources left out."""
+        notes = notes | {code: len(refs) for code, refs in self._refs_by_code.items()}
+        for source in sources:
+            if isinstance(source, RereadableSource | documents.Document):
+                for code, count in source.left_out.items():
+                    notes[code] = notes.get(code, 0) + count
+        exports = [source for source in sources if isinstance(source, RereadableSource)]
+        return IngestSummary(
+            self._events,
+            self._commits,
+            self._worlds,
+            self.turns,
+            None if self._last is None else self._last.seq,
+            None if self._last is None else self._last.root,
+            self._revised,
+            notes,
+            tuple(self._gone),
+            sum(source.chats for source in exports),
+            tuple(each for source in exports for each in source.broken),
+        )
 
 
 def _write_sources(

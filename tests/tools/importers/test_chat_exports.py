@@ -13,7 +13,7 @@ import zstandard
 
 import worlddb
 from tests.support.running import LocalRunner
-from worlddb.tools.importers import detect, ingest_files, input_files
+from worlddb.tools.importers import conversation, detect, ingest_files, input_files
 
 
 def node(
@@ -326,6 +326,8 @@ def broken(change: str) -> object:
             nodes["u"]["message"]["author"] = {"role": None}
         case "content":
             nodes["u"]["message"]["content"] = 5
+        case "nul":
+            nodes["u"]["message"]["content"]["parts"] = ["a\0b"]
         case "mapping":
             chat["mapping"] = []
         case "title":
@@ -357,8 +359,55 @@ def test_what_is_wrong_is_told_with_its_place_and_nothing_is_written(tmp_path: P
     path = written(tmp_path / "conversations.json", broken(change))
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         with pytest.raises(worlddb.MalformedFile, match=place):
-            ingest_files(db, path)
+            ingest_files(db, path, strict=True)
         assert not db.view().find(type="Turn")
+
+
+@pytest.mark.parametrize("change", ["circle", "time", "content", "nul", "mapping", "title", "other", "number"])
+def test_a_chat_that_cannot_be_read_is_left_out_and_named_and_the_others_are_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    found = broken(change)
+    assert isinstance(found, list)
+    others = [{**chatgpt(title=f"Chat {at}"), "conversation_id": f"chat-{at}"} for at in (5, 6)]
+    path = written(tmp_path / "conversations.json", [others[0], found[-1], others[1]])
+    run = LocalRunner(capsys, tmp_path / "store")
+    assert run("ingest", path, "--strict").error == "malformed_file" and not (tmp_path / "store").exists()
+    told = run("ingest", path)
+    assert told.code == 1, "what was left out is no success"
+    assert "left out 1 chat of 3" in told.out and "record 1" in told.out and "8 turns" in told.out
+    again = json.loads(run("--json", "ingest", path).out)
+    assert (again["events"], again["chats"], len(again["broken"])) == (0, 2, 1)
+    (left,) = again["broken"]
+    assert (left["file"], left["record"]) == (str(path), 1) and left["path"].startswith("$[1]")
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert {each.name for each in db.view().find(type="Session")} == {"Chat 5", "Chat 6"}
+        # A corrected export brings what was left out.
+        path = written(path, [others[0], chatgpt(), others[1]])
+        done = ingest_files(db, path)
+        assert (done.chats, done.broken, done.commits) == (3, (), 1)
+
+
+def test_a_chat_that_breaks_far_behind_its_beginning_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "MAX_PORTION_TURNS", 1)
+    late, sound = chatgpt(), {**chatgpt(title="Sound"), "conversation_id": "chat-2"}
+    late["mapping"]["a"]["message"]["content"] = 5
+    lost = {**chatgpt(), "conversation_id": "chat-1"}
+    path = written(tmp_path / "conversations.json", [late, sound, lost])
+    source = detect.load(path)[1]
+    assert isinstance(source, conversation.RereadableSource)
+    assert (source.turns, source.chats, [each.record for each in source.broken]) == (8, 2, [0])
+    assert source.left_out == {"other_branches": 4, "instructions": 2}
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert ingest_files(db, path).turns == 8 and len(db.view().find(type="Turn")) == 8
+
+
+def test_a_file_without_a_chat_that_can_be_read_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "conversations.json", [*broken("circle"), *broken("time")])  # type: ignore[misc]
+    with worlddb.open(tmp_path / "store", embedder=None) as db, pytest.raises(worlddb.MalformedFile, match="record 0"):
+        ingest_files(db, path)
 
 
 def test_a_message_that_is_there_twice_is_refused_in_one_file_and_in_one_call(tmp_path: Path) -> None:

@@ -306,7 +306,10 @@ def test_a_heading_of_the_title_s_name_below_it_makes_no_second_title(db: Databa
     ("name", "held", "told"),
     [
         ("a.md", b"---\ntitle: a\ndate: soon\n---\ntext\n", "line 3"),
-        ("a.md", b"---\ndate: 2024-05-01T10:00\n---\ntext\n", "line 2"),
+        ("a.md", b"---\ndate: 2024-05-01T25:00\n---\ntext\n", "line 2"),
+        ("a.md", b"---\ndate: 2024-05-01 10:00 Nowhere/Town\n---\ntext\n", "line 2"),
+        ("a.md", b"---\ndate: 0000\n---\ntext\n", "line 2"),
+        ("a.md", b"---\ndate: 2024-13\n---\ntext\n", "line 2"),
         ("a.md", b"text\n\n## 2024-13-01\n", "line 3"),
         ("a.md", b"one\ntwo \xff\n", "line 2"),
         ("a.txt", b"one\n\xc3(", "line 2"),
@@ -324,6 +327,32 @@ def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
         ingest_files(db, [written(tmp_path, "good.txt", "fine\n"), written(tmp_path, name, held)])
     assert told in raised.value.message, raised.value.message
     assert db.head() == head
+
+
+@pytest.mark.parametrize(
+    ("fields", "begins", "notes"),
+    [
+        ("date: 2024-05-01T10:00", "2024-05-01T10:00:00Z", {"dated_in_utc": 1}),
+        ("date: 2024-05-01 10:00:30", "2024-05-01T10:00:30Z", {"dated_in_utc": 1}),
+        ("date: '2024-05-01 10:00'\ntimezone: Europe/Berlin", "2024-05-01T08:00:00Z", {}),
+        ("tz: Europe/Berlin\ndate: 2024-01-01T10:00", "2024-01-01T09:00:00Z", {}),
+        ("date: 2024-05-01 10:00 America/New_York", "2024-05-01T14:00:00Z", {}),
+        ("date: 2024-05-01 10:00 UTC", "2024-05-01T10:00:00Z", {}),
+        ("date: 2024-05-01 10:00 +0200\ntimezone: Asia/Tokyo", "2024-05-01T08:00:00Z", {}),
+        ("date: 2024", "2024-01-01T00:00:00Z", {"dated_by_year": 1}),
+        ('date: "2024"', "2024-01-01T00:00:00Z", {"dated_by_year": 1}),
+        ("date: 2024-05", "2024-05-01T00:00:00Z", {"dated_by_month": 1}),
+    ],
+)
+def test_a_date_of_front_matter_that_says_less_than_a_moment_is_taken_and_told(
+    db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], fields: str, begins: str, notes: dict[str, int]
+) -> None:
+    path = written(tmp_path, "a.md", f"---\n{fields}\n---\ntext\n")
+    assert ingest_files(db, path).notes == notes
+    (document,) = [each for each in db.view().find(name="a") if each.type == "Document"]
+    assert format_time(document.valid.start) == begins
+    told = LocalRunner(capsys, tmp_path / "other")("ingest", path).out
+    assert ("1 document has a" in told) == bool(notes)
 
 
 def test_lines_of_dashes_that_hold_no_fields_are_text(db: Database, tmp_path: Path) -> None:

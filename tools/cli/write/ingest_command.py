@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 import worlddb
 from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes
-from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.writing import retry_while_changed
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ _FORMATS: Final = "auto, chatgpt, claude, sharegpt, messages, locomo, longmemeva
 
 _LOOKED_AT: Final = 10_000
 """Worlds that the resolver compares again at the end; `worlddb recluster` continues."""
+
+
+_BROKEN_SHOWN: Final = 20
 
 
 class _LazyStore:
@@ -94,6 +99,12 @@ def _arguments(parser: Parser) -> None:
         help="after the import, let a model extract facts from turns and documents, behind an endpoint with OpenAI's"
         " protocol; its key is in $WORLDDB_EXTRACTOR_KEY",
     )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="write nothing of an export if a chat in it cannot be read (default: that chat is left out and named, and"
+        " the exit code is 1)",
+    )
     parser.add_argument("--restore-erased", action="store_true", help="also write texts that were erased before")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -108,6 +119,7 @@ def ingest_files_with(args: Namespace, out: Output, files: list[str]) -> int:
         "entities": False,
         "extract": None,
         "user": None,
+        "strict": False,
     }
     return _ingest(Namespace(**{**unsaid, "restore_erased": False, "user": None, **vars(args), "files": files}), out)
 
@@ -138,6 +150,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 restore_erased=args.restore_erased,
                 extractor=extractor,
                 user=args.user,
+                strict=args.strict,
                 progress=report,
             )
         db = store.opened()
@@ -156,6 +169,8 @@ def _ingest(args: Namespace, out: Output) -> int:
         "revised": done.revised,
         "gone": done.gone,
         "notes": done.notes,
+        "chats": done.chats,
+        "broken": [msgspec.structs.asdict(each) for each in done.broken],
         "embedded": embedding.embedded if embedding else 0,
         "pending": embedding.pending if embedding else None,
         "proposed": len(looked.proposals),
@@ -178,7 +193,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
     out.answer(document, write)
-    return DONE
+    return NO if done.broken else DONE
 
 
 def _user_world(store: _LazyStore, user: str) -> str:
@@ -249,6 +264,14 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool,
     ``is_of_one``: one file was read, so that its conversation can be named.
     """
     left_out = done.notes.get("not_restored", 0)
+    if done.broken:
+        chats = wire.counted(len(done.broken), "chat")
+        told = f"left out {chats} of {done.chats + len(done.broken):,} that cannot be read, and imported the others:"
+        page.line((told, "warn"))
+        for each in done.broken[:_BROKEN_SHOWN]:
+            page.line((f"  {each.reason}", "warn"))
+        if len(done.broken) > _BROKEN_SHOWN:
+            page.line((f"  and {len(done.broken) - _BROKEN_SHOWN:,} more (--json lists all)", "warn"))
     read = f"{wire.counted(done.turns, 'turn')} in {wire.counted(done.worlds, 'world')}"
     if done.events:
         page.line(f"{read}: {wire.counted(done.events, 'event')} in {wire.counted(done.commits, 'commit')}")
@@ -275,14 +298,23 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool,
         page.line((f"{passages} {verb} no longer in the file and {stays} current", "warn"))
     if kept := done.notes.get("stays_corrected", 0):
         page.line((f"left {wire.counted(kept, 'text')} as corrected after its import", "warn"))
-    chats = {
+    skipped = {
         "other_branches": "of branches that were edited or regenerated",
         "instructions": "of instructions to a model",
         "without_text": "without a text",
     }
-    for code, which in chats.items():
+    for code, which in skipped.items():
         if done.notes.get(code):
             page.line((f"left out {wire.counted(done.notes[code], 'message')} {which}", "dim"))
+    dated = {
+        "dated_in_utc": "have a date with a time and no zone, read as UTC",
+        "dated_by_year": "have a year as their date, and are valid from its beginning on",
+        "dated_by_month": "have a month as their date, and are valid from its beginning on",
+    }
+    for code, how in dated.items():
+        if count := done.notes.get(code):
+            one = how.replace("have", "has", 1).replace("are", "is").replace("their", "its")
+            page.line((f"{wire.counted(count, 'document')} {one if count == 1 else how}", "dim"))
     if linked := done.notes.get("linked"):
         page.line((f"linked documents by {wire.counted(linked, '[[link]]')}", "dim"))
     if unknown := done.notes.get("links_unknown"):
