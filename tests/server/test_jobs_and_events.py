@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.server.test_serve import PATIENCE_SECONDS, serving
 from tests.support.faults.traces import find_traces
 from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb.client import wire_records as wire
+from worlddb.tools.server.jobs import Job, JobPool
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,35 @@ def test_an_erasure_is_planned_done_and_receipted(served: RestServer, ana: RestC
     assert guest.get("/v1/jobs")["jobs"] == []
     gone = guest("GET", f"/v1/jobs/{done.id}")
     assert gone.status_code == 404 and "end with the server" in gone.json()["remedy"]
+
+
+@pytest.mark.parametrize(("erasures", "is_done"), [(5, True), (64, False)])
+def test_a_job_that_erasures_interrupt_begins_again_until_it_is_done_or_says_what_to_do(
+    tmp_path: Path, erasures: int, is_done: bool
+) -> None:
+    """The third erasure failed it, though each left the store as it was but for what it erased."""
+    worlddb.open(tmp_path / "store").close()
+    pool, written = JobPool(tmp_path / "store"), list[Path]()
+
+    def write(path: Path) -> int:
+        written.append(path)
+        if len(written) <= erasures:
+            shutil.rmtree(path.parent)
+        path.write_text("a bundle")
+        return len(written)
+
+    try:
+        if is_done:
+            assert pool.write_file(Job("export"), write) == erasures + 1 and written[-1].exists()
+        else:
+            with pytest.raises(worlddb.UnavailableError, match="64 erasures") as raised:
+                pool.write_file(Job("export"), write)
+            assert "once no erasures are running" in raised.value.remedy
+        pool.stopping.set()
+        with pytest.raises(worlddb.UnavailableError, match="shutting down"):
+            pool.write_file(Job("export"), write)
+    finally:
+        pool.close()
 
 
 def test_an_erasure_removes_the_files_of_jobs_and_so_does_an_opening_after_a_kill(tmp_path: Path) -> None:

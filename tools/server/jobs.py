@@ -17,7 +17,8 @@ WORKERS: Final = 2
 MAX_JOBS: Final = 20
 """Jobs kept for one client; the oldest ended one is dropped first."""
 _ID_BYTES: Final = 8
-_ATTEMPTS: Final = 3
+_MAX_ATTEMPTS: Final = 64
+"""How often a job begins again, each time for a new erasure."""
 
 T = TypeVar("T")
 Step = Callable[[int, int], None]
@@ -73,12 +74,15 @@ class JobPool:
         self._folder: Path | None = None
 
     def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
-        """Call ``write`` with the place of a job's file; again if an erasure removed the directory meanwhile.
+        """Call ``write`` with the place of a job's file; again, from its beginning, if an erasure removed it meanwhile.
 
         Raises:
+            JobStopped: the server is ending.
             UnavailableError: the store's directory is not writable, or erasures came in between again and again.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
+            if self.stopping.is_set():
+                raise JobStopped("The server is shutting down", "Start it again later")
             folder = self._make_folder()
             job.path = folder / job.id
             try:
@@ -86,7 +90,10 @@ class JobPool:
             except (WorldDBError, OSError):
                 if folder.exists():
                     raise
-        raise UnavailableError("Erasures kept removing the file", "Begin the job again")
+        raise UnavailableError(
+            f"{_MAX_ATTEMPTS} erasures removed the file before it was complete",
+            "Begin the job again once no erasures are running, or export a smaller world",
+        )
 
     def _make_folder(self) -> Path:
         with self._lock:
