@@ -178,6 +178,14 @@ _GERMAN_DAY: Final = lazy(
 )
 """Counts as a German word more: in English a day has no point behind it, nor behind its month in figures."""
 _GERMAN_DAY_ALONE: Final = lazy(r"\W*\d{1,2}\.\s?\d{1,2}\.\W*")
+_GERMAN_ASKING: Final = frozenset(("was", "wer", "wen", "wem", "wo", "wie", "wann", "welche", "welches", "welchen"))
+_DUTCH: Final = frozenset(("wat", "het", "een", "van", "waar", "hoe", "heeft", "zijn", "hij", "zij"))
+_GERMAN_VERB: Final = lazy(
+    r"\b(?![A-ZÄÖÜ]|dreamt\b|debt\b|doubt\b|\w*yacht\b|learnt\b|burnt\b|\w*straight\b)"
+    r"(?:\w+(?:[gkmz]t|bt|cht|[aeiouäöü]ht|[hr][lnr]t|sst|ßt|fft|nnt|llt|iert|ielt|eint|auft|eitet|iest|ient|ält|äft)"
+    r"|darf|kann|muss|soll|will|mag|möchte|weiß|tut|ist|hat|hast|plant|wog|nahm|kam|trank|\w+[bghkln]te)\b"
+)
+"""In small letters, behind or before the word that asks ("Was wiegt Gerd?"), this counts as a German word more."""
 _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
 """Letters and signs that count as one such word more."""
 LEAST_FUNCTION_WORDS: Final = 2
@@ -474,7 +482,7 @@ def language_of(question: str) -> str:
     best, most = "", max(LEAST_FUNCTION_WORDS - 1, len(words & _TIMES_OF["en"]))
     if question.isascii() and len(words & _TIMES_ELSEWHERE) < most:
         return ""
-    is_day = "." in question and _GERMAN_DAY.search(question) is not None
+    is_day = ("." in question and _GERMAN_DAY.search(question) is not None) + _asks_by_german_verb(question, words)
     if question.isascii() and len(words & _TIMES_ELSEWHERE) + is_day <= most:
         return ""
     for language, of_language in _TIMES_OF.items():
@@ -483,6 +491,13 @@ def language_of(question: str) -> str:
         if count > most:
             best, most = language, count
     return best
+
+
+def _asks_by_german_verb(question: str, words: set[str]) -> bool:
+    """True of "Was wiegt Gerd?", whose "was" alone might be English."""
+    if _GERMAN_ASKING.isdisjoint(words) or not _DUTCH.isdisjoint(words):
+        return False
+    return _GERMAN_VERB.search(question) is not None
 
 
 def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:

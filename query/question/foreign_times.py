@@ -48,7 +48,15 @@ _KOREAN_PAST: Final = "".join(
 """Syllables that end as the past of verbs does, but for "is" and the future."""
 _WAS: Final = {
     "de": r"\b(?:war|warst|waren|hatte\w*|wurden?|gab|gaben|ging\w*|kam\w*|geschah\w*|passierte\w*|machte\w*"
-    r"|sagte\w*|tat|taten|wollte\w*|ge(?!hen|ben|gen|fallen|lten|plant|bucht|dacht)\w{3,}(?:t|en))\b",
+    r"|sagte\w*|tat|taten|wollte\w*|wog|nahm|aß|trank|schlief|lief|fand|sprach|schrieb|traf|verlor|bekam|fuhr|trug"
+    r"|hielt|blieb|wusste|brachte"
+    r"|(?:was|wo|wer|wen|wem|wann|warum|viel|oft|lange)\s+(?!heute|bitte|möchte|könnte|sollte|dürfte|müsste|arbeite)"
+    r"(?-i:[a-zäöüß]{3,}te(?:st)?)"
+    r"|(?-i:ge)(?!hen|ben|gen|fallen|lten|plant|bucht|dacht|wicht|sicht|richt|schäft|biet|burt|halt|stalt"
+    r"|rät|\w*(?:heit|keit|schaft)\b|hört|nießt|winnt|lingt|nügt|schieht|rade|nau)\w{3,}(?:t|en)"
+    r"|(?:ha(?:t|be|st|ben|bt)|ist|sind|bin)\b[^.?!]*\s(?-i:(?:ver|be|er|ent|emp|zer)"
+    r"(?!reit|kannt|rüh\w+t)\w{3,}(?:t|en)"
+    r"|\w+iert|(?:ab|an|auf|aus|ein|mit|vor|zu|weg|um)ge\w{2,}(?:t|en))(?=\W*\Z))\b",
     "es": r"\b(?:fui|fue|fuimos|fueron|era|eran|estaba\w*|estuv\w+|hubo|hab[ií]a\w*|hice|hizo|hicimos|hicieron"
     r"|he|has|ha|hemos|han|\w{2,}(?:ó|aron|ieron|aste|iste)|(?!café|aqu|porqu)\w{3,}[éí])\b",
     "fr": r"\b(?:étai\w+|avai\w+|avion?s|eut|fut|furent|dit(?=\s+(?:Ana|hier))"

@@ -1117,11 +1117,18 @@ def tense_of(text: str) -> english.Tense:
     is_planned = not was and english.has_letters_of(english.PLANNED_LETTERS, lowered)
     if is_planned and english.PLANNED.search(text) is not None:
         return "present" if english.IS_PERFECT.search(text) is not None else "ahead"
-    if english.HAPPENED.search(english.IS_DONE.sub(" ", lowered)) is not None:
+    if english.HAPPENED.search(english.IS_DONE.sub(" ", _without_names_like_verbs(text))) is not None:
         return "past"
     if english.ASKS_WHEN.search(text) is not None:
         return "ahead"
     return "present" if english.IS_NOW.search(lowered) is not None else ""
+
+
+def _without_names_like_verbs(text: str) -> str:
+    """A text in small letters, without the names in it that look like verbs of the past: "Alfred", "Said"."""
+    if ("ed" in text or "Said" in text or "LED" in text) and not (text.istitle() or text.isupper()):
+        text = english.NAME_LIKE_VERB.sub("one", text)
+    return text.lower()
 
 
 @lru_cache(maxsize=64)
@@ -1137,10 +1144,9 @@ def parse_times(question: str, asked: int) -> Times:
         return _parse_english(question, asked)
     from worlddb.query.question import foreign_times
 
-    named = foreign_times.phrases(question, language)
+    named, tense = foreign_times.phrases(question, language), foreign_times.tense_of(question, language)
     if not named:
-        return _parse_english(question, asked)
-    tense = foreign_times.tense_of(question, language)
+        return _parse_english(question, asked)._replace(tense=tense)
     return _parse_translated(question, named, asked, tense)
 
 

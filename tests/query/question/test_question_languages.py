@@ -287,3 +287,31 @@ def test_a_recall_ranks_by_the_time_that_a_german_question_names_and_says_so(tmp
     assert [found.hits[0].valid.start for found in asked.values()] == [
         datetime(year, 5, 10, tzinfo=UTC).timestamp() * 1_000_000 for year in (2023, 2024)
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "tense"),
+    [
+        *((question, "present") for question in (
+            "Was wiegt Gerd?", "Was nimmt Gerd?", "was hat Jonas?", "Was hat Gerd für ein Gewicht?", "was Gerd wiegt?",
+            "Was darf Gerd nicht essen?", "Was ist Gerds Gewicht?", "Was kostet das Abo?", "Was will Gerd?",
+            "Wer will kommen?", "Sag mir, was Gerd wiegt", "qui met la table ?",
+        )),
+        *((question, "past") for question in (
+            "Was wog Gerd?", "Was war Gerds Gewicht?", "Was hat Gerd gesagt?", "Was hat Jonas verloren?",
+            "Was machte Gerd?", "Was Gerd at home?", "Was the gym open?", "was it raining?", "Was rent paid to Gerd?",
+            "Was Brecht ill?", "Was that doubt gone?", "What was the weight?",
+        )),
+    ],
+)  # fmt: skip
+def test_words_that_are_past_forms_in_english_alone_tell_no_past_in_another_language(question: str, tense: str) -> None:
+    assert parse_times(question, NOW).tense == tense
+
+
+@pytest.mark.parametrize("question", ["Was wiegt Gerd?", "Was hat Gerd für ein Gewicht?", "Gewicht von Gerd?"])
+def test_a_german_question_of_now_is_answered_by_what_is_so_now(tmp_path: Path, question: str) -> None:
+    with worlddb.memory(tmp_path / "store", user="ana") as mem:
+        mem.add("Gerd wiegt 90 kg.", about="Gerd", since="2026-01-01", until="2026-02-01")
+        mem.add("Gerd wiegt 87 kg.", about="Gerd", since="2026-02-01")
+        found = mem.recall(question)
+        assert found.hits[0].content == "Gerd wiegt 87 kg." and "past" not in found.note

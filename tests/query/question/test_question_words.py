@@ -862,9 +862,17 @@ def test_how_long_something_takes_and_what_is_so_again_and_again_is_no_time(text
         ("what's the new cat called?", "present"),
         ("where's the team based?", "present"),
         ("what was the cat called?", "past"),
+        ("What does Alfred eat?", "present"),
+        ("where does fred live?", "present"),
+        ("What does Said take?", "present"),
+        ("Which breed is his dog?", "present"),
+        ("Does the LED work?", "present"),
+        ("What Happened On Monday?", "past"),
+        ("What has Fred eaten?", "past"),
+        ("when was Ahmed moved?", "past"),
     ],
 )
-def test_a_plan_and_a_due_date_are_things_of_the_present(text: str, tense: str) -> None:
+def test_plans_due_dates_and_names_like_verbs_are_things_of_the_present(text: str, tense: str) -> None:
     assert tense_of(text) == tense
 
 
