@@ -17,12 +17,9 @@ from worlddb.projections.tables.reads import table_reads
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.commands.commands import BoundKey
 from worlddb.reconciler.transaction import receipts, recorded_texts
-
-
-class ErasedMeanwhile(Exception):
-    """Something was erased between the extraction and the commit."""
 
 
 class ExtractionGuard:
@@ -67,10 +64,10 @@ class ExtractionGuard:
             return None if node == ROOT_NODE else tables.node(node).lineage
 
     def require_nothing_erased(self, log: LmdbLog) -> None:
-        """Raise :class:`ErasedMeanwhile` if anything was erased since."""
+        """Raise :class:`outcome.Changed` if anything was erased since."""
         since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
         if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
-            raise ErasedMeanwhile
+            raise outcome.Changed
 
 
 def _lineage_of(tables: Tables, secret: bytes, key: str | BoundKey) -> Lineage:

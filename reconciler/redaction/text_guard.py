@@ -24,7 +24,6 @@ from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
-from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile
 from worlddb.reconciler.transaction import context
 
 MAX_PLACES_NAMED: Final = 32
@@ -69,7 +68,7 @@ IsRead = Callable[[str, str, Any], bool]
 """A test whether the value of a field is searched, by its place, name and value."""
 
 
-class UnreadGuardedText(ErasedMeanwhile):
+class UnreadGuardedText(outcome.Changed):
     """A text is guarded by now that the redactor has not read: the request starts again."""
 
 
