@@ -301,17 +301,17 @@ class Memory:
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
+            names = [limits.checked_line(each, "about", limits.MAX_NAME_BYTES) for each in _as_list(about)]
             named = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
-            arguments = given, names, named, type, name, since, until, source, why, on_near, marks, idempotency_key
-            added = retry_while_changed(lambda: self._add_statement(*arguments))
+            begins, own = None if since is None else times.parse_time(since, "since"), self._source(source)
+            said = Statement(given, type, name, len(names), begins, until, own, why, on_near, marks, {})
+            added = retry_while_changed(lambda: self._add_statement(said, names, named, idempotency_key))
             return self._with_slip_notes(added, derived_from, replaces, until)
         links = {"contradicts": contradicts, "derived_from": derived_from, "replaces": replaces}
         besides = {"about": about, "name": name, "until": until, **links}
         _refuse_with_messages({**besides, "type": type != "Fact", "on_near": on_near != "note"})
         messages = chat_session.messages_of(given)
-        told = messages, since, source, why, marks, idempotency_key
-        added = retry_while_changed(lambda: self._add_messages(*told))
+        added = retry_while_changed(lambda: self._add_messages(messages, since, source, why, marks, idempotency_key))
         texts = [each.text for each in messages]
         added = added.with_notes(forgotten_notes(self.db, self._views, texts, added.ids, added.seq))
         return self._with_hidden_notes(added, expires_at, pinned)
@@ -749,43 +749,20 @@ class Memory:
     # -- the parts
 
     def _add_statement(
-        self,
-        text: str,
-        about: list[str],
-        linked: Mapping[str, Any],
-        type: str,
-        name: str,
-        since: times.TimeLike | None,
-        until: times.TimeLike | None,
-        source: dict[str, Any],
-        why: str,
-        on_near: str,
-        marks: Mapping[str, Any],
-        idempotency_key: str | None,
+        self, said: Statement, about: list[str], linked: Mapping[str, Any], idempotency_key: str | None
     ) -> Added:
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         with self.db.reading():
             ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in linked.items()}
             views, key = self._views_and_key(look)
-            begins = None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._empty_note()
             mentioned = self._scopes.subjects(look, key, about)
+        said = said._replace(subjects=len(mentioned), named=ends)
+        told: dict[str, Any] = {"text": said.text, "since": said.since, "until": said.until}
+        look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, **told)
         named = [self._own_name(each.given) for each in mentioned] or None
-        window: dict[str, Any] = {"since": begins, "until": until}
-        look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
-        nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
-        said = Statement(
-            text=text,
-            type=type,
-            name=name,
-            subjects=len(mentioned),
-            since=begins,
-            until=until,
-            source=self._source(source),
-            why=why,
-            on_near=on_near,
-            marks=marks,
-            named=ends,
+        nearby = functools.partial(
+            look_near, about=named, include_expired=is_past(said.marks["expires_at"], look.valid)
         )
         place = Place(
             look=look,
@@ -794,12 +771,12 @@ class Memory:
             entries=lambda tx, home: [self._entry(tx, key, home, each) for each in mentioned],
             ending=lambda old, _: f'add it again with replaces="{old}"',
             batch={**keyed, "rests_on": imported_scope_refs([key])},
-            created={"resolve": "all" if name else False},
+            created={"resolve": "all" if said.name else False},
         )
         written = write_statement(self.db, said, place)
         receipt, refs = written.receipt, [written.ref]
         if receipt.seq > before and not written.is_restated:  # A repeated call gets its first result.
-            self._move_if_ended(receipt, key, refs, begins, views if receipt.seq == look.seq + 1 else ())
+            self._move_if_ended(receipt, key, refs, said.since, views if receipt.seq == look.seq + 1 else ())
         done = self._result(receipt, refs, "" if written.is_restated else begun)
         done = msgspec.structs.replace(done, near=written.near, repeated=int(written.is_restated))
         return done.with_notes([*written.notes, *subject_notes(self._scopes, look, key, mentioned)])

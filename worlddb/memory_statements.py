@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -374,12 +373,11 @@ def _write_again(
     is_about_some = any(each.about for each in near if each.ref == found.ref)
     with db.batch(seen=look, **place.batch) as tx:
         about = place.entries(tx, place.homes(tx)[0]) if said.subjects and not is_about_some else ()
-        _restate_memory(tx, found, said.source, said.why, **marks, earlier=earlier, end=end, about=about)
+        _restate_memory(tx, found, said, marks, earlier, end, about)
         for kind, ref, why in links:
             tx.link(found.ref, kind, ref, valid_from=said.since, why=why)
     tx.receipt.raise_if_refused()
-    told: Any = {"type": said.type, "pinned": marks.get("pinned", False), "until": said.until, "end": end}
-    notes = _restatement_notes(db, tx.receipt, found, said.since, marks["expires_at"], **told, world=seen.world)
+    notes = _restatement_notes(db, tx.receipt, found, said, marks, end, seen.world)
     kinds = {ref: kind for kind, ref, _ in links}
     return StatementWritten(found.ref, tx.receipt, others, kinds, notes, is_restated=True, end=end)
 
@@ -509,18 +507,12 @@ def revise_where_it_lies(
 
 def _restate_memory(
     tx: Any,
-    said: World,
-    source: dict[str, Any],
-    why: str,
-    *,
-    expires_at: TimeLike | None = None,
-    ttl: timedelta | float | None = None,
-    labels: Sequence[str] = (),
-    pinned: bool = False,
-    properties: Mapping[str, Any] | None = None,
-    earlier: EarlierStart | None = None,
-    end: EndChange | None = None,
-    about: Iterable[Any] = (),
+    found: World,
+    said: Statement,
+    marks: Mapping[str, Any],
+    earlier: EarlierStart | None,
+    end: EndChange | None,
+    about: Iterable[Any],
 ) -> None:
     """Record in a batch that a memory was stated again, with the marks of the restatement.
 
@@ -531,52 +523,49 @@ def _restate_memory(
     The restatement sets the deadline; without one, the memory has no deadline any more. Properties replace those of the
     same names, by a version that begins where the previous one did and keeps its sources.
     """
+    source, why, deadline = said.source, said.why, {name: marks.get(name) for name in ("expires_at", "ttl")}
     if earlier is not None:
-        span: dict[str, Any] = {"valid_from": earlier.since, "valid_to": said.valid.start, "why": why}
+        span: dict[str, Any] = {"valid_from": earlier.since, "valid_to": found.valid.start, "why": why}
         for container, begun in earlier.containers.items():
-            tx.link(container, "contains", said.ref, **{**span, "valid_to": begun})
-        tx.revise(said.ref, source=source, **span)
+            tx.link(container, "contains", found.ref, **{**span, "valid_to": begun})
+        tx.revise(found.ref, source=source, **span)
         for subject in earlier.about:
-            tx.link(said.ref, "refers_to", subject, **span)
+            tx.link(found.ref, "refers_to", subject, **span)
     for subject in about:
-        since = said.valid.start if earlier is None else earlier.since
-        tx.link(said.ref, "refers_to", subject, valid_from=since, why=why)
-    merged = {**said.properties, **(properties or {})}
-    if {name: value for name, value in merged.items() if value is not None} != said.properties:
-        tx.revise(said.ref, properties=merged, valid_from=said.valid.start, source=said.source, why=why)
-        written_sources = [said.source, source]
-        for each in said.restated:
+        since = found.valid.start if earlier is None else earlier.since
+        tx.link(found.ref, "refers_to", subject, valid_from=since, why=why)
+    merged = {**found.properties, **(marks.get("properties") or {})}
+    if {name: value for name, value in merged.items() if value is not None} != found.properties:
+        tx.revise(found.ref, properties=merged, valid_from=found.valid.start, source=found.source, why=why)
+        written_sources = [found.source, source]
+        for each in found.restated:
             if each.source not in written_sources:
                 written_sources.append(each.source)
-                tx.restate(said.ref, source=each.source, why=each.why)
+                tx.restate(found.ref, source=each.source, why=each.why)
     if end is None or not end.was_ended:
-        tx.restate(said.ref, source=source, why=why)
-    if expires_at is not None or ttl is not None:
-        tx.expire(said.ref, expires_at=expires_at, ttl=ttl)
-    elif said.expires_at is not None:
-        tx.unexpire(said.ref)
-    if labels:
-        tx.label(said.ref, *labels)
-    if pinned:
-        tx.pin(said.ref)
+        tx.restate(found.ref, source=source, why=why)
+    if any(each is not None for each in deadline.values()):
+        tx.expire(found.ref, **deadline)
+    elif found.expires_at is not None:
+        tx.unexpire(found.ref)
+    if marks.get("labels"):
+        tx.label(found.ref, *marks["labels"])
+    if marks.get("pinned"):
+        tx.pin(found.ref)
     if end is not None and end.after < end.before:
-        tx.retire(said.ref, valid_from=end.after, why=why)
+        tx.retire(found.ref, valid_from=end.after, why=why)
     elif end is not None and end.after > end.before:
-        tx.reassert(said.ref, content=said.content, valid_from=end.before, valid_to=end.after, why=why)
+        tx.reassert(found.ref, content=found.content, valid_from=end.before, valid_to=end.after, why=why)
 
 
 def _restatement_notes(
     db: Database,
     receipt: Receipt,
-    said: World,
-    begins: int | None,
-    expires_at: TimeLike | None,
-    *,
-    type: str = DEFAULT_TYPE,
-    pinned: bool = False,
-    until: TimeLike | None = None,
-    end: EndChange | None = None,
-    world: str | None = None,
+    found: World,
+    said: Statement,
+    marks: Mapping[str, Any],
+    end: EndChange | None,
+    world: str | None,
 ) -> list[str]:
     """Return notes on a restatement: what else changed, what was left out, and whether it is found.
 
@@ -584,20 +573,20 @@ def _restatement_notes(
     to.
     """
     now = receipt.ingest_time
-    changed = [*restatement_changes(db, receipt, said.ref, world), *_left_out_notes(said, begins)]
-    if type not in (said.type, DEFAULT_TYPE):
-        changed.append(f"The type {one_line(type)} was left out: {said.ref} has the type {one_line(said.type)}")
+    changed = [*restatement_changes(db, receipt, found.ref, world), *_left_out_notes(found, said.since)]
+    if said.type not in (found.type, DEFAULT_TYPE):
+        changed.append(f"The type {one_line(said.type)} was left out: {found.ref} has the type {one_line(found.type)}")
     if end is not None and end.after == end.before:
-        changed.append(f"{said.ref} was ended at {format_time(end.after)}, as this says: nothing was written")
+        changed.append(f"{found.ref} was ended at {format_time(end.after)}, as this says: nothing was written")
     elif end is not None:
         was = "had no end" if end.before == FOREVER else f"was to hold until {format_time(end.before)}"
-        changed.append(f"{said.ref} holds until {format_time(end.after)} now, and {was}")
-    elif until is None and (ends := _end_of(db.view(seq=receipt.seq), said)) < FOREVER:
-        changed.append(f"{said.ref} holds until {format_time(ends)}, as was said before: correct it if it holds on")
-    elif until is not None and (left := parse_time(until, "until")) <= said.valid.start:
-        since = format_time(said.valid.start)
-        changed.append(f"The end {format_time(left)} was left out: {said.ref} holds from {since} on")
-    return changed + _written_notes(said.valid.start, now, expires_at, pinned=pinned)
+        changed.append(f"{found.ref} holds until {format_time(end.after)} now, and {was}")
+    elif said.until is None and (ends := _end_of(db.view(seq=receipt.seq), found)) < FOREVER:
+        changed.append(f"{found.ref} holds until {format_time(ends)}, as was said before: correct it if it holds on")
+    elif said.until is not None and (left := parse_time(said.until, "until")) <= found.valid.start:
+        since = format_time(found.valid.start)
+        changed.append(f"The end {format_time(left)} was left out: {found.ref} holds from {since} on")
+    return changed + _written_notes(found.valid.start, now, marks["expires_at"], pinned=marks.get("pinned", False))
 
 
 def _left_out_notes(found: World, valid_from: int | None) -> list[str]:
