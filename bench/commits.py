@@ -8,6 +8,9 @@ With `--store PATH` they are written into a copy of a store that `bench.load --k
 pairs that each write put there, given to another copy of it by a bare loop.
 
 With `--threads`, as many threads write through one handle, by turns with durability `commit` and `group`.
+
+With `--every N`, what is measured is memory: the anonymous bytes of the process after each N of the commits, beside
+those of a process that puts one pair into LMDB in as many commits.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -27,6 +31,7 @@ import worlddb
 from bench.made_up.questions import Latencies
 from bench.made_up.workload import CONTENT_WORDS, LoadedNodes, Loader, load, open_seeded, words
 from bench.measuring.floor import Floor
+from bench.measuring.memory import anon_bytes, mapped_bytes
 from bench.measuring.recording import Pair, commits, record_commits
 from bench.measuring.report import p50, p95, parser, positive, report
 from worlddb import Database, Receipt
@@ -37,8 +42,8 @@ _ROUNDS = 3
 
 def main() -> None:
     arguments = _arguments()
-    if arguments.threads:
-        _measure_together(arguments)
+    if arguments.threads or arguments.every:
+        (_measure_together if arguments.threads else _measure_growth)(arguments)
         return
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = (measure if arguments.store is None else measure_kept)(Path(folder), arguments)
@@ -65,6 +70,7 @@ def _arguments() -> argparse.Namespace:
         metavar="N",
         help="compare both durabilities with these numbers of threads",
     )
+    arguments.add_argument("--every", type=positive, metavar="N", help="tell the memory after each N commits")
     arguments.add_argument(
         "--store", type=Path, metavar="PATH", help="measure in a copy of a store of `bench.load --keep`"
     )
@@ -114,6 +120,69 @@ def _rate(db: Database, threads: int, commits: int, name: str) -> float:
             done.result()
     assert db.head().seq == before + commits, "each write is a commit of its own"
     return commits / (perf_counter() - began)
+
+
+def _measure_growth(arguments: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        result = measure_memory(Path(folder), arguments)
+    rows = [
+        (memory["commits"], memory["anon_bytes"] / 2**20, memory["mapped_bytes"] / 2**20, bare["anon_bytes"] / 2**20)
+        for memory, bare in zip(result["memory"], result["floor_memory"], strict=True)
+    ]
+    notes = (
+        f"{result['grown_per_commit']:,.0f} bytes a commit in the second half of them, the floor"
+        f" {result['floor_grown_per_commit']:,.0f}.",
+    )
+    columns = ("commits", "anonymous, MiB", "mapped files, MiB", "floor: anonymous, MiB")
+    report(arguments, "commits", result, columns, rows, notes)
+
+
+def measure_memory(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Memory over many commits, each of one write; and that of a process with as many bare commits."""
+    told = {}
+    for name, write in (("memory", _grow), ("floor_memory", _grow_bare)):
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            told[name] = process.submit(write, folder / name, arguments).result()
+    grown = {name: _grown_per_commit(found) for name, found in told.items()}
+    return {
+        **told,
+        "grown_per_commit": round(grown["memory"], 1),
+        "floor_grown_per_commit": round(grown["floor_memory"], 1),
+        "nodes": arguments.nodes,
+        "commits": arguments.commits,
+    }
+
+
+def _grow(path: Path, arguments: argparse.Namespace) -> list[dict[str, int]]:
+    # Loaded by one handle and written by another, as a server opens what was loaded before.
+    load(path, arguments.seed, arguments.nodes, arguments.nodes, 10_000)[0].close()
+    with open_seeded(path, arguments.seed + 1, create=False) as db:
+        writes = (partial(_check, write) for write in _writes(db, LoadedNodes(db), arguments))
+        return _memory_over(writes, arguments)
+
+
+def _grow_bare(path: Path, arguments: argparse.Namespace) -> list[dict[str, int]]:
+    draw, floor = random.Random(arguments.seed), Floor(path)
+    pairs: Iterator[list[Pair]] = (
+        [(b"%016d" % number, draw.randbytes(_VALUE_BYTES))] for number in range(arguments.commits)
+    )
+    found = _memory_over((partial(floor.commit, each) for each in pairs), arguments)
+    floor.close()
+    return found
+
+
+def _memory_over(writes: Iterator[Callable[[], object]], arguments: argparse.Namespace) -> list[dict[str, int]]:
+    found = []
+    for number, write in enumerate(writes, start=1):
+        write()
+        if number % arguments.every == 0 or number == arguments.commits:
+            found.append({"commits": number, "anon_bytes": anon_bytes(), "mapped_bytes": mapped_bytes()})
+    return found
+
+
+def _grown_per_commit(told: list[dict[str, int]]) -> float:
+    middle, last = told[len(told) // 2 - 1 if len(told) > 1 else 0], told[-1]
+    return (last["anon_bytes"] - middle["anon_bytes"]) / max(1, last["commits"] - middle["commits"])
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """Reads of the present and of the past: get, find, one hop, two hops, recall by words, by meaning and by both.
 
-The store holds the mix of bench/made_up/workload.py with four edges a node, and a vector of each text. For each of
-three moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of the moment and a present view get the
-same questions by turns, about what existed then. `ratio` is the CPU time in the past divided by that in the present;
+The store holds the mix of bench/made_up/workload.py, four edges a node, and a vector of each text. For each of three
+moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of the moment and a present view get the same
+questions by turns, about what existed then. `ratio` is the CPU time in the past divided by that in the present;
 `p50_ms` and `p95_ms` are clock times. The figures of the present are those of the last moment's questions.
 
 Ranked reads take candidates from the present indexes, except those named `exact`, which build a temporary index of
 exactly what the view sees and have few samples. `recall_at_10` is the share of the exact ten nearest that the vector
 index finds. `first_recall_ms` is the first recall by words after the load, with the text index as the load left it; the
-indexes are caught up before the other measurements. With `--beside N` a store of N nodes is read first, and `growth` is
-the ratio of present reads in the large store to those in it.
+indexes are caught up before the other measurements. With `--beside N` a store of N nodes and the large one are then
+read by turns, and `growth` is the ratio of present reads in the large store to those in it.
 
 Shapes whose name ends in `_confined` use one view confined to a world and ask about its interior; those in `_inside`
 ask the same in a view that is not confined. `recall_exact_confined_first` makes a view each time, as a server does (see
@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from bench.made_up.meaning import WordDirections
+from bench.made_up.meaning import DIMENSION, WordDirections
 from bench.made_up.questions import EXACT, SHAPES, Latencies, Questions, Shape, known_nodes, ratio_of, side_by_side
 from bench.made_up.workload import LoadedNodes, Loader, load, open_seeded, words
 from bench.measuring.report import p50, p95, parser, positive, report, rounded
@@ -49,15 +49,9 @@ _WARM_UP: Final = 3
 def main() -> None:
     arguments = _arguments()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
-        small = None
-        if arguments.beside is not None:
-            given = argparse.Namespace(
-                **{**vars(arguments), "nodes": arguments.beside, "confined": False, "store": None}
-            )
-            small = measure(Path(folder) / "small", given)
         result = measure(Path(folder), arguments)
-        if small is not None:
-            result["growth"] = _growth(small, result)
+        if arguments.beside is not None:
+            result["growth"] = measure_growth(Path(folder), arguments)
     processor = result["processor_p50_ms"], result["processor_p95_ms"]
     rows = [
         (name, p50_ms, result["p95_ms"][name], *(each[name] for each in processor), result["ratio"].get(name, ""))
@@ -72,7 +66,7 @@ def main() -> None:
     first = f"{result['first_recall_ms']} ms, {result['first_recall_cpu_ms']} of the processor"
     notes.append(f"The first recall after the load: {first}.")
     if arguments.beside is not None:
-        of_each = ((name, *of.values()) for name, of in result["growth"].items())
+        of_each = ((name, *list(of.values())[:3]) for name, of in result["growth"].items())
         told = ", ".join(f"{name} {clock} ({cpu_p50}, {cpu_p95})" for name, clock, cpu_p50, cpu_p95 in of_each)
         beside = f"As a multiple of {arguments.beside:,} nodes"
         notes.append(f"{beside}, p95 by the clock (of the processor p50 and p95): {told}.")
@@ -91,6 +85,8 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument(
         "--beside", type=positive, metavar="N", help="also measure a store of N nodes, and print the growth"
     )
+    arguments.add_argument("--edges-a-node", type=float, default=_EDGES_A_NODE, help="edges of a store that is loaded")
+    arguments.add_argument("--dimension", type=positive, default=DIMENSION, help="numbers of a vector")
     arguments.add_argument("--store", type=Path, metavar="PATH", help="read a store of `bench.load --keep`")
     arguments.add_argument("--only", nargs="+", choices=sorted(SHAPES), help="only these shapes of questions")
     arguments.add_argument("--dir", help="folder for the store (default: the system's temporary folder)")
@@ -99,19 +95,18 @@ def _arguments() -> argparse.Namespace:
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Load, embed, catch up, then ask every shape its questions."""
-    edges = arguments.nodes * _EDGES_A_NODE
+    edges, embedder = round(arguments.nodes * arguments.edges_a_node), WordDirections(arguments.dimension)
     loader: Loader | LoadedNodes
     if arguments.store is None:
-        db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
+        db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=embedder)
     else:
-        db = open_seeded(arguments.store, arguments.seed, create=False, embedder=WordDirections())
+        db = open_seeded(arguments.store, arguments.seed, create=False, embedder=embedder)
         loader = LoadedNodes(db)
         arguments.nodes, edges = loader.nodes, db.view().counts()["edges"]
     with db:
         loaded, first = db.head().seq, Latencies([], [])
         first.take(db.view().recall, words(random.Random(arguments.seed), 3), lanes=("text",))
-        embeds = arguments.only is None or not _EMBEDDED.isdisjoint(arguments.only)
-        embedded = db.embed().embedded if embeds else 0
+        embedded = db.embed().embedded if _embeds(arguments) else 0
         assert db.catch_up(), "nobody else has the indexes of this store"
         latencies, ratios = _compare_moments(db, loader, loaded, arguments)
         result: dict[str, Any] = {"nodes": arguments.nodes, "edges": edges, "commits": db.head().seq}
@@ -140,17 +135,44 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _growth(small: dict[str, Any], large: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """The ratio of each present read in the larger store to the smaller one."""
+def measure_growth(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """The ratio of each present read in the large store to one in a small store, read by turns."""
+    embedder, edges = WordDirections(arguments.dimension), round(arguments.beside * arguments.edges_a_node)
+    small, loader = load(folder / "small", arguments.seed, arguments.beside, edges, _BATCH, embedder=embedder)
+    path = folder / "store" if arguments.store is None else arguments.store
+    with small, open_seeded(path, arguments.seed, create=False, embedder=embedder) as large:
+        if _embeds(arguments):
+            small.embed()
+        assert small.catch_up(), "nobody else has the indexes of this store"
+        stores = ((small, loader, arguments.beside), (large, LoadedNodes(large), arguments.nodes))
+        views = [(db.view(), Questions(db.view(), nodes, count, arguments.seed)) for db, nodes, count in stores]
+        asked = _asked(arguments).keys() & set(GROWING)
+        return {name: _compare_sizes(SHAPES[name], views, arguments.samples) for name in GROWING if name in asked}
+
+
+def _compare_sizes(shape: Shape, views: list[tuple[View, Questions]], samples: int) -> dict[str, float]:
+    taken = [Latencies([], []) for _ in views]
+    for number in range(-_WARM_UP, samples):
+        for (view, questions), times in zip(views, taken, strict=True):
+            asked = questions.ask_about(shape.ask_about)
+            if number < 0:
+                shape.ask(view, asked)
+            else:
+                times.take(shape.ask, view, asked)
+    small, large = taken
     return {
-        name: {
-            "p95": rounded(large["p95_ms"][name] / small["p95_ms"][name], 2),
-            "processor_p50": rounded(large["processor_p50_ms"][name] / small["processor_p50_ms"][name], 2),
-            "processor_p95": rounded(large["processor_p95_ms"][name] / small["processor_p95_ms"][name], 2),
-        }
-        for name in GROWING
-        if name in small["p95_ms"]
+        "p95": rounded(p95(large.clock_ms) / p95(small.clock_ms), 2),
+        "processor_p50": rounded(p50(large.processor_ms) / p50(small.processor_ms), 2),
+        "processor_p95": rounded(p95(large.processor_ms) / p95(small.processor_ms), 2),
+        "small_processor_p50_ms": rounded(p50(small.processor_ms)),
+        "small_processor_p95_ms": rounded(p95(small.processor_ms)),
+        "large_processor_p50_ms": rounded(p50(large.processor_ms)),
+        "large_processor_p95_ms": rounded(p95(large.processor_ms)),
     }
+
+
+def _embeds(arguments: argparse.Namespace) -> bool:
+    return arguments.only is None or not _EMBEDDED.isdisjoint(arguments.only)
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, Shape]:

@@ -13,11 +13,20 @@ _STATUS: Final = Path("/proc/self/status")
 
 def anon_bytes() -> int:
     """Resident anonymous bytes now; 0 where the system does not say."""
+    return _resident_bytes("RssAnon")
+
+
+def mapped_bytes() -> int:
+    """Resident bytes of mapped files now; 0 where the system does not say."""
+    return _resident_bytes("RssFile")
+
+
+def _resident_bytes(kind: str) -> int:
     try:
         text = _STATUS.read_text()
     except OSError:
         return 0
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("RssAnon:")]
+    found = [line.split()[1] for line in text.splitlines() if line.startswith(f"{kind}:")]
     return int(found[0]) * 1024 if found else 0
 
 

@@ -73,6 +73,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"p50_ms", "cpu_p50_ms", "ratios", "floor_p50_ms", "floor_cpu_p50_ms", "floor_ratio"},
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
+    "indexes": (
+        (*SMALL, "--repeat", "1"),
+        {"indexes", "texts", "vectors"},
+    ),
     "reads": (("--nodes", "60", "--samples", "2", "--beside", "40"), {"p50_ms", "p95_ms", "recall_at_10", "growth"}),
     "proofs": (("--commits", "30", "--samples", "1"), {"p50_ms", "p95_ms", "bytes"}),
     "impact": (
@@ -109,11 +113,11 @@ OF_FILES: dict[str, str] = {
 """Programs of public data, with what they say without any; `make bench` leaves them out."""
 SLOW = {"confined", "serving"}
 """Programs that start servers and fresh processes at any size: a soak run has them."""
-NESTED = {"worlds", "timelines", "open", "reads", "proofs", "resolve", "impact"}
+NESTED = {"worlds", "timelines", "open", "indexes", "reads", "proofs", "resolve", "impact"}
 """Those of which some keys hold more than one figure."""
-LOOKED_INTO = {"composed", "diff", "proofs", "reads", "timelines", "worlds"}
+LOOKED_INTO = {"composed", "diff", "indexes", "proofs", "reads", "timelines", "worlds"}
 """Those that have a test of their own, which runs them."""
-SPAWN = ("load",)
+SPAWN = ("load", "commits", "indexes")
 """Programs that import themselves again in processes that they start."""
 
 CONFINED_SHAPES = {"get", "find_by_name", "children", "edges_both", "recall"}
@@ -278,6 +282,25 @@ def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
     assert all(min(row["commit_per_s"], row["group_per_s"], row["ratio"]) > 0 for row in told.values())
 
 
+def test_commits_tells_how_memory_grows_beside_bare_commits() -> None:
+    told = run("commits", "--nodes", "20", "--commits", "6", "--every", "4")
+    for name in ("memory", "floor_memory"):
+        found = told[name]
+        assert isinstance(found, list) and [each["commits"] for each in found] == [4, 6]
+        assert all(min(each.values()) > 0 for each in found)
+    assert isinstance(told["grown_per_commit"], float) and isinstance(told["floor_grown_per_commit"], float)
+
+
+def test_indexes_compares_both_with_bare_libraries_beside_reads() -> None:
+    told = run_small("indexes")
+    assert told["texts"] == 60 and int(str(told["vectors"])) >= 60
+    indexes = told["indexes"]
+    assert isinstance(indexes, dict) and indexes.keys() == {"text", "vectors"}
+    for found in indexes.values():
+        assert min(found["ratio"], found["cpu_ratio"]) > 0
+        assert all(found[who]["per_s"] > 0 and found[who]["reads_p95_ms"] >= 0 for who in ("engine", "floor"))
+
+
 def test_a_load_leaves_a_store_that_other_programs_measure(tmp_path: Path) -> None:
     store = tmp_path / "store"
     parts = run("load", *SMALL, "--batch", "50", "--keep", str(store), "--every", "100")["parts"]
@@ -292,6 +315,8 @@ def test_a_load_leaves_a_store_that_other_programs_measure(tmp_path: Path) -> No
     assert (replayed["nodes"], replayed["events"]) == (60, int(str(read["events"])) + 1)
     opened = run("open", "--store", str(store), "--small", "4", "--runs", "1")["large"]
     assert isinstance(opened, dict) and opened["events"] == read["events"]
+    indexed = run("indexes", "--store", str(store), "--only", "vectors", "--repeat", "1")["indexes"]
+    assert isinstance(indexed, dict) and indexed.keys() == {"vectors"}
 
 
 def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
