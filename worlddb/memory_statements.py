@@ -29,6 +29,7 @@ from worlddb.write_notes import (
     future_start_notes,
     is_window_nonempty,
     named_beginning,
+    named_end_notes,
     restatement_changes,
     subject_edges,
     told_day_notes,
@@ -339,9 +340,12 @@ def _written_notes(
 ) -> list[str]:
     """Return notes on a new statement that is not found yet, is hidden already, or begins later.
 
-    The start is read from the words of ``text`` if no time was given. Other ``marks`` cause no note.
+    The start is read from the words of ``text`` if no time was given, its end if no end was. Other ``marks`` cause no
+    note.
     """
     named = (named_beginning(text, now, "")[1] or told_day_notes(text, now)) if begins is None and text else ()
+    if text and until is None and expires_at is None and not any("until=" in note for note in named):
+        named += named_end_notes(text, now if begins is None else begins)
     later = future_start_notes([begins], now) if is_window_nonempty(begins, until) else []
     return [*named, *later, *([] if pinned else already_hidden_notes(expires_at, now))]
 

@@ -19,6 +19,7 @@ from worlddb.log.model import errors, times
 from worlddb.plain_text import Excerpts, one_line
 from worlddb.projections.tables.consolidation.interior_witness import SUMMARY, WITNESS
 from worlddb.query.claims import claim_relation
+from worlddb.query.recall.answer import has_ended_by_text
 from worlddb.query.recall.scoring import GOVERNS, KEPT, OVER, THEN
 from worlddb.query.records import records
 from worlddb.query.view.view import View
@@ -189,6 +190,7 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
             begins = " (still to begin)" if each.valid.start > view.valid else ""
             if each is first and not begins:
                 begins = " (begins after the time in the question)"
+            begins += _ended_by_text(each, view.valid)
             order = 0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]
             is_due = hit.ref in due and each is hit
             is_far = isinstance(hit, records.Hit) and hit.score < least and _GUIDES.isdisjoint(hit.scores)
@@ -294,6 +296,11 @@ def _time_label(found: records.World | records.Hit | records.Version) -> str:
     return "" if found.valid.end == times.FOREVER else _held(found.valid)
 
 
+def _ended_by_text(found: records.World | records.Hit | records.Version, now: int) -> str:
+    """Return a remark if what holds ended by the words of its text, as nothing but these says."""
+    return " (ended, as it says itself)" if has_ended_by_text(found, now) else ""
+
+
 def _remarks(
     found: records.World | records.Hit,
     known: Mapping[str, records.World | records.Hit],
@@ -351,7 +358,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
         def told(world: records.World) -> str:
             shown = msgspec.structs.replace(world, content=_piece(world.content))
-            return f"- {_line(shown, world.ref)}{_remarks(world, known, self.later, self.doubted)}"
+            remarks = _remarks(world, known, self.later, self.doubted) + _ended_by_text(world, self.at)
+            return f"- {_line(shown, world.ref)}{remarks}"
 
         if self.pinned:
             lines += ["Pinned:", *map(told, self.pinned)]

@@ -16,7 +16,7 @@ from worlddb.plain_text import one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks
 from worlddb.query.question.question import MAX_NEAR
-from worlddb.query.question.question_dates import begin_named, days_alone, parse_times, tense_of
+from worlddb.query.question.question_dates import begin_named, days_alone, end_named, parse_times, tense_of
 from worlddb.query.records.records import Edge, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt
@@ -263,6 +263,15 @@ def told_day_notes(text: str, now: int) -> tuple[str, ...]:
         f"Its text tells of {since}: questions about that day find it by this, and others find it from now on; give"
         f" since={since!r} and until={until!r} if it holds only then",
     )
+
+
+def named_end_notes(text: str, since: int) -> tuple[str, ...]:
+    """Return a note if a text that holds ``since`` a time names an end, which nothing that finds it goes by."""
+    ends = end_named(text, since)
+    if ends is None:
+        return ()
+    until = format_time(ends).removesuffix("T00:00:00Z")
+    return (f"Its text says that it ends, and it is found after that, too: give until={until!r} if it holds till then",)
 
 
 def plan_notes(found: World, text: str, now: int) -> tuple[str, ...]:

@@ -265,6 +265,13 @@ BEGINS: Final = lazy(
     re.I,
 )
 """Before the time from which on a statement says that something is so."""
+ENDS: Final = lazy(
+    rf"\b(?:(?:until|till|through|up\s+to)\s+(?:and\s+including\s+)?|(?:ends|expires)\s+(?:on\s+)?"
+    rf"|(?<!\bback )from\s+(?P<from>[\w. ,]{{2,24}}?)(?:\s+{TO}\s+|\s?[–—]\s?))(?:the\s+(?=\d))?"
+    rf"(?<!\b(?:mon|tue|wed|thu|fri|sat|sun)day until )(?<!day till )(?<!day through )",
+    re.I,
+)
+"""Before the time with which a statement says that something ends."""
 UP_TO: Final = lazy(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
 NOW: Final = lazy(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
 ONWARDS: Final = lazy(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)

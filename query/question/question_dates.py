@@ -1109,6 +1109,46 @@ def begin_named(text: str, said: int) -> int | None:
     return None
 
 
+@lru_cache(maxsize=256)
+def end_named(text: str, said: int) -> int | None:
+    """When ends what a statement of its time says, by its words: "until 20 November" is with that day.
+
+    ``None`` if it names no such time, as nearly all do, if it was over when it was said, tells what was so, or is so
+    every week, or if it was said outside the years 1 to 9999. Both in microseconds since the epoch.
+    """
+    words = words_in(text) if MIN_TIME <= said <= MAX_TIME else set()
+    if (_ENDING.isdisjoint(words) and not words >= _FROM_TO) or is_yearly(text):
+        return None
+    points_text = text
+    if language := language_of(text):
+        from worlddb.query.question import foreign_times
+
+        phrases = [phrase.english for phrase in foreign_times.phrases(text, language)]
+        points_text = "; ".join(phrase for phrase in phrases if phrase.startswith(("until ", "through ", "from ")))
+    for match in english.ENDS.finditer(points_text):
+        # A question reads a weekday as the last one, and "by Friday" is no end.
+        reader = _Reader(points_text, said, "ahead")
+        opened = match["from"] and reader._parse_point(match.start("from"), "between", reader.now)
+        if match["from"] and (not opened or opened.end < match.end("from")):
+            continue
+        point = reader._parse_point(match.end(), "between", reader.now)
+        if (point is None or point.stretch is None or point.is_coming) and not match["from"]:
+            point = reader._coming_weekday(match.end())
+        if point is None or point.stretch is None:
+            continue
+        if points_text is text and reader.tells_of_past(match.start(), point.end):
+            continue
+        ends: int = (point.stretch[1] - _EPOCH) // _MICROSECOND
+        if ends > said:
+            return ends
+    return None
+
+
+_ENDING: Final = frozenset(("until", "till", "through", "up", "ends", "expires", "bis", "hasta", "jusqu", "fino"))
+_FROM_TO: Final = frozenset(("from", "to"))
+"""One of those words, or these two, are in every statement of which :func:`end_named` finds an end."""
+
+
 def tense_of(text: str) -> english.Tense:
     """Of when an English text tells or asks, by its verbs; empty if it has none that tells."""
     was, lowered = english.WAS.search(text) is not None, text.lower()
@@ -1325,6 +1365,7 @@ def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     parse_times.cache_clear()
     begin_named.cache_clear()
+    end_named.cache_clear()
 
 
 def _find_unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:

@@ -521,6 +521,7 @@ _SAID_BEFORE: Final = (
     "statements compete, and the earlier one comes first, as the question asks: {}{}; nothing records which is true"
 )
 _OVER: Final = "the question is about the past, and this is over: {}{}"
+_ENDED_BY_TEXT: Final = "its text says that this has ended: {}{}"
 _BEGUN_LATER: Final = "the first hit begins after the time in the question: {}{}"
 _NONE_OF_THEN: Final = "nothing found is known to have been true then"
 _NONE_OF_TIME: Final = "none of these is of the time that the question names ({}), as far as their dates tell"
@@ -695,6 +696,23 @@ def _note_of_ended(hits: Sequence[records.Hit], question: Question, *, weak: boo
     return _note_of_times(told, _OVER) if told else ""
 
 
+def _note_of_ended_by_text(hits: Sequence[records.Hit], question: Question, now: int, *, weak: bool) -> str:
+    """The note of what an answer of now has as if it held, and that ended by its own words; empty if nothing did."""
+    if question.times or not question.words_of_now:
+        return ""
+    over = [hit for hit in hits if has_ended_by_text(hit, now)]
+    told = _answering(over, question, hits[:1], weak=weak)
+    return _note_of_times(told, _ENDED_BY_TEXT) if told else ""
+
+
+def has_ended_by_text(found: records.World | records.Hit | records.Version, now: int) -> bool:
+    """True if what holds ``now``, and has no end, ended by the words of its text."""
+    if not found.content or found.valid.start > now or found.valid.end < FOREVER:
+        return False
+    ends = question_dates.end_named(found.content, found.valid.start)
+    return ends is not None and ends <= now
+
+
 def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> list[valid_period.Period]:
     """The past times that a question names, if the first hit is so only after them; else none.
 
@@ -831,6 +849,7 @@ def notes_of(
         _note_of_past(hits, question, weak=bool(weak)) if then else _note_of_later(hits, past),
         _note_of_previous(hits),
         _note_of_ended(hits, question, weak=bool(weak)),
+        _note_of_ended_by_text(hits, question, now, weak=bool(weak)),
         _note_of_pairs([pair for pair in unrecorded if pair.relation != "perhaps"], _COMPETING, hits, question),
         _note_of_pairs([pair for pair in unrecorded if pair.relation == "perhaps"], _PERHAPS, hits, question),
         _note_of_pairs(recorded, _CONTRADICTING, hits, question),

@@ -18,7 +18,7 @@ from tests.support.running import LocalRunner
 from worlddb import Database, ManualClock
 from worlddb.log.model.times import ALWAYS, FOREVER, MAX_TIME, MIN_TIME
 from worlddb.projections.tables.reads import asof
-from worlddb.query.question.question_dates import Span, begin_named, nearness, parse_times, told_days
+from worlddb.query.question.question_dates import Span, begin_named, end_named, nearness, parse_times, told_days
 from worlddb.query.reads import build
 
 
@@ -477,3 +477,55 @@ def test_a_profile_counts_what_is_still_to_begin_without_a_second_look_at_what_h
         monkeypatch.setattr(build, "world_of", reading)
         assert mem.profile().to_begin == 1
         assert [read.count(ref) for ref in refs] == [0, *[1] * 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("Tia is on sick leave until 20 November 2026.", "2026-11-21"),
+        ("Tia is away until Friday.", "2026-11-14"),
+        ("Tia is on holiday from 10 November to 20 November 2026.", "2026-11-21"),
+        ("The offer is valid through November 30.", "2026-12-01"),
+        ("The pass expires on 20 November.", "2026-11-21"),
+        ("Tia ist bis zum 20. November krank.", "2026-11-21"),
+        ("Ana está de baja hasta el 20 de noviembre de 2026.", "2026-11-21"),
+        ("Tia was on leave until 20 November 2026.", ""),
+        ("Tia lived in Rome until 2025.", ""),
+        ("Tia works from Monday to Friday.", ""),
+        ("Tia trains Monday until Friday.", ""),
+        ("Tia trains every day until 20 November.", ""),
+        ("The shop is open until 20:00.", ""),
+        ("The report is due by 20 November.", ""),
+        ("Tia pays from 20 to 30 euros.", ""),
+        ("Tia is on leave until further notice.", ""),
+    ],
+)
+def test_the_end_that_a_text_names_is_told_when_it_is_written_and_once_it_has_passed(text: str, until: str) -> None:
+    said = worlddb.parse_time("2026-11-10")
+    ends = end_named(text, said)
+    assert ("" if ends is None else worlddb.format_time(ends)[:10]) == until
+    with new_store(clock=ManualClock(said)) as db:
+        mem = worlddb.memory(db, user="coach")
+        notes = " ".join(mem.add(text, about="Tia", since="2026-11-10").notes)
+        assert (f"give until='{until}'" in notes) == bool(until) and ("until=" in notes) == bool(until)
+
+
+def test_what_ended_by_its_own_words_is_shown_with_a_word_on_that() -> None:
+    clock = ManualClock(worlddb.parse_time("2026-11-10T09:00:00Z"))
+    with new_store(clock=clock) as db:
+        mem = worlddb.memory(db, user="coach")
+        mem.add("Tia is on sick leave until 20 November 2026.", about="Tia", since="2026-11-10")
+        stated = mem.add(
+            "Ben is on sick leave until 20 November 2026.", about="Ben", since="2026-11-10", until="2027-01-01"
+        )
+        assert "until=" not in " ".join(stated.notes), "who gives an end knows better"
+        question = "is Tia on sick leave?"
+        for told in (mem.recall(question).note, mem.context(question), str(mem.profile())):
+            assert "ended" not in told
+        clock.advance(20 * DAY)
+        assert "its text says that this has ended: 'Tia is on sick" in mem.recall(question).note
+        assert "2026. [" in mem.context(question) and "(ended, as it says itself)" in mem.context(question)
+        assert "(ended, as it says itself)" in str(mem.profile())
+        assert "Ben" not in mem.recall("is Ben on sick leave?").note
+        assert "ended" not in mem.recall("was Tia on sick leave on 12 November?").note
+        assert "ended" not in mem.as_of("2026-11-12").recall(question).note
