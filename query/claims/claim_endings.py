@@ -37,6 +37,9 @@ def relate_correction(earlier: Frame, later: Frame) -> ClaimComparison | None:
     reason = "the later one names it as what is not so" if told.re is _NOT_THAT else "something else in its place"
     if told.re is _NOT_THAT:
         return pairs.comparison(0.8, later, reason, "contradiction")
+    is_all = earlier.verb == later.verb and pairs.objects_of(earlier) == lexicon.stems(wording.words_of(old))
+    if is_all and earlier.verb and not (later.recurs or later.times or earlier.times or later.adds or earlier.head):
+        return pairs.comparison(0.8, later, reason, "replacement")._replace(is_single_valued=True)
     return pairs.doubted(0.7, later, reason, "it may be so at times")
 
 
@@ -92,6 +95,9 @@ def relate_return(earlier: Frame, later: Frame) -> ClaimComparison | None:
     told, gone = _IS_BACK(later.key), _IS_GONE(earlier.key)
     if told is None or gone is None or _IS_GONE(later.key):
         return None
+    is_of_health = [_OF_HEALTH.search(each[0]) is not None for each in (gone, told)]
+    if (gone[0] in _HURT or told[0].startswith(_FIT)) and not all(is_of_health):
+        return None
     if told[0].endswith("home") and gone[0] in ("ill", "sick", "lost"):
         return None
     if told[0].startswith("found") and earlier.content.isdisjoint(later.content):
@@ -128,12 +134,20 @@ _WENT_BACK: Final = wording.kept_search(
 _IS_GONE: Final = wording.kept_search(
     r"\b(?:ran (?:away|off)|escaped|missing|disappeared|lost|gone|down|broken|broke down"
     r"|out of (?:order|service|action)"
-    r"|off (?:sick|work)|ill|sick|on (?:[a-z]+ )?leave|away|in (?:the |an? )?hospital|cancell?ed|called off|closed"
+    r"|off (?:sick|work)|ill|sick|injured|hurt|unwell"
+    r"|on (?:[a-z]+ )?leave|away|in (?:the |an? )?hospital|cancell?ed|called off|closed"
     r"|(?:not|n['’]t|stopped) work(?:ing)?|stolen|offline)\b"
 )
+_HURT: Final = frozenset({"injured", "hurt", "unwell"})
+_FIT: Final = ("fit", "recovered", "fully")
+_OF_HEALTH: Final = re.compile(
+    r"\b(?:ill|sick|injured|hurt|unwell|leave|hospital|well|fine|fit|healthy|recovered|back)\b"
+)
+"""What somebody is until they are fit again; a bicycle that was stolen may be recovered."""
 _IS_BACK: Final = wording.kept_search(
     r"\b(?:(?:is|are|am|was|were|came|comes|come|got|['’]s) (?:back(?! (?:from|then|to)\b)|home)"
-    r"|(?:works?|working|runs?|running|on|open|opens|up|online|well|fine|healthy|there) again|found\b.*\bagain"
+    r"|(?:works?|working|runs?|running|on|open|opens|up|online|well|fine|fit|healthy|there) again"
+    r"|(?:fully )?recovered(?! from\b)|found\b.*\bagain"
     r"|(?:takes? place|is on|happens|goes ahead) (?:after all|again)|turned up|reappeared|(?:was|been) found"
     r"|(?:is|are) (?:repaired|fixed))\b"
 )
@@ -398,7 +412,7 @@ _BUILT: Final = re.compile(r"\b(?:builds?|ci|pipelines?|tests?|suites?|nightly|c
 """What is red or green by whether it works."""
 _AT_END: Final = {"on": "on(?=$)", "off": "off(?=$)"}
 _STATED: Final = re.compile(
-    r"\b(?:is|are|was|were|got|has been) (?:now |still |again )?"
+    r"\b(?:(?:is|are|was|were|got|has been) (?:now |still |again )?|(?:(?:has|have) )?(?=resumed\b))"
     rf"({'|'.join(_AT_END.get(each, each) for each in sorted(frozenset().union(*_SCALES)))})\b"
 )
 """What stage or state something has reached."""
@@ -578,6 +592,80 @@ _DEPARTING: Final = re.compile(
     rf"{_JOB.format('trade')})(?: (?:from|by|at|with) (?P<source>{_PLACE}))?{_SINCE_DAYS}"
     rf"|{_LATELY}quit (?P<quit>{_PLACE}){_SINCE_DAYS}"
     rf"){_SINCE_WHEN}"
+)
+
+
+def relate_told_end(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of a statement that plainly says that something is over: "is off warfarin", "got rid of the brace",
+    "gave birth", "nimmt kein Ibuprofen mehr".
+
+    What says more than the thing that is gone is not ended by it.
+    """
+    if _ENDING.isdisjoint(later.key.replace("'", " ").split()) or later.mood or earlier.mood or earlier.former:
+        return None
+    if _denies_in_other_language(earlier.key, later.key):
+        return _ended(later, "it is so no more", is_whole=True)
+    if earlier.negated or later.negated or earlier.past or earlier.head != later.head or earlier.topic - {""}:
+        return None
+    if _IS_PREGNANT(earlier.key) is not None and _GAVE_BIRTH(later.key) is not None:
+        return _ended(later, "the child is born", is_whole=True)
+    for told, had in ((_IS_OFF, _IS_ON), (_IS_RID, _HAS_ON)):
+        if told(later.key) is None or had(earlier.key) is None:
+            continue
+        gone = later.content - lexicon.stem_set(_OFF_WORDS) - later.times
+        objects = pairs.objects_of(earlier)
+        if gone and gone <= objects:
+            return _ended(later, "it is over", is_whole=gone == objects and not earlier.times)
+    return None
+
+
+def _ended(later: Frame, reason: str, *, is_whole: bool) -> ClaimComparison:
+    told = pairs.comparison(0.8, later, reason, "replacement")
+    return told._replace(is_single_valued=is_whole, doubt="" if is_whole else pairs.SAYS_MORE)
+
+
+def _denies_in_other_language(earlier: str, later: str) -> bool:
+    """True if a text says in German, Spanish, French or Italian, with its other words, that the earlier one is so no
+    more."""
+    before, after = (frozenset(key.replace("'", " ").replace("’", " ").split()) for key in (earlier, later))
+    for needed, denying, beside in _NO_MORE:
+        if needed <= after and not denying.isdisjoint(after) and (needed | denying).isdisjoint(before):
+            return after - needed - denying - beside == before - beside
+    return False
+
+
+_NO_MORE: Final = (
+    (
+        frozenset(("mehr",)),
+        frozenset(("nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines")),
+        frozenset(("ein", "eine", "einen", "einem", "einer", "eines", "jetzt", "nun", "seit", "heute", "gestern")),
+    ),
+    (frozenset(("ya",)), frozenset(("no",)), frozenset(("un", "una", "unos", "unas", "el", "la", "ahora"))),
+    (
+        frozenset(("plus",)),
+        frozenset(("ne", "n")),
+        frozenset(("de", "d", "du", "des", "la", "le", "l", "un", "une", "maintenant")),
+    ),
+    (frozenset(("più",)), frozenset(("non",)), frozenset(("un", "una", "uno", "il", "la", "lo", "l", "ora"))),
+)
+"""Of each language a word of what is no more, those that deny beside it, and words that may come or go with them."""
+_ENDING: Final = frozenset(("off", "rid", "birth", "had", "lost", "miscarried", "mehr", "ya", "plus", "più"))
+"""One of these words is in every statement that :func:`relate_told_end` knows."""
+_OFF_WORDS: Final = "off came come comes went gone got gets rid weaned tapered"
+_IS_OFF: Final = wording.kept_search(
+    r"\b(?:(?:is|am|are|['’](?:s|m|re)) (?:now |finally |completely |all )?"
+    r"|(?:came|got|went|has come|have come|has gone|have gone) |(?:weaned|tapered) )"
+    r"off (?!to\b|sick\b|on\b|with\b|from\b)"
+)
+_IS_ON: Final = wording.kept_search(
+    r"\b(?:takes?|taking|uses?|using|gets?|needs?|injects?) |\b(?:is|am|are|['’](?:s|m|re)) (?:still |now )?on "
+)
+_IS_RID: Final = wording.kept_search(r"\b(?:got|gotten|is|am|are|['’](?:s|m|re)) (?:finally |now )?rid of ")
+_HAS_ON: Final = wording.kept_search(r"\b(?:wears?|wearing|has|have|owns?|uses?|using|keeps?|drives?|rides?|needs?) ")
+_IS_PREGNANT: Final = wording.kept_search(r"\b(?:is|am|are|['’](?:s|m|re)) (?:\w+ )?(?:\w+ )?(?:pregnant|expecting)\b")
+_GAVE_BIRTH: Final = wording.kept_search(
+    r"\b(?:gave birth|(?:has|have) given birth|(?:has |have )?(?:miscarried|(?:had|lost) (?:a|her|the|my) (?:baby"
+    r"|miscarriage)|had (?:a|her) (?:baby )?(?:boy|girl|son|daughter)))\b"
 )
 
 

@@ -164,8 +164,9 @@ _AT_A_TIME: Final = lazy(
 )
 """What is so no more at one time of the day may be so at others."""
 _MARKED: Final = lazy(
-    r"(?i)n['’]t\b|\b(?:not|no longer|never|instead|rather than|back|home|again|after all|now|up to|down to|cancell?ed"
-    r"|terminated|repaired|fixed|found|turned up|reappeared|takes? place|from [\w ]{2,20} on|I (?:said|told you))\b"
+    r"(?i)n['’]t\b|\b(?:not|no longer|never|instead|rather than|back|home|again|after all|now|up to|down to"
+    r"|cancell?ed|terminated|repaired|fixed|found|turned up|reappeared|recovered|takes? place"
+    r"|from [\w ]{2,20} on|I (?:said|told you))\b"
 )
 """Words by which something is told to be otherwise than before."""
 

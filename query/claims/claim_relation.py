@@ -97,6 +97,7 @@ def _relate_of_one(earlier: Frame, later: Frame) -> ClaimComparison | None:
         claim_endings.relate_cancellation,
         claim_endings.relate_departure,
         claim_endings.relate_denied_plan,
+        claim_endings.relate_told_end,
         claim_endings.relate_moved_appointment,
     ):
         if (ended := find(earlier, later)) is not None:

@@ -202,6 +202,9 @@ _HALTED: Final = lazy(
 """Who stops at a shop, or in Paris for lunch, goes on with whatever it was."""
 _NOT: Final = re.compile(r"n't\b")
 _AFTER_ALL: Final = lazy(r"\bafter all\b(?! (?:the|this|that|these|those|my|our|his|her|their|of)\b)")
+_LASTED: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d):(\d\d)(?![\d:])")
+_OVER: Final = lazy(r"(?<![\d/.])(3[2-9]|[4-9]\d|[12]\d\d)/(\d{2,3})(?![\d/%])")
+"""One value of two numbers, of which no day has the first: a blood pressure of 145/92."""
 _CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
 _I_AM: Final = lazy(r"\bi(?: am|'m)\b")
 """Which is no time of the day."""
@@ -234,7 +237,9 @@ def normalise_text(text: str) -> str:
     if "," in plain:
         plain = _THOUSANDS.sub("", plain)
     if ":" in plain:
-        plain = _CLOCK.sub(r"\1.\2", plain)
+        plain = _CLOCK.sub(r"\1.\2", _LASTED.sub(r"\1.\2.\3", plain))
+    if "/" in plain:
+        plain = _OVER.sub(r"\1.\2", plain)
     if " back" in plain:
         plain = _WAY_BACK.sub(r"return \1", plain)
     if "size" in plain:

@@ -268,6 +268,10 @@ def test_a_word_for_an_end_does_not_end_what_it_is_not_said_of(earlier: str, lat
 
 
 ENDS_NOTHING = (
+    ("Tia's half marathon personal best is 1:52:30.", "Tia's marathon personal best is 4:01:10."),
+    ("Tia's blood pressure is 145/92.", "Tia's resting pulse is 62."),
+    ("Tia's blood pressure was 145/92 on 3 May.", "Tia's blood pressure was 128/82 on 4 June."),
+    ("Tia's room is 145/92.", "Tia's blood pressure is 128/82."),
     ("Ana works on Mondays.", "Ana works on Fridays."),
     ("Ana is in the office on Tuesdays.", "Ana is in the office on Thursdays."),
     ("Ana lives in Lisbon.", "Ana lives in Porto from April to June."),
@@ -871,3 +875,65 @@ def test_another_state_of_something_else_does_not_compete(about: str, earlier: s
 def test_the_topic_is_what_a_statement_itself_begins_with(text: str, topic: str) -> None:
     told = frame(text, frozenset({"ingrid", "theo", "atlas"}))
     assert told is not None and told.topic == frozenset(topic.split())
+
+
+ENDS_WHOLE = (
+    ("Tia takes warfarin.", "Tia is off warfarin."),
+    ("Tia takes warfarin.", "Tia came off warfarin on 5 November."),
+    ("Tia is on insulin.", "Tia has come off insulin."),
+    ("Tia is on a low-carb diet.", "Tia is off the low-carb diet."),
+    ("Tia wears a knee brace.", "Tia got rid of the knee brace."),
+    ("Tia is pregnant.", "Tia gave birth to a boy."),
+    ("Tia takes warfarin.", "Tia takes apixaban instead of warfarin."),
+    ("Tia nimmt Ibuprofen.", "Tia nimmt kein Ibuprofen mehr."),
+    ("Tia raucht.", "Tia raucht nicht mehr."),
+    ("Tia trägt eine Schiene.", "Tia trägt keine Schiene mehr."),
+    ("Tia toma ibuprofeno.", "Tia ya no toma ibuprofeno."),
+    ("Tia prend du fer.", "Tia ne prend plus de fer."),
+    ("Tia's half marathon personal best is 1:52:30.", "Tia's half marathon personal best is 1:48:05."),
+    ("Tia's blood pressure is 145/92.", "Tia's blood pressure is 128/82."),
+    ("Tia's blood pressure is 145/92 mmHg.", "Tia's blood pressure is 128/82 mmHg."),
+)
+TELLS_END = (
+    ("Tia's training is paused.", "Tia's training has resumed."),
+    ("Tia is injured.", "Tia is fit again."),
+    ("Tia is injured.", "Tia has fully recovered."),
+    ("Tia takes warfarin and ibuprofen.", "Tia is off warfarin."),
+    ("Tia wears a knee brace.", "Tia got rid of the brace."),
+)
+ENDS_NOTHING = (
+    ("Tia's half marathon personal best is 1:52:30.", "Tia's marathon personal best is 4:01:10."),
+    ("Tia's blood pressure is 145/92.", "Tia's resting pulse is 62."),
+    ("Tia's blood pressure was 145/92 on 3 May.", "Tia's blood pressure was 128/82 on 4 June."),
+    ("Tia's room is 145/92.", "Tia's blood pressure is 128/82."),
+    ("Tia takes warfarin.", "Tia is off ibuprofen."),
+    ("Tia takes warfarin.", "Tia is off work."),
+    ("Tia takes warfarin.", "Tia may come off warfarin."),
+    ("Tia takes warfarin.", "Tia wants to be off warfarin."),
+    ("Tia rides a bike.", "Tia came off the bike."),
+    ("Tia has a bike.", "Tia got rid of the bike rack."),
+    ("Tia wears a knee brace.", "Tia got rid of the elbow brace."),
+    ("Tia is pregnant.", "Tia's sister gave birth to a boy."),
+    ("Tia is pregnant.", "Tia had a boyfriend."),
+    ("Tia's training is paused.", "Tia's physio has resumed."),
+    ("Tia is away.", "Tia is fit again."),
+    ("Tia is injured.", "Tia is home."),
+    ("Tia is injured.", "Tia wants to be fit again."),
+    ("Tia nimmt Ibuprofen.", "Tia nimmt kein Aspirin mehr."),
+    ("Tia nimmt Ibuprofen.", "Tia nimmt nicht mehr Ibuprofen als nötig."),
+    ("Tia takes the bus.", "Tia takes the tram instead of the bus on Fridays."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*ENDS_WHOLE, *TELLS_END])
+def test_what_plainly_says_that_something_is_over_ends_it_if_it_is_all_that_was_said(earlier: str, later: str) -> None:
+    found = related(earlier, later)
+    assert found is not None and found.relation == "replacement"
+    assert found.is_single_valued == ((earlier, later) in ENDS_WHOLE) != bool(found.doubt)
+
+
+@pytest.mark.parametrize(("earlier", "later"), ENDS_NOTHING)
+def test_what_says_that_something_else_is_over_ends_nothing(earlier: str, later: str) -> None:
+    found = related(earlier, later)
+    assert found is None or not found.is_single_valued
+    assert found is None or found.relation == "compatible" or found.doubt == "it may be so at times"
