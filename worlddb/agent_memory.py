@@ -911,10 +911,17 @@ class Memory:
                     f"The world of {one_line(str(self._label))} ended at {times.format_time(ended.valid.end)}:"
                     f" as of before it is read, reassert of {ended.ref} resumes it, and what is added begins anew"
                 )
-        return unwritten_note(cast(Label, self._label))
+        label = cast(Label, self._label)
+        if self._is_past and self._scopes.scopes(self.db.view(), label, include_retired=True):
+            return f"Nothing was known for {one_line(str(label))} at that moment"
+        return unwritten_note(label)
+
+    @property
+    def _is_past(self) -> bool:
+        return self._valid is not None or self._known is not None
 
     def _check_present(self) -> None:
-        if self._valid is not None or self._known is not None:
+        if self._is_past:
             raise errors.InputError("This is the memory as of a past moment", "Write to the memory of now")
 
     def _whole_view(self, world: str | None = None) -> View:

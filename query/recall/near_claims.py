@@ -21,7 +21,7 @@ from worlddb.query.question.question import CONVEX, LANES, MAX_NEAR, Question, R
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import recall
+from worlddb.query.recall import recall, retired_texts
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
@@ -96,6 +96,10 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
         """
         is_of_one = self.is_of_one and subjects <= 1 and len(self.about) <= 1
         return on_near == "supersede_same_subject" and self.is_later and self.relation == "replacement" and is_of_one
+
+
+_BACK: Final = "what it took the place of is said again"
+"""The reason of a statement that has the words of what a correction ended."""
 
 
 def check_on_near(on_near: str) -> None:
@@ -343,6 +347,9 @@ def _compare_claims(
     if is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
         alike = alike._replace(is_single_valued=False, doubt=other)
+    may_be_back = alike.relation == "compatible" and not (is_later or is_apart)
+    if may_be_back and retired_texts.has_replaced(snapshot, node, seen, framed[2]):
+        alike = alike._replace(relation="replacement", reason=_BACK, is_single_valued=True)
     if alike.relation == "replacement" and alike.is_single_valued and _has_yet_to_begin(said, start, meets):
         alike = alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
     targets = referred_to(snapshot, node) if targets is None else targets

@@ -9,7 +9,9 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.blocks import TURN
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.schema import CUT
+from worlddb.query.claims import wording
 from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import visible
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -129,3 +131,12 @@ def _is_telling(text: str) -> bool:
 
 def _text_hash(text: str) -> int:
     return hash(" ".join(text.split()))
+
+
+def has_replaced(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, words: str) -> bool:
+    """True if a statement was made of one with these words, as a correction does: who says them again goes back."""
+    if seen.number == 1:
+        return False
+    known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
+    before = (snapshot.body(each.row) for each in known if each.number < seen.number)
+    return any(body is not None and wording.fold_blanks(body.content) == words for body in before)

@@ -21,7 +21,7 @@ from worlddb.query.lanes.vector_lane import VectorLane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import ASKED, CONVEX, Request
 from worlddb.query.reads import build
-from worlddb.query.recall import candidates, ranking, scoring
+from worlddb.query.recall import candidates, ranking, retired_texts, scoring
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 
 _TURN: Final = type_digest("Turn")
@@ -237,6 +237,8 @@ def competing_pairs(
         told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
         if told is None and later in again and _is_back(old, new, subject, again[later]):
             told = _BACK, "later"
+        if told is None and retired_texts.has_replaced(snapshot, earlier, old.seen, wording.fold_blanks(new.text)):
+            told = _CORRECTED_BACK, "later"
         # Of two long claims of turns words tell little.
         if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):
             continue
@@ -425,6 +427,9 @@ def _starts(earlier: Statement, later: Statement) -> tuple[int, int]:
 
 _BACK: Final = claim_pairs.ClaimComparison(
     0.5, "replacement", "same subject, it was said again after the other", doubt=claim_pairs.DOES_BOTH
+)
+_CORRECTED_BACK: Final = claim_pairs.ClaimComparison(
+    0.5, "replacement", "what the earlier one took the place of was said again"
 )
 _BESIDE: Final = claim_pairs.ClaimComparison(0.0, "compatible", "")
 

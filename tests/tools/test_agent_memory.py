@@ -66,6 +66,16 @@ def test_a_user_of_whom_nothing_is_known_is_told_of_and_nobody_else(mem: worlddb
     )
 
 
+def test_of_a_user_of_whom_nothing_was_known_yet_it_is_said_that_nothing_was(mem: worlddb.Memory) -> None:
+    mem.add("Ana has a dog.", since="2024-01-01")
+    assert (
+        mem.as_of("2023-01-01", known="2023-01-01").recall("dog").note
+        == "Nothing was known for user:ana at that moment"
+    )
+    other = worlddb.memory(mem.db, user="anna").as_of(known="2023-01-01").recall("dog").note
+    assert other == "Nothing was written for user:anna before (capitals count)"
+
+
 def test_what_is_not_ended_is_named_with_what_ends_it(mem: worlddb.Memory) -> None:
     how: dict[str, Any] = {"about": "Ana", "on_near": "supersede_same_subject"}
     old = mem.add("Ana has a cat called Biscuit.", about="Ana").id

@@ -812,3 +812,28 @@ def test_no_plan_about_something_else_is_said_to_come_first(tmp_path: Path) -> N
         found = mem.recall("When is film night?")
         assert found.hits[0].content.startswith("Film night") and "rent" not in found.note
         assert "still to begin" in mem.recall("How much will the rent be?").note
+
+
+@pytest.mark.parametrize("on_near", ["note", "supersede_same_subject"])
+@pytest.mark.parametrize(
+    ("before", "after", "question"),
+    [
+        ("Tia trains on Mondays.", "Tia trains on Tuesdays.", "on which days does Tia train?"),
+        ("Tia eats oats for breakfast.", "Tia eats eggs for breakfast.", "what does Tia eat for breakfast?"),
+    ],
+)
+def test_what_a_correction_ended_is_said_again_and_comes_first(
+    tmp_path: Path, before: str, after: str, question: str, on_near: str
+) -> None:
+    with worlddb.memory(tmp_path / "store", user="coach") as mem:
+        first = mem.add(before, about="Tia", since="2026-01-01")
+        beside = mem.add("Tia trains on Saturdays.", about="Tia", since="2026-01-02").id
+        mem.correct(first.ids[0], after, since="2026-01-20")
+        again = mem.add(before, about="Tia", since="2026-02-12", on_near=on_near)
+        told = {near.text: near.relation for near in again.near}
+        assert told[after] == "replacement" and told.get("Tia trains on Saturdays.") != "replacement"
+        found = mem.recall(question)
+        shown = [hit.content for hit in found.hits]
+        assert beside in [hit.ref for hit in found.hits] and before in shown
+        assert after not in shown[: shown.index(before)]
+        assert (after in found.note) == (on_near == "note") and (after in " ".join(again.notes)) != (on_near == "note")

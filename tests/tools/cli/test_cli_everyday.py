@@ -69,6 +69,19 @@ def test_a_history_of_somebody_has_what_is_about_them(run: LocalRunner) -> None:
     assert run.json("history", told["about"][0]["ref"])["about"] == []
 
 
+def test_a_history_names_what_a_memory_replaced_and_what_replaced_it(run: LocalRunner) -> None:
+    with worlddb.memory(run.store, user="coach", embedder=None) as mem:
+        old = mem.add("Gerd weighs 70 kg.", about="Gerd", since="2026-01-01").id
+        new = mem.add("Gerd weighs 68 kg.", about="Gerd", since="2026-02-01", on_near="supersede_same_subject").id
+        last = mem.add("Gerd weighs 66 kg.", about="Gerd", since="2026-03-01", on_near="supersede_same_subject").id
+    for flags in ((), ("--timeline",)):
+        shown = run("history", new, *flags).out
+        assert f"replaced  {old[:8]}" in shown and "Gerd weighs 70 kg." in shown and f"replaced by  {last[:8]}" in shown
+    told = run.json("history", new)
+    assert [[each["ref"] for each in told[name]] for name in ("replaced", "replaced_by")] == [[old], [last]]
+    assert [each["ref"] for each in run.json("history", old)["replaced_by"]] == [new, last]
+
+
 def test_all_contradictions_are_listed_without_a_reference(run: LocalRunner) -> None:
     with worlddb.open(run.store, embedder=None) as db:
         team = db.create("Topic", "Team")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from worlddb import FOREVER, Edge, Erasure, Fork, Mark, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
@@ -266,11 +266,19 @@ def _history(args: Namespace, out: Output) -> int:
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
         marks = view.marks(ref)
+        replaced, successors = _replacements(view, ref)
+
+        def write_replacements(page: Page) -> None:
+            for title, worlds in (("replaced", replaced), ("replaced by", successors)):
+                for world in worlds:
+                    name, held = f"  {stores.label(world)}", (f"  {wire.span(world.valid)}", "dim")
+                    page.line((f"{title}  ", "title"), (wire.short(world.ref), "ref"), name, held, indent=2)
 
         def write(page: Page) -> None:
             if args.timeline:
                 page.line((stores.name_of(view, ref), "name"), f"  {wire.short(ref)}")
                 write_timeline(page, view, versions, learned, utf8=out.utf8)
+                write_replacements(page)
                 return
             page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
             had: dict[str, Any] = {}
@@ -290,6 +298,7 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line((when, "dim"), indent=5)
                 for line in wire.why_stale(version):
                     page.line(("stale: ", "warn"), line, indent=5)
+            write_replacements(page)
             for mark in marks:
                 page.line((mark_text(mark), "dim"), indent=2)
             if about:
@@ -302,6 +311,8 @@ def _history(args: Namespace, out: Output) -> int:
 
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
         document["marks"] = [wire.record(mark) for mark in marks]
+        for name, worlds in (("replaced", replaced), ("replaced_by", successors)):
+            document[name] = [{**_brief(view, world.ref), "valid": wire.valid(world.valid)} for world in worlds]
         document["about"] = [{**_brief(view, world.ref), "valid": wire.valid(world.valid)} for world in about]
         document["namesakes"] = [_brief(view, other.ref) for other in namesakes]
         if args.timeline:
@@ -329,6 +340,21 @@ def mark_text(mark: Mark) -> str:
     }[mark.kind]
     why = f", because {wire.one_line(mark.why, 400)}" if mark.why else ""
     return f"{what}: commit {mark.seq}, {wire.moment(mark.ingested_at)}, by {mark.author}{why}"
+
+
+def _replacements(view: View, ref: str) -> tuple[list[World], list[World]]:
+    """Return the worlds that a world took the place of, and those that took its place, at any remove, oldest first."""
+
+    def chain(start: str, direction: Literal["in", "out"]) -> list[World]:
+        refs = [start]
+        for each in refs:
+            for edge in view.edges(each, type="supersedes", direction=direction, include_superseded=True):
+                other = edge.target if direction == "out" else edge.source
+                refs += [] if other in refs else [other]
+        worlds = (view.get(each, include_superseded=True) for each in refs[1:])
+        return sorted((each for each in worlds if each is not None), key=lambda each: each.valid.start)
+
+    return chain(ref, "out"), chain(ref, "in")
 
 
 def _statements_about(view: View, ref: str) -> list[World]:
