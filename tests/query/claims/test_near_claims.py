@@ -84,17 +84,17 @@ def test_a_write_is_told_of_what_is_near_in_meaning_and_not_of_what_shares_words
 
 
 @pytest.mark.parametrize(
-    ("said", "denied"),
+    ("said", "denied", "related"),
     [
-        ("Ana arbeitet bei Siemens.", "Ana arbeitet nicht mehr bei Siemens."),
-        ("Ana trinkt Kaffee.", "Ana trinkt keinen Kaffee."),
-        ("Ana bebe café.", "Ana nunca bebe café."),
-        ("Ana mange de la viande.", "Ana ne mange pas de viande."),
+        ("Ana arbeitet bei Siemens.", "Ana arbeitet nicht mehr bei Siemens.", "replacement"),
+        ("Ana trinkt Kaffee.", "Ana trinkt keinen Kaffee.", "contradiction"),
+        ("Ana bebe café.", "Ana nunca bebe café.", "contradiction"),
+        ("Ana mange de la viande.", "Ana ne mange pas de viande.", "contradiction"),
     ],
 )
-def test_a_denial_in_another_language_is_not_the_same_in_other_words(said: str, denied: str) -> None:
+def test_a_denial_in_another_language_is_not_the_same_in_other_words(said: str, denied: str, related: str) -> None:
     """ "Nicht mehr bei Siemens" said the same as "bei Siemens", and more."""
-    assert relation(said, denied) == "contradiction"
+    assert relation(said, denied) == related
 
 
 def test_the_article_of_german_tells_of_no_death() -> None:
@@ -518,6 +518,9 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
         ("Tomas owns billing", "Mara owns billing", "atlas"),
         ("Ana drives Ben to school", "Ana drives a Volvo", "ana"),
         ("I use Poetry", "I switched to uv", "i"),
+        ("Ana takes warfarin", "Ana is off warfarin", "ana"),
+        ("Ana wears a brace", "Ana got rid of the brace", "ana"),
+        ("Ana is pregnant", "Ana gave birth", "ana"),
     ):
         one, other = (claim_frame.frame(each, frozenset({of})) for each in (before, after))
         assert one is not None and other is not None and claim_relation.relate(one, other) is not None
