@@ -191,7 +191,8 @@ class Gate:
         """Prefetch, for some worlds together, what :meth:`seen` will need."""
         if self.choice != valid_period.Choice():
             return
-        new = [node for node in dict.fromkeys(nodes) if node not in self._seen and self._is_inside(node)]
+        is_inside = self._inside_test
+        new = [node for node in dict.fromkeys(nodes) if node not in self._seen and is_inside(node)]
         for node, seen in zip(new, versions_at(self._tables, new, self._moment), strict=True):
             is_shown = seen is None or not self._is_choosy or self._is_let_through(node, seen)
             self._seen[node] = seen if is_shown else None
@@ -274,9 +275,7 @@ class Gate:
         """Prefetch, for hits that need a single row, what they will need one by one."""
         if self._is_choosy or self.choice != valid_period.Choice():
             return
-        known, shown = self._numbered, self._seen
-        # Among all worlds whatever is found is inside.
-        is_inside = ROOT_NODE.__ne__ if self._is_anywhere else self._is_inside
+        known, shown, is_inside = self._numbered, self._seen, self._inside_test
         keys = map(_node_and_version, hits)
         new = [key for key in keys if key[1] < FIRST_LITERAL and key not in known and is_inside(key[0])]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
@@ -284,10 +283,11 @@ class Gate:
                 known[key] = shown[key[0]] = seen
 
     @property
-    def _is_anywhere(self) -> bool:
-        """True if every world but the root is inside."""
+    def _inside_test(self) -> Callable[[int], bool]:
+        """As :meth:`_is_inside`, for many worlds; if all are searched, every one but the root is inside."""
         is_all = self.inside == ROOT_NODE and self.snapshot.others is None
-        return is_all and (self._members if self._listed_to else self.members) is None
+        is_anywhere = is_all and (self._members if self._listed_to else self.members) is None
+        return ROOT_NODE.__ne__ if is_anywhere else self._is_inside
 
     def stating(self, node: int, number: int) -> SeenVersion | None:
         """The version that the view shows of a world that states a literal, given by the number of its document."""

@@ -635,9 +635,11 @@ def _entity_corrections(
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
     anybody = (named.entities - named.partly) | named.sides
-    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody else []
     of_user = not named.sides.isdisjoint(named.user)
-    if not said or not (named.names or of_user):
+    if not anybody or not (named.names or of_user):
+        return {}
+    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN]
+    if not said:
         return {}
     about: dict[int, set[int]] = {}
     for node, entity in candidates.find_references(snapshot, said, None):
