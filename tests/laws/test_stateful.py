@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import worlddb
 from tests.support.model import strategies as draw
-from tests.support.model.edge_rules import TYPES
 from tests.support.model.erasing import reaches_erased
+from tests.support.model.rules.edge_rules import TYPES
 from tests.support.model.session import Session
 from tests.support.model.strategies import CommandTemplate
 from worlddb.log.model.times import FOREVER, Interval

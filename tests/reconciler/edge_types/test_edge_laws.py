@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.made_up.workload import SHARES
 from tests.support.examples import examples
-from tests.support.model.edge_rules import ORDERS, PLAIN, TYPES
+from tests.support.model.rules.edge_rules import ORDERS, PLAIN, TYPES
 from tests.support.model.stores import day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Database, Valid, View
 from worlddb.projections.tables.storage.schema import CONTAINS, EDGE_TYPE_CODES, LATER_BUILT_IN

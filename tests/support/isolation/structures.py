@@ -11,7 +11,7 @@ from typing import Any, Final
 from tests.support.model.attempt import Attempt
 from tests.support.model.commands import Command, Known, Nth
 from tests.support.model.draft import Bad
-from tests.support.model.edge_rules import TYPES, Refuse
+from tests.support.model.rules.edge_rules import TYPES, Refuse
 from tests.support.model.session import AUTHORS, Session
 from tests.support.model.state import ROOT
 from worlddb import SeededEntropy

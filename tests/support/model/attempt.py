@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.support.model.commands import Command, Nth
 from tests.support.model.draft import Bad
-from tests.support.model.edge_rules import TYPES, Refuse, default_start, refuse
 from tests.support.model.lines import subtract
+from tests.support.model.rules.edge_rules import TYPES, Refuse, default_start, refuse
+from tests.support.model.rules.statement_rules import OfStatements
+from tests.support.model.rules.world_rules import OfWorlds
 from tests.support.model.state import ROOT, Edge, Proposal
-from tests.support.model.statement_rules import OfStatements
-from tests.support.model.world_rules import OfWorlds
 from worlddb import AmbiguousReference, InvalidInterval, UnknownEdgeType
 from worlddb.log.model.times import FOREVER
 

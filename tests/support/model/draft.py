@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from tests.support.model import lines
 from tests.support.model.commands import Known, Nobody, Nth
-from tests.support.model.edge_rules import after_unlink, check_insert, default_start
+from tests.support.model.rules.edge_rules import after_unlink, check_insert, default_start
+from tests.support.model.rules.succession import note_conflicts
 from tests.support.model.state import ROOT, Edge, Proposal, State
-from tests.support.model.succession import note_conflicts
 from worlddb import InputError, UnknownReference
 from worlddb.log.model.times import FOREVER
 

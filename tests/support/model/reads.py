@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.support.model import lines
 from tests.support.model.names import Names
-from tests.support.model.reclustering import evidence_in_view
+from tests.support.model.rules.reclustering import evidence_in_view
+from tests.support.model.rules.world_rules import normal
 from tests.support.model.state import ROOT, Edge, State, Version
-from tests.support.model.world_rules import normal
 from worlddb import Basis, Restatement, Valid
 
 

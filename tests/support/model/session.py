@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 import worlddb
-from tests.support.model import reclustering
 from tests.support.model.attempt import Attempt
 from tests.support.model.commands import Command, Known, Nobody, Nth
 from tests.support.model.compare import Compared
 from tests.support.model.draft import Bad, Note
-from tests.support.model.edge_rules import Refuse
 from tests.support.model.erasing import erase, strike_literal
 from tests.support.model.lines import subtract
 from tests.support.model.names import Names, changed_inside, world_hashes
+from tests.support.model.rules import reclustering
+from tests.support.model.rules.edge_rules import Refuse
 from tests.support.model.state import State, first_state
 from worlddb import (
     Committed,

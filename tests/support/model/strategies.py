@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from tests.support.model.commands import Command, Known, Nobody, Nth, Reference
-from tests.support.model.edge_rules import TYPES
+from tests.support.model.rules.edge_rules import TYPES
 from tests.support.model.state import ROOT, Edge, Proposal, State
 from worlddb import Thresholds
 from worlddb.log.model.clock import RELEASED_AT

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.model.commands import Command
-from tests.support.model.edge_rules import TYPES
 from tests.support.model.erasing import reaches_erased
+from tests.support.model.rules.edge_rules import TYPES
 from tests.support.model.state import State
 from tests.support.model.strategies import TICK, AnyType, CommandTemplate, Pick, TypeOf
 from worlddb.log.model.clock import RELEASED_AT

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.support.model.compare import Compared
-from tests.support.model.edge_rules import TYPES
 from tests.support.model.ranking import newest_first
+from tests.support.model.rules.edge_rules import TYPES
+from tests.support.model.rules.world_rules import normal
 from tests.support.model.state import ROOT
-from tests.support.model.world_rules import normal
 from tests.support.simulation.drawing import WORDS, Drawing
 from tests.support.simulation.engine import Engine
 from worlddb import Database, Recall, View, recall_receipt_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from tests.support.model.rules.succession import end_earlier_statements, supersede
 from tests.support.model.state import ROOT, Edge
-from tests.support.model.succession import end_earlier_statements, supersede
 
 if TYPE_CHECKING:
     from tests.support.model.draft import Draft

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.support.model.draft import Bad, Draft
-from tests.support.model.edge_rules import refuse
 from tests.support.model.lines import Pieces, subtract
+from tests.support.model.rules.edge_rules import refuse
 from tests.support.model.state import ROOT, Stated, World
 from worlddb import InvalidInterval
 from worlddb.log.model.times import ALWAYS, FOREVER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tests.support.model.draft import Draft
-from tests.support.model.edge_rules import refuse
 from tests.support.model.ontology import steps_up
+from tests.support.model.rules.edge_rules import refuse
 from tests.support.model.state import ROOT, State
 from worlddb import Thresholds
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.support.model.attempt import Attempt
+from tests.support.model.rules.tuning import holding
+from tests.support.model.rules.world_rules import normal
 from tests.support.model.state import ROOT, Proposal, State
-from tests.support.model.tuning import holding
-from tests.support.model.world_rules import normal
 
 AUTHOR = "worlddb.recluster"
 MOST = 3

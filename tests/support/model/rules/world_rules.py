@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from tests.support.model import erasing, lines
 from tests.support.model.commands import Known
 from tests.support.model.draft import Bad
-from tests.support.model.edge_rules import refuse
 from tests.support.model.lines import subtract
-from tests.support.model.state import ROOT, Restated, Version, World
-from tests.support.model.succession import (
+from tests.support.model.rules.edge_rules import refuse
+from tests.support.model.rules.succession import (
     began_by,
     end_earlier_statements,
     end_replaced,
@@ -19,7 +18,8 @@ from tests.support.model.succession import (
     note_touched,
     reopened_ends,
 )
-from tests.support.model.tuning import Tuning
+from tests.support.model.rules.tuning import Tuning
+from tests.support.model.state import ROOT, Restated, Version, World
 from worlddb import InputError, InvalidInterval, MembersNotSaid, UnknownReference
 from worlddb.log.model.times import FOREVER
 

@@ -1,0 +1,1 @@
+"""What the model decides: the rules of worlds, edges and statements, and what follows from them."""
