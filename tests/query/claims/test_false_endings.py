@@ -901,7 +901,7 @@ TELLS_END = (
     ("Tia takes warfarin and ibuprofen.", "Tia is off warfarin."),
     ("Tia wears a knee brace.", "Tia got rid of the brace."),
 )
-ENDS_NOTHING = (
+ENDS_NO_OTHER = (
     ("Tia's half marathon personal best is 1:52:30.", "Tia's marathon personal best is 4:01:10."),
     ("Tia's blood pressure is 145/92.", "Tia's resting pulse is 62."),
     ("Tia's blood pressure was 145/92 on 3 May.", "Tia's blood pressure was 128/82 on 4 June."),
@@ -932,7 +932,7 @@ def test_what_plainly_says_that_something_is_over_ends_it_if_it_is_all_that_was_
     assert found.is_single_valued == ((earlier, later) in ENDS_WHOLE) != bool(found.doubt)
 
 
-@pytest.mark.parametrize(("earlier", "later"), ENDS_NOTHING)
+@pytest.mark.parametrize(("earlier", "later"), ENDS_NO_OTHER)
 def test_what_says_that_something_else_is_over_ends_nothing(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert found is None or not found.is_single_valued
