@@ -22,7 +22,9 @@ For both, the evidence is also written as statements, as an agent would: the use
 of one that ends with a question what stands before its last dash or semicolon. Those of the last session (or message,
 if there is one session) are compared with the earlier ones. written: the questions with sentences on both sides; near:
 the share of these with an earlier one found near a later one; told: found as a replacement or a contradiction;
-later_first: a later one ranks above every earlier one among the first ten hits.
+later_first: a later one ranks above every earlier one among the first ten hits. asked_first: the same, but
+of the three questions of LongMemEval that ask for the earlier value ("what was my previous status?") an earlier one has
+to be first, which later_first counts as a miss.
 
 Half of the pairs is held out: nothing was fitted to it, although one author wrote both the pairs and the rules.
 """
@@ -101,6 +103,8 @@ class Talk(NamedTuple):
 
     turns: dict[int, Turn]
     questions: list[Question]
+    asks_of_before: bool = False
+    """Its question asks for the earlier value, so that an earlier sentence has to be first."""
 
 
 def _of_beam(conversations: list[Conversation], size: str) -> list[Talk]:
@@ -127,7 +131,9 @@ def _of_longmemeval(path: Path | None) -> list[Talk]:
                     speaker=turn.role, text=turn.content, session=session.name, at=session.at, source={"id": number}
                 )
                 evidence += [number] if haystacks.turn_id(session.name, at) in gold else []
-        talks.append(Talk(turns, [Question(UPDATED, record.question, evidence)]))
+        talks.append(
+            Talk(turns, [Question(UPDATED, record.question, evidence)], record.question_id in ASKING_OF_BEFORE)
+        )
     return talks
 
 
@@ -159,7 +165,9 @@ def measure_conversations(talks: list[Talk]) -> dict[str, Any]:
     }
 
 
-AS_STATEMENTS: Final = ("near", "told", "later_first")
+ASKING_OF_BEFORE: Final = frozenset(("50635ada", "10e09553", "89941a94"))
+"""The ids of LongMemEval's updates that ask for the earlier value, by their answers."""
+AS_STATEMENTS: Final = ("near", "told", "later_first", "asked_first")
 
 
 def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
@@ -183,10 +191,12 @@ def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
             remember(db, each, about="user", since=LATER)
         db.embed()
         order = [hit.content for hit in db.view().recall(asked.question) if hit.content in (*earlier, *later)]
+        is_later = bool(order) and order[0] in later
         return {
             "near": bool(near),
             "told": any(one.relation in TOLD[:2] for one in near),
-            "later_first": bool(order) and order[0] in later,
+            "later_first": is_later,
+            "asked_first": bool(order) and is_later != talk.asks_of_before,
         }
 
 

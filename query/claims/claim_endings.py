@@ -321,6 +321,7 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if not is_one or not is_told or earlier.thing.behind != later.thing.behind:
         return None
     is_thing = bool(earlier.topic or earlier.head or earlier.identifiers or earlier.thing.noun)
+    is_thing = is_thing or any(word.isdecimal() for word in earlier.subject & later.subject)  # Bed 12.
     told = [_STATED.search(one.key) for one in (earlier, later)]
     states = {each[1] for each in told if each is not None}
     is_shared = is_thing or not (earlier.content & later.content).isdisjoint(earlier.content - {earlier.verb})
@@ -405,6 +406,9 @@ _SCALES: Final = (
     frozenset(("open", "pending", "unpaid", "overdue", "outstanding", "paid")),
     frozenset(("on its way", "in transit", "shipped", "delivered", "returned")),
     frozenset(("broken", "failing", "passing", "red", "green")),
+    frozenset(("free", "vacant", "unoccupied", "occupied", "taken", "rented", "let")),
+    frozenset(("in progress", "finished", "done", "completed")),
+    frozenset(("answered", "unanswered")),
 )
 """States and stages of one kind, of which something has one at a time: a light is on and paused."""
 _OF_BUILDS: Final = frozenset(("red", "green"))

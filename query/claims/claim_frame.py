@@ -547,7 +547,12 @@ def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
                 behind.append(tokens[to])
             to += 1
         place, behind, position = (place, behind, to) if to < len(tokens) else ("", [], position)
-    told = frozenset(which) - (lexicon.RENEWED - _FORMER) - lexicon.CHANGE - lexicon.SORTING
+    told = (
+        frozenset(_SPELT.get(word, word) for word in which)
+        - (lexicon.RENEWED - _FORMER)
+        - lexicon.CHANGE
+        - lexicon.SORTING
+    )
     return Thing(_SPELT.get(noun, noun), told, names, place, frozenset(behind)), position
 
 

@@ -571,6 +571,7 @@ def answer_form(question: str) -> AnswerForm:
     )
 
 
+_LATEST: Final = lazy(r"\b(?:recent(?:ly)?|latest|newest)\b", re.I)
 _UNTIL_NOW: Final = re.compile(r"^(?!.*\b(?:did|was|were|had|before|when|until)\b).*\b(?:have|has)\b", re.I | re.S)
 """The present perfect, of what is so until now: "how long have I been using it"."""
 
@@ -617,6 +618,11 @@ class Question:
     def asks_of_now(self) -> bool:
         """True if it may ask for what is so now, or until now."""
         return self.asks_of != "ahead" and (self.asks_of != "past" or _UNTIL_NOW.match(self.text) is not None)
+
+    @property
+    def asks_of_latest(self) -> bool:
+        """True if it asks for the last of what happened: "where did she move in her recent relocation?"."""
+        return _LATEST.search(self.text) is not None
 
     @property
     def words_of_now(self) -> str:

@@ -459,12 +459,12 @@ def lift_update(
 ) -> list[ranking.Ranked]:
     """The hits, the latest of those first that may be an update of the first: near it in meaning, and about as good.
 
-    Of long statements only, since of short ones the words tell, and for questions of now without a time. It decides
-    nothing: the hit that was the first is the next.
+    Of long statements only, since of short ones the words tell, and for questions of now, or of the latest, without a
+    time. It decides nothing: the hit that was the first is the next.
     """
     first, asked = ranked[0], request.question
     top = first.passed.node
-    if vector is None or top not in said or asked.times or not asked.asks_of_now:
+    if vector is None or top not in said or asked.times or not (asked.asks_of_now or asked.asks_of_latest):
         return ranked
     least = (1 - ABOUT_AS_GOOD) * first.score
     close = [hit.passed.node for hit in ranked[1 : ranking.LOOKED_AT] if hit.score >= least and hit.passed.node in said]

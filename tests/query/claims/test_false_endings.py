@@ -840,6 +840,9 @@ def test_a_question_for_one_identifier_raises_no_other() -> None:
         ("Atlas", "PR 118 is in review.", "PR 118 is merged."),
         ("Atlas", "The import job is paused.", "The import job is resumed."),
         ("Atlas", "The order is pending.", "The order is refused."),
+        ("Atlas", "The first floor is vacant.", "The first floor is rented to Mr. Sato."),
+        ("Bed 12", "Bed 12 is free.", "Bed 12 is occupied."),
+        ("Atlas", "The demo is in progress.", "The demo is finished."),
     ],
 )
 def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str, earlier: str, later: str) -> None:
@@ -855,6 +858,7 @@ def test_another_state_told_by_another_word_competes_and_ends_nothing(about: str
         ("Ben", "Ben's account is locked.", "Ben's account is approved."),
         ("Ben", "The shop is open.", "The shop is locked."),
         ("Atlas", "Mara owns billing.", "Tomas owns search."),
+        ("Atlas", "The house is on Mill Lane.", "The house insurance is with Alba now."),
         ("Atlas", "DEBUG is true in development.", "DEBUG is false in production."),
         ("Mara", "Mara is in Berlin this week.", "Mara is in the search team."),
     ],

@@ -763,6 +763,7 @@ MORE_HIVES = (
         ("How many hives of bees are behind the shed?", True),
         ("How many hives of bees have been behind the shed?", True),
         ("How many hives of bees were behind the shed?", False),
+        ("How many hives of bees were behind the shed at the latest count?", True),
         ("How many hives of bees did we have behind the shed?", False),
         ("How many hives of bees were behind the shed in May 2023?", False),
     ],
