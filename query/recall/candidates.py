@@ -759,6 +759,8 @@ FIRST_PLACES: Final = 10
 _TURN: Final = type_digest("Turn")
 _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
+_PAUSE: Final = 60 * 60 * 1_000_000
+"""The microseconds after which a turn takes up nothing that was said before it: people write all day in one session."""
 
 
 def lend_to_later_turns(
@@ -767,16 +769,20 @@ def lend_to_later_turns(
     leaders: Iterable[Passed],
     shares: Sequence[float] = LATER_TURN_SHARES,
 ) -> dict[int, dict[int, float]]:
-    """The turns after each leader in its session, one for each share, with what each leader lends them."""
+    """The turns after each leader in its session, one for each share, with what each leader lends them.
+
+    What is said more than an hour later takes up nothing of it.
+    """
     found: dict[int, dict[int, float]] = {}
-    turns = [leader.node for leader in leaders if leader.seen.row.type == _TURN]
+    said = {leader.node: leader.seen.row.valid_from for leader in leaders if leader.seen.row.type == _TURN}
+    turns = list(said)
     snapshot.look_up_placings(turns)
     behind = _turns_behind(snapshot, turns, len(shares))
     gate.look_ahead(chain.from_iterable(behind.values()))
     for turn, after in behind.items():
         for share, node in zip(shares, after, strict=False):
             seen = gate.seen(node)
-            if seen is not None and seen.row.type == _TURN:
+            if seen is not None and seen.row.type == _TURN and seen.row.valid_from - said[turn] <= _PAUSE:
                 found.setdefault(node, {})[turn] = share
     return found
 

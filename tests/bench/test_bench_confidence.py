@@ -38,7 +38,7 @@ def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has() -> N
     """They are left out by name, which says nothing until somebody asks for them."""
     said = [(("Ana", "Ben")[day % 2], f"I bought a lamp of {day} euros.") for day in range(1, 15)]
     talk = [
-        Turn(speaker=speaker, text=text, at=f"2023-05-{day:02}")
+        Turn(speaker=speaker, text=text, at=f"2023-05-{max(1, day // 2):02}")
         for day, (speaker, text) in enumerate([*said, ("Ana", "Always answer in German.")], start=1)
     ]
     with new_store(embedder=None) as db:

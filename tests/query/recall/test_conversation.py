@@ -1031,3 +1031,14 @@ def test_in_a_user_s_world_whoever_else_speaks_is_a_machine(tmp_path: Path) -> N
         texts = [text for each in (OPERATION, *CHAT) for text in each]
         mem.add([{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)])
         assert [words_of(hit) for hit in mem.recall("how is mum?", k=2).hits] == list(OPERATION)
+
+
+@pytest.mark.parametrize(("clock", "follows"), [("10:40", True), ("13:00", False)])
+def test_what_is_written_hours_later_takes_up_nothing_that_was_said_before(
+    db: Database, clock: str, follows: bool
+) -> None:
+    said = [("10:00", "the school wants a new brochure from me"), (clock, "they are in a hurry")]
+    messages = [{"role": "user", "content": text, "timestamp": f"2023-03-01T{at}:00Z"} for at, text in said]
+    worlddb.memory(db, user="kim", agent="bot", session="day").add(messages)
+    hits = db.view().recall("the brochure for the school").hits
+    assert ["before" in hit.scores for hit in hits] == [False, follows]
