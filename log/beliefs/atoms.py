@@ -22,14 +22,38 @@ TYPE: Final = "type"
 TITLE: Final = "title"
 SUMMARY: Final = "summary"
 FIELDS: Final = frozenset({TYPE, TITLE, SUMMARY})
-SINGLE: Final = FIELDS | {"confidence", "importance"}
+SHARES: Final = frozenset({"confidence", "importance"})
+"""The properties that are read as one number, from 0 to 1."""
+SINGLE: Final = FIELDS | SHARES
 """The predicates that are single-valued in every store: the fields, and properties that are read as one number."""
+_CALLED_OTHERWISE: Final = {"name": TITLE, "content": SUMMARY, "text": SUMMARY, "kind": TYPE}
+"""What the fields are called in other calls."""
+_SPELLED: Final = (SUMMARY, *sorted(SHARES))
+_ALIKE: Final = 0.85
 UNTYPED: Final = "Untyped"
 """The type of a version without a stated type: it is not an atom."""
 NO_BELIEF: Final = artifact.PROPERTY
 """The property that points to artifacts; it is not a belief."""
 _ESCAPE: Final = "property."
 """In front of a property that is called as a field is."""
+
+
+def meant_predicate(predicate: str) -> str:
+    """The predicate of :data:`SINGLE` that is probably meant by another name or spelling; empty if none is.
+
+    A property of such a name would be believed beside what it was to replace, and nothing would read it.
+    """
+    plain = predicate.strip().casefold()
+    if predicate in SINGLE:
+        return ""
+    if plain in SINGLE:
+        return plain
+    if plain in _CALLED_OTHERWISE:
+        return _CALLED_OTHERWISE[plain]
+    # Loaded by who believes; a recall from the shell waits for what it loads.
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(plain, _SPELLED, 1, _ALIKE)), "")
 
 
 class Atom(NamedTuple):

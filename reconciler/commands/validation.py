@@ -277,6 +277,16 @@ def _believe(command: cmd.Believe) -> None:
     for predicate, most in ((atoms.TYPE, limits.MAX_TYPE_BYTES), (atoms.TITLE, limits.MAX_NAME_BYTES)):
         if predicate in given:
             _check_stored_text(given[predicate], predicate, most)
+    for predicate, value in given.items():
+        if meant := atoms.meant_predicate(predicate):
+            raise errors.InputError(
+                f"{errors.shown(predicate)} is no field of a belief, and {meant} is",
+                f"Give {meant}; a revision sets a property of another name",
+            )
+        # Of several values the decision says that they conflict.
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if predicate in atoms.SHARES and (type(each) not in (int, float) or not 0 <= each <= 1):
+                raise errors.InputError(f"{predicate} is {errors.shown(each)}", "Give a number from 0 to 1")
     if command.how not in get_args(cmd.BeliefChange):
         raise errors.InputError(f"how is {errors.shown(command.how)}", "Give revise, expand or replace")
     _source(command.source)

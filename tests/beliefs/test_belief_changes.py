@@ -106,6 +106,39 @@ def test_a_property_that_is_read_as_one_number_is_replaced_and_not_doubled(stage
     assert db.expand(ref, {name: 0.9}).outcome.code == "conflicts"
 
 
+@pytest.mark.parametrize("how", ["believe", "expand", "batch"])
+@pytest.mark.parametrize(
+    ("beliefs", "told"),
+    [
+        ({"confidence": 1.7}, "confidence is 1.7"),
+        ({"confidence": -0.1}, "from 0 to 1"),
+        ({"confidence": "high"}, "confidence is 'high'"),
+        ({"confidence": True}, "confidence is True"),
+        ({"summary": "x", "importance": 5}, "importance is 5"),
+        ({"Confidence": 0.7}, "confidence is"),
+        ({"confidense": 0.7}, "Give confidence"),
+        ({"content": "x"}, "Give summary"),
+        ({"name": "x"}, "Give title"),
+        ({"text": "x"}, "Give summary"),
+        ({"kind": "Fact"}, "Give type"),
+        ({"Title": "x"}, "Give title"),
+    ],
+)
+def test_a_belief_that_would_be_a_property_that_nothing_reads_is_refused(
+    stage: Stage, how: str, beliefs: dict[str, Any], told: str
+) -> None:
+    """Each was written as a free property, beside the belief that it was to replace."""
+    db = stage.db
+    ref, head = db.create("Belief", "", content="Spindles cause it.").ref, db.head()
+    with pytest.raises(worlddb.InputError) as raised:
+        if how == "batch":
+            with db.batch() as tx:
+                tx.believe(ref, beliefs)
+        else:
+            getattr(db, how)(ref, beliefs)
+    assert told in str(raised.value) and db.head().seq == head.seq
+
+
 def test_artifacts_are_no_beliefs_and_stay(stage: Stage) -> None:
     db = stage.db
     ref = db.create("Fact", "runs", content="fast").ref
