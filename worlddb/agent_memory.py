@@ -670,15 +670,19 @@ class Memory:
                     about.setdefault(source, set()).add(world.name)
             elif has_statement(world) and world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
-        if SUMMARY in kinds:
-            listed = {world.ref for worlds in kinds.values() for world in worlds}
-            kinds[SUMMARY] = [world for world in kinds[SUMMARY] if not is_summary_of(world, listed)]
-            kinds = {kind: worlds for kind, worlds in kinds.items() if worlds}
-        left = 0
-        for kind, worlds in kinds.items():
+        for worlds in kinds.values():
             # Memories of one commit, such as an import, stay in log order.
             worlds.reverse()
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
+        pinned = self._pinned()
+        if SUMMARY in kinds:
+            listed = {world.ref for worlds in kinds.values() for world in worlds[:limit]}
+            listed |= {world.ref for world in pinned}
+            whole = self._whole_view()
+            kinds[SUMMARY] = [world for world in kinds[SUMMARY] if not is_summary_of(world, listed, whole)]
+            kinds = {kind: worlds for kind, worlds in kinds.items() if worlds}
+        left = 0
+        for kind, worlds in kinds.items():
             left += max(0, len(worlds) - limit)
             kinds[kind] = (
                 worlds[:limit] if len(views) < 2 else with_conflicts(self._whole_view(), views, worlds[:limit])
@@ -686,7 +690,6 @@ class Memory:
         far = ((later_view(self.db, view, FAR), (view.valid + 1, None)) for view in views)
         ahead = (each for view, span in far for each in view._find_others(seen.keys(), span))
         to_begin = {each.ref for each in ahead if has_statement(each) and each.type not in counted and not each.erased}
-        pinned = self._pinned()
         later, doubted = later_competitors(itertools.chain(pinned, *kinds.values()), about)
         return Profile(
             user=str(self.user or ""),

@@ -94,8 +94,8 @@ class ChatSession:
             came, otherwise = repeated_messages.find_imported(view, home, said, keys)
             known |= came
             if not known:
-                known, seconds = repeated_messages.find_shifted(view, home, self._key, self.name, said)
-                shifted = repeated_messages.shifted_notes(len(known), seconds)
+                counted = repeated_messages.count_shifted(view, self._key, self.name, said)
+                shifted += repeated_messages.shifted_notes(*counted)
             edited += otherwise
             homes.append(home.ref)
             corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
@@ -104,7 +104,7 @@ class ChatSession:
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         notes += repeated_messages.corrected_notes(corrected)
         notes += repeated_messages.changed_text_notes(edited, _NOT_CHANGED)
-        notes += shifted if known else repeated_messages.repeated_notes(alike, len(said))
+        notes += shifted or ([] if known else repeated_messages.repeated_notes(alike, len(said)))
         return Held(known, homes, notes)
 
     def refs_of(self, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:

@@ -141,7 +141,12 @@ def embed_new(db: Database) -> None:
 
 def has_statement(hit: Hit | World) -> bool:
     """Return whether a world has a text; entries of persons and things and mere containers have only a name."""
-    return bool(hit.content) or hit.type.casefold() not in _NAME_ONLY
+    return bool(hit.content) or not is_name_only(hit.type)
+
+
+def is_name_only(type: str) -> bool:
+    """Return whether worlds of a type are mere names or containers, unless they have a text."""
+    return type.casefold() in _NAME_ONLY
 
 
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:

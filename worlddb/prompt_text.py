@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.log.model import errors, times
+from worlddb.memory_scopes import is_name_only
 from worlddb.plain_text import Excerpts, one_line
 from worlddb.projections.tables.consolidation.interior_witness import SUMMARY, WITNESS
 from worlddb.query.claims import claim_relation
@@ -162,11 +163,11 @@ def _prompt_lines(found: records.Recall, pinned: Sequence[records.World], view: 
     """Return what a prompt may show, pinned memories first, each text once.
 
     These, the best hit and a later one that competes with it are due. A message that only replies tells nothing, nor
-    does a summary beside what it was made of.
+    does a summary beside all that it was made of.
     """
     telling = [hit for hit in found.hits if not _is_mere_reply(hit)]
-    refs = {world.ref for world in pinned} | {hit.ref for hit in telling}
-    telling = [hit for hit in telling if not is_summary_of(hit, refs)]
+    refs = {world.ref for world in pinned} | {hit.ref for hit in found.hits}
+    telling = [hit for hit in telling if not is_summary_of(hit, refs, view)]
     known = {hit.ref: hit for hit in telling}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     sure = {pair.earlier for pair in found.competing if later.get(pair.earlier) == pair.ref and not pair.doubt}
@@ -209,14 +210,21 @@ _MERE_REPLY: Final = re.compile(
 """What only replies: "Noted.", "yes, thanks!"."""
 
 
-def _is_mere_reply(hit: records.Hit) -> bool:
+def _is_mere_reply(hit: records.World | records.Hit) -> bool:
     return hit.type == extraction.TURN and not hit.pinned and _MERE_REPLY.fullmatch(hit.content) is not None
 
 
-def is_summary_of(found: records.World | records.Hit, refs: Set[str]) -> bool:
-    """Return whether consolidation made a summary of some of these worlds, so that it repeats them."""
-    is_made = found.type == SUMMARY and WITNESS in found.properties
-    return is_made and any(basis.ref in refs for basis in found.rests_on)
+def is_summary_of(found: records.World | records.Hit, refs: Set[str], view: View) -> bool:
+    """Return whether consolidation made a summary of nothing but these worlds and replies, so that it repeats them."""
+    if found.type != SUMMARY or WITNESS not in found.properties or found.rests_on_more:
+        return False
+    telling = [basis for basis in found.rests_on if basis.type == extraction.TURN or not is_name_only(basis.type)]
+    made_of = [basis for basis in telling if basis.steps == 1]
+    if any(basis.type == SUMMARY and basis.ref not in refs for basis in made_of):
+        # What a summary in it was made of tells as much.
+        made_of = [basis for basis in telling if basis.type != SUMMARY]
+    missing = (view.get(basis.ref) for basis in made_of if basis.ref not in refs)
+    return bool(made_of) and all(world is None or _is_mere_reply(world) for world in missing)
 
 
 def _unfit_note(count: int, left: Sequence[_Line], cut: int, enough: int) -> str:

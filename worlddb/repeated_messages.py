@@ -115,48 +115,34 @@ def find_known(
     return _align(held, asked), 0
 
 
-def find_shifted(
-    view: View, home: records.World, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
-) -> tuple[set[int], int]:
-    """Return the positions of messages that a session has the same number of hours earlier or later, and the seconds.
+def count_shifted(
+    view: View, scope: Sequence[str], session: str, said: Sequence[chat_messages.ChatMessage]
+) -> tuple[int, int]:
+    """Return how many messages a session has the same number of hours earlier or later, and the seconds.
 
-    Two clocks, or two readings of local times, differ by whole hours. So may messages of a machine that repeats itself:
-    only an exchange counts, of two roles and several texts, and one after which the list or the session
-    (``home``) ends: where both go on, with other messages, it was said again.
+    Two clocks, or two readings of local times, differ by whole hours. So do messages of a machine that repeats itself,
+    and nothing tells these apart: such messages are written, and only told of. Only an exchange counts, of two roles
+    and several texts.
     """
-    timed = {place: each for place, each in enumerate(said) if not each.id and isinstance(each.at, int)}
-    if len({each.text for each in timed.values()}) < _MIN_EXCHANGE or len({each.role for each in timed.values()}) < 2:
-        return set(), 0
+    timed = [each for each in said if not each.id and isinstance(each.at, int)]
+    if not _is_exchange(timed):
+        return 0, 0
 
-    def turn_of(each: chat_messages.ChatMessage, shift: int) -> str | None:
+    def is_held(each: chat_messages.ChatMessage, shift: int) -> bool:
         (key,) = message_keys(scope, session, [each._replace(at=cast(int, each.at) + shift)])
-        return None if key is None else view._keyed_reference(key)
+        return key is not None and view._keyed_reference(key) is not None
 
-    first = next(iter(timed.values()))
-    if turn_of(first, 0) is not None:
-        return set(), 0
+    first = timed[0]
+    if is_held(first, 0):
+        return 0, 0
     for shift in (step * _HOUR for each in range(1, _MAX_APART + 1) for step in (each, -each)):
-        if turn_of(first, shift) is None:
-            continue
-        held = {place: each for place, each in timed.items() if turn_of(each, shift) is not None}
-        if len({each.text for each in held.values()}) < _MIN_EXCHANGE or len({each.role for each in held.values()}) < 2:
-            continue
-        last = max(held)
-        listed = [turn_of(each, 0) for place, each in timed.items() if place > last]
-        if not _goes_on_otherwise(view, home, listed, cast(int, held[last].at) + shift):
-            return set(held), shift // 1_000_000
-    return set(), 0
+        if is_held(first, shift) and _is_exchange(held := [each for each in timed if is_held(each, shift)]):
+            return len(held), shift // 1_000_000
+    return 0, 0
 
 
-def _goes_on_otherwise(view: View, home: records.World, listed: Sequence[str | None], after: int) -> bool:
-    """Return whether a list has new messages, and the session others after a time than those listed.
-
-    ``listed`` are the turns of the messages that follow in the list, ``None`` for a new one.
-    """
-    if None not in listed:
-        return False
-    turns = view.children(home.ref, include_superseded=True)
-    return any(turn.valid.start > after and turn.ref not in listed for turn in turns)
+def _is_exchange(said: Sequence[chat_messages.ChatMessage]) -> bool:
+    return len({each.text for each in said}) >= _MIN_EXCHANGE and len({each.role for each in said}) > 1
 
 
 _HOUR: Final = 3_600_000_000
@@ -392,12 +378,12 @@ def corrected_notes(refs: Sequence[str]) -> list[str]:
 
 
 def shifted_notes(count: int, seconds: int) -> list[str]:
-    """Return a note if messages are in a session at other times, and are not written again."""
+    """Return a note if messages are in a session at other times, and are written again."""
     if not count:
         return []
     apart = "1 hour" if abs(seconds) == 3600 else f"{abs(seconds) / 3600:g} hours"
-    told = f"{count} messages are in this session with times {apart} {'later' if seconds > 0 else 'earlier'}"
-    return [f"{told}, as of another clock: give ids to say the same again"]
+    told = f"{count} messages are in this session with times {apart} {'later' if seconds > 0 else 'earlier'} too"
+    return [f"{told}, and are written again: if that is the same talk by another clock, give ids"]
 
 
 def repeated_notes(alike: int, given: int) -> list[str]:

@@ -14,6 +14,7 @@ import worlddb
 from tests.support.running import LocalRunner
 from tests.tools.mcp import test_mcp_tools
 from worlddb import memory_scopes
+from worlddb.prompt_text import is_summary_of
 from worlddb.query.recall.ranking import STEADY
 from worlddb.reconciler.ingest import chat_messages
 from worlddb.tools.agents import forget, remember
@@ -585,6 +586,21 @@ def test_summaries_do_not_repeat_what_a_context_and_a_profile_show(mem: worlddb.
     assert {own.name, talk.name} == {"", "Summary of call"}, "a profile lists no messages, so that of the talk stays"
     only = mem.context("what does Ana play, the tuba?", prefer_summaries=True)
     assert "Summary of user:ana" in only
+
+
+def test_a_summary_of_more_than_is_shown_stays(mem: worlddb.Memory) -> None:
+    """One of its bases among the hits hid it, and with it all that the others told."""
+    for name in ("tuba", "flute", "harp", "drum", "viola"):
+        mem.add(f"Ana plays the {name}.", about="Ana")
+    mem.db.consolidate(min_age=0)
+    (made,) = [world for world in mem.db.view().find(type="Summary") if "user:ana" in world.name]
+    shown = mem.profile(limit=2).kinds
+    assert len(shown["Fact"]) == 2 and [each.ref for each in shown["Summary"]] == [made.ref]
+    assert "Summary" not in mem.profile().kinds
+    one = mem.recall("the tuba", k=1).hits[0]
+    summary = mem.db.view().get(made.ref)
+    assert summary is not None and not is_summary_of(summary, {one.ref}, mem.db.view())
+    assert is_summary_of(summary, {each.ref for each in mem.profile().kinds["Fact"]}, mem.db.view())
 
 
 def test_what_was_erased_is_not_counted_as_still_to_begin(mem: worlddb.Memory) -> None:
@@ -1308,18 +1324,26 @@ def _talk(hour: int, first: int, last: int) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("hours", [-5, 1, 2])
-def test_a_chat_given_again_by_another_clock_is_the_same_chat(tmp_path: Path, hours: int) -> None:
-    """It was written a second time, an hour apart."""
+def test_an_exchange_that_comes_again_hours_apart_is_written_and_told_of_unless_it_has_ids(
+    tmp_path: Path, hours: int
+) -> None:
+    """A round of every evening in the words of the morning's was left out, as if another clock had told its times."""
     with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
-        first = mem.add(_talk(10, 0, 6))
+        mem.add(_talk(10, 0, 6))
         again = mem.add(_talk(10 + hours, 0, 6))
-        assert (again.repeated, again.ids) == (6, first.ids)
+        assert (again.repeated, len(again.ids)) == (0, 6)
         apart = {-5: "5 hours later", 1: "1 hour earlier", 2: "2 hours earlier"}[hours]
-        assert f"6 messages are in this session with times {apart}" in again.notes[0]
-        longer = mem.add(_talk(10 + hours, 0, 8))
-        assert (longer.repeated, len(longer.ids)) == (6, 2)
-        longest = mem.add(_talk(10 + hours, 0, 10))
-        assert (longest.repeated, len(mem.db.view().find(type="Turn"))) == (8, 10)
+        assert f"6 messages are in this session with times {apart} too, and are written again" in again.notes[0]
+        assert mem.add(_talk(10 + hours, 0, 8)).repeated == 6 and mem.add(_talk(10, 0, 6)).repeated == 6
+    named = [each | {"id": f"m{at}"} for at, each in enumerate(_talk(10, 0, 6))]
+    moved = [each | {"id": f"m{at}"} for at, each in enumerate(_talk(10 + hours, 0, 6))]
+    with worlddb.memory(tmp_path / "named", user="ana", session="s") as mem:
+        first = mem.add(named)
+        mem.add(moved)
+        assert len(mem.db.view().find(type="Turn")) == len(first.ids)
+    with worlddb.memory(tmp_path / "keyed", user="ana", session="s") as mem:
+        first = mem.add(_talk(10, 0, 6), idempotency_key="round")
+        assert mem.add(_talk(10, 0, 6), idempotency_key="round").ids == first.ids
 
 
 def test_an_exchange_that_comes_again_an_hour_later_and_goes_on_otherwise_is_written(tmp_path: Path) -> None:
