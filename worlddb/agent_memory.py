@@ -559,9 +559,12 @@ class Memory:
             raise errors.InputError(
                 "This memory is of no user", "Open it with user=..., or call memory.db.forget_user(name)"
             )
+        erase = functools.partial(erase_found, reason=reason, everywhere=everywhere, turns=True)
         try:
-            return erase_found(self.db, self._scope_refs, reason=reason, everywhere=everywhere, turns=True)
+            return erase(self.db, self._scope_refs)
         except errors.UnknownReference:
+            if self.db._begin_world_of_keys(self.user, None):
+                return erase(self.db, self._scope_refs)
             if (forgotten := self.db._forget_buffers(self.user)) is None:
                 raise
             return forgotten

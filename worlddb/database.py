@@ -2256,8 +2256,9 @@ class Database(WriteCalls):
         ``everywhere`` also takes every other world that ever had one of the same contents, whosever it is, and the
         bookmarks and levels of trust that name the user. ``reason`` is kept.
 
-        Of a user whom only working memory knows the messages are removed; there is no commit then,
-        and the note ``buffers_cleared`` says so.
+        Of a user who never wrote, the access keys end whose default user they are, and lose their names. Of one whom
+        only working memory knows the messages are removed; there is no commit then, and the note ``buffers_cleared``
+        says so.
 
         Raises:
             UnknownReference: there is no such user, or nothing of them is left.
@@ -2267,10 +2268,27 @@ class Database(WriteCalls):
         try:
             return self._erase_selected(look, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
-            known = world is None and isinstance(name, str)
-            if (forgotten := self._forget_buffers(name) if known else None) is None:
+            if not isinstance(name, str):
                 raise
-            return forgotten
+            if self._begin_world_of_keys(name, world):
+                return self._erase_selected(look, reason=reason, everywhere=everywhere, turns=True)
+            if world is not None or (cleared := self._forget_buffers(name)) is None:
+                raise
+            return cleared
+
+    def _begin_world_of_keys(self, user: str, world: Any) -> bool:
+        """Make the scope that access keys of a user would begin with their first write, so that it can be erased.
+
+        An erasure reaches the texts of a key by the scope of its default user. Returns whether there are such keys.
+        """
+        from worlddb.projections.tables.names.canonical import compose_name
+
+        place = None if world is None else self.view()._reference_to_write(world)
+        named = compose_name(user.removeprefix("user:"))
+        if not any(named and (key.user, key.world) == (named, place) for key in self.accounts.keys(ended=True)):
+            return False
+        self.create("Scope", f"user:{named}", world=place, resolve=False)
+        return True
 
     def _forget_buffers(self, user: str) -> outcome.Receipt | None:
         """Forget a user's working memory, with a receipt as of :meth:`forget_user`; None if there was none."""

@@ -15,8 +15,11 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_m
 
 import worlddb
 from tests.support.faults.traces import find_traces
+from tests.support.running import LocalRunner
 from worlddb import Database, InputError, ManualClock, PlanLimit, RefusedError, UnknownReference
 from worlddb.log.accounts.secrets_file import SecretsFile
+from worlddb.tools.mcp import tool_arguments, write_tools
+from worlddb.tools.mcp.session import Call, Session
 
 
 @pytest.fixture
@@ -336,6 +339,34 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert copied.root == db.view().hash() and find_traces(folder, ["zara.quux"]) == []
     made = db.replay(folder / "replayed", seq=done.seq)
     assert made.matches_recorded
+
+
+@pytest.mark.parametrize("door", ["library", "front door", "command line", "mcp"])
+def test_a_key_of_a_user_who_never_wrote_goes_with_them(
+    db: Database, door: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There was no such user until they wrote, and until then the log kept their name in the texts of their key."""
+    phone = db.accounts.create_key("zara.quux-phone", user="zara.quux")
+    db.accounts.create_key("old", user="zara.quux")
+    db.accounts.end_key("old")
+    desk = db.accounts.create_key("desk", user="zara")
+    if door == "library":
+        db.forget_user("zara.quux", reason="request 7")
+    elif door == "front door":
+        worlddb.memory(db, user="zara.quux").forget_user(reason="request 7")
+    elif door == "command line":
+        run = LocalRunner(capsys, db.path)
+        assert "access keys that name them" in run("forget-user", "zara.quux", "--dry-run").out
+        assert db.accounts.authenticate(phone.secret) is not None
+        assert run("forget-user", "zara.quux", "--reason", "request 7").code == 0
+        assert run("forget-user", "nobody", "--reason", "request 7").error == "unknown_reference"
+    else:
+        asked = tool_arguments.ForgetUser(user_id="zara.quux", reason="request 7", confirm="user:zara.quux")
+        write_tools.forget_user(Session(db), asked, Call("test", "memory_forget_user"))
+    assert db.accounts.authenticate(phone.secret) is None and db.accounts.authenticate(desk.secret) is not None
+    assert find_traces(db.path.parent, ["zara.quux"]) == [] and db.verify(deep=True).ok
+    with pytest.raises(worlddb.UnknownReference):
+        db.forget_user("zara.quux", reason="request 7")
 
 
 def test_a_user_who_comes_back_is_forgotten_again_with_their_new_key(db: Database) -> None:

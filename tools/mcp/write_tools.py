@@ -891,7 +891,8 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     )
     label = Label("user", given.user_id)
     view = session.view_to_write()
-    known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id)
+    keys = sum(key.user == given.user_id for key in session.db.accounts.keys(ended=True))
+    known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id) + keys
     refs = _all_scopes_of(session, label) if not isinstance(known, int) or not known else []
     if not _is_scope_name(given.confirm, str(label)):
         raise InputError(

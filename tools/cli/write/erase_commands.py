@@ -262,10 +262,11 @@ def _forget(args: Namespace, out: Output) -> int:
         try:
             refs = db.refs_of_user(args.name, world=args.world)
         except UnknownReference:
-            messages = db.working.count_of_user(args.name)
-            if args.world is not None or not messages:
+            messages, user = db.working.count_of_user(args.name), composed(args.name.removeprefix("user:"))
+            has_keys = any(key.user == user for key in db.accounts.keys(ended=True))
+            if not has_keys and (args.world is not None or not messages):
                 raise
-            return _forget_buffers(args, out, db, messages)
+            return _forget_unwritten(args, out, db, messages, has_keys=has_keys)
         plan = db.erasure_plan(refs, members=True, turns=True, everywhere=args.everywhere)
         others, keys = _find_equivalent(db.view(), refs, plan), _keys_beside(args)
         if args.dry_run:
@@ -318,14 +319,15 @@ def _write_keys_beside(page: Page, out: Output, args: Namespace, keys: Sequence[
         out.hint(f"To end one, and remove the name: {stores.command_prefix(args)} key remove {shlex.quote(keys[0])}")
 
 
-def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -> int:
-    """Forget a user without any world: clear their buffers of working memory."""
+def _forget_unwritten(args: Namespace, out: Output, db: Database, messages: int, *, has_keys: bool) -> int:
+    """Forget a user without any world: clear their buffers of working memory, and end the keys that name them."""
     document: dict[str, Any] = {"receipt": None, "finished": True, "erased": 0, "kept": [], "messages": messages}
     if not args.dry_run:
-        document = wire.receipt(db.forget_user(args.name, reason=args.reason)) | document
+        document = wire.receipt(db.forget_user(args.name, reason=args.reason, world=args.world)) | document
     removed = "to be removed" if args.dry_run else "removed"
     told = (
         f"nothing was ever written about {args.name}; {removed}: {wire.counted(messages, 'message')} of working memory"
+        + ", and the access keys that name them, which end" * has_keys
     )
     out.answer(document, lambda page: page.line(told))
     return DONE
