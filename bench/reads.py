@@ -9,7 +9,8 @@ Ranked reads take candidates from the present indexes, except those named `exact
 exactly what the view sees and have few samples. `recall_at_10` is the share of the exact ten nearest that the vector
 index finds. `first_recall_ms` is the first recall by words after the load, with the text index as the load left it; the
 indexes are caught up before the other measurements. With `--beside N` a store of N nodes and the large one are then
-read by turns, and `growth` is the ratio of present reads in the large store to those in it.
+read by turns, and `growth` is the ratio of present reads in the large store to those in it, also for the same questions
+asked again: a read is slower the first time that a process needs a page.
 
 Shapes whose name ends in `_confined` use one view confined to a world and ask about its interior; those in `_inside`
 ask the same in a view that is not confined. `recall_exact_confined_first` makes a view each time, as a server does (see
@@ -26,6 +27,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from statistics import fmean
 from typing import Any, Final
 
@@ -44,6 +46,7 @@ _EMBEDDED: Final = frozenset({"vector", "recall"})
 _EDGES_A_NODE: Final = 4
 _BATCH: Final = 1_000
 _WARM_UP: Final = 3
+_SHARES: Final = ("p95", "processor_p50", "processor_p95")
 
 
 def main() -> None:
@@ -66,10 +69,12 @@ def main() -> None:
     first = f"{result['first_recall_ms']} ms, {result['first_recall_cpu_ms']} of the processor"
     notes.append(f"The first recall after the load: {first}.")
     if arguments.beside is not None:
-        of_each = ((name, *list(of.values())[:3]) for name, of in result["growth"].items())
-        told = ", ".join(f"{name} {clock} ({cpu_p50}, {cpu_p95})" for name, clock, cpu_p50, cpu_p95 in of_each)
         beside = f"As a multiple of {arguments.beside:,} nodes"
-        notes.append(f"{beside}, p95 by the clock (of the processor p50 and p95): {told}.")
+        for time, said in (("", "by the clock (of the processor p50 and p95)"), ("again_", "asked again")):
+            growth = result["growth"].items()
+            shares = [(name, *(of[f"{time}{share}"] for share in _SHARES)) for name, of in growth]
+            told = ", ".join(f"{name} {clock} ({cpu_p50}, {cpu_p95})" for name, clock, cpu_p50, cpu_p95 in shares)
+            notes.append(f"{beside}, p95 {said}: {told}.")
     if arguments.confined:
         notes.append(f"The world of the confined view contains {result['confined_worlds']:,} with itself.")
     columns = ("shape", "p50 ms", "p95 ms", "processor, p50", "p95", "ratio")
@@ -151,24 +156,31 @@ def measure_growth(folder: Path, arguments: argparse.Namespace) -> dict[str, dic
 
 
 def _compare_sizes(shape: Shape, views: list[tuple[View, Questions]], samples: int) -> dict[str, float]:
-    taken = [Latencies([], []) for _ in views]
-    for number in range(-_WARM_UP, samples):
-        for (view, questions), times in zip(views, taken, strict=True):
-            asked = questions.ask_about(shape.ask_about)
-            if number < 0:
-                shape.ask(view, asked)
-            else:
-                times.take(shape.ask, view, asked)
-    small, large = taken
-    return {
-        "p95": rounded(p95(large.clock_ms) / p95(small.clock_ms), 2),
-        "processor_p50": rounded(p50(large.processor_ms) / p50(small.processor_ms), 2),
-        "processor_p95": rounded(p95(large.processor_ms) / p95(small.processor_ms), 2),
-        "small_processor_p50_ms": rounded(p50(small.processor_ms)),
-        "small_processor_p95_ms": rounded(p95(small.processor_ms)),
-        "large_processor_p50_ms": rounded(p50(large.processor_ms)),
-        "large_processor_p95_ms": rounded(p95(large.processor_ms)),
-    }
+    """Each store is asked questions of its own, and then the same again: by then all pages that they need are mapped.
+
+    ``large_faults`` are pages of the large store that a read was the first to touch.
+    """
+    for view, questions in views:
+        for _ in range(_WARM_UP):
+            shape.ask(view, questions.ask_about(shape.ask_about))
+    asked = [[questions.ask_about(shape.ask_about) for _ in range(samples)] for _, questions in views]
+    told: dict[str, float] = {}
+    for time in ("", "again_"):
+        taken, faults = [Latencies([], []) for _ in views], [0 for _ in views]
+        for each in zip(*asked, strict=True):
+            for place, ((view, _), question) in enumerate(zip(views, each, strict=True)):
+                before = getrusage(RUSAGE_SELF).ru_minflt
+                taken[place].take(shape.ask, view, question)
+                faults[place] += getrusage(RUSAGE_SELF).ru_minflt - before
+        small, large = taken
+        told[f"{time}p95"] = rounded(p95(large.clock_ms) / p95(small.clock_ms), 2)
+        for name, share in (("p50", p50), ("p95", p95)):
+            told[f"{time}processor_{name}"] = rounded(share(large.processor_ms) / share(small.processor_ms), 2)
+        for name, times in (("small", small), ("large", large)):
+            told[f"{time}{name}_processor_p50_ms"] = rounded(p50(times.processor_ms))
+            told[f"{time}{name}_processor_p95_ms"] = rounded(p95(times.processor_ms))
+        told[f"{time}large_faults"] = rounded(faults[1] / samples, 2)
+    return told
 
 
 def _embeds(arguments: argparse.Namespace) -> bool:

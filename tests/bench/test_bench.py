@@ -323,6 +323,7 @@ def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_pas
     told = run_small("reads")
     growth, first = told["growth"], told["first_recall_ms"]
     assert isinstance(growth, dict) and growth.keys() == {"get", "edges_out", "bm25", "vector", "recall"}
+    assert all(min(of["processor_p95"], of["again_processor_p95"]) > 0 for of in growth.values())
     assert isinstance(first, float) and first > 0
     past = {f"{shape}_past_{moment}" for shape in READ_SHAPES for moment in (5, 50, 95)}
     ratios, largest = told["ratio"], told["largest_ratio"]
