@@ -605,7 +605,7 @@ def relate_told_end(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
     What says more than the thing that is gone is not ended by it.
     """
-    if _ENDING.isdisjoint(later.key.replace("'", " ").split()) or later.mood or earlier.mood or earlier.former:
+    if not _may_tell_end(later.key) or later.mood or earlier.mood or earlier.former:
         return None
     if _denies_in_other_language(earlier.key, later.key):
         return _ended(later, "it is so no more", is_whole=True)
@@ -621,6 +621,12 @@ def relate_told_end(earlier: Frame, later: Frame) -> ClaimComparison | None:
         if gone and gone <= objects:
             return _ended(later, "it is over", is_whole=gone == objects and not earlier.times)
     return None
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _may_tell_end(key: str) -> bool:
+    """True if a statement has one of the words of an end: each is compared with many others."""
+    return not _ENDING.isdisjoint(key.replace("'", " ").split())
 
 
 def _ended(later: Frame, reason: str, *, is_whole: bool) -> ClaimComparison:

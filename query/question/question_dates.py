@@ -1113,9 +1113,11 @@ def begin_named(text: str, said: int) -> int | None:
 def end_named(text: str, said: int) -> int | None:
     """When ends what a statement of its time says, by its words: "until 20 November" is with that day.
 
-    ``None`` if it names no such time, as nearly all do, if it was over when it was said, tells what was so, or is so
-    every week, or if it was said outside the years 1 to 9999. Both in microseconds since the epoch.
+    ``None`` if it names no such time in its first 2,000 characters, as nearly all do, if it was over when it was said,
+    tells what was so, or is so every week, or if it was said outside the years 1 to 9999. Both in microseconds since
+    the epoch.
     """
+    text = text[:_TOLD_CHARACTERS]
     words = words_in(text) if MIN_TIME <= said <= MAX_TIME else set()
     if (_ENDING.isdisjoint(words) and not words >= _FROM_TO) or is_yearly(text):
         return None

@@ -459,6 +459,7 @@ _REASONS: Final = {
     scoring.BEFORE: "was so before the hit behind it, as the question asks",
     scoring.PRECEDED: "was true until what the question names began",
     scoring.EXACT: "has the number in the question, and the next best hit has another",
+    scoring.IN_WORDS: "said in words, as the question asks, where a better hit is a call of a tool or its result",
     scoring.LATER: "later than a competing hit about the same subject",
     scoring.UPDATED: "later than the best hit and near it in meaning, so that it may be an update",
     scoring.UNTIL: "true until a better hit begins, which is a plan or after the time in the question",

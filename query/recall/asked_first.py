@@ -16,6 +16,7 @@ from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import asked_terms, claim_frame, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes import text_lane
+from worlddb.query.question.question import Question
 from worlddb.query.recall import candidates, ranking, scoring
 from worlddb.query.recall.rivalry import Rivals, Statement
 from worlddb.query.snapshot import provenance, visible
@@ -40,8 +41,10 @@ def lift_own_statements(
     lives in York". Such a statement has all content words of the question and begins with the person in the question.
     """
     turns, reported = _turns_about_others(snapshot, ranked) if stated else ({}, {})
+    asks_for_home = _OF_HOME.search(question) is not None
     has_others = (
         turns
+        or (asks_for_home and len(stated) > 1)
         or reported
         or (asker and stated)
         or (len(stated) > 1 and any(one.may_have_owner for one in stated.values()))
@@ -65,17 +68,25 @@ def lift_own_statements(
         theirs |= {
             node for node, one in stated.items() if not (node in said and _says_what_is_asked(said[node], one, telling))
         }
+    own = {node for node, one in said.items() if mine or _says_what_is_asked(one, stated[node], telling)}
+    if asks_for_home and not mine and (state := asked_terms.asked_state(question)) is not None:
+        # "At which street does Ana live?" is answered by where she lives, and not by what else is told of her.
+        at_home = {node for node, one in said.items() if _says_what_is_asked(one, stated[node], state[1])}
+        own |= at_home
+        theirs |= said.keys() - own if at_home else set()
     first = next((place for place, hit in enumerate(ranked[: ranking.LOOKED_AT]) if hit.passed.node in theirs), None)
     if first is None:
         return ranked
     best = ranked[first].score
-    own = {node for node, one in said.items() if mine or _says_what_is_asked(one, stated[node], telling)}
     lifted = [hit for hit in ranked[first:] if hit.passed.node in own]
     return [
         *ranked[:first],
         *(hit._replace(score=best, parts={**hit.parts, scoring.OWN: best - hit.score}) for hit in lifted),
         *(hit for hit in ranked[first:] if hit.passed.node not in own),
     ]
+
+
+_OF_HOME: Final = re.compile(r"\b(?:live|lives|living|lived|reside|resides)\b", re.I)
 
 
 def _says_what_is_asked(told: claim_frame.Frame, one: Statement, telling: frozenset[str]) -> bool:
@@ -220,6 +231,47 @@ def _with_score(hit: ranking.Ranked, score: float) -> ranking.Ranked:
     """A hit with the score of what it is put beside."""
     more = hit.parts.get(scoring.REPLIED, 0.0) + score - hit.score
     return hit._replace(score=score, parts={**hit.parts, scoring.REPLIED: more})
+
+
+_NEAR_SHARE: Final = 0.5
+"""The share of the score of a call from which what was said in words may answer instead of it."""
+_ADVISES: Final = re.compile(
+    r"\b(?:advi[sc]e[sd]?|recommend\w*|suggest\w*|propos\w+|explain\w*|answer\w*|repl(?:y|ied)|promis\w+)\b",
+    re.I,
+)
+_OF_TOOLS: Final = re.compile(
+    r"\b(?:tools?|functions?|calls?|called|calling|api|json|returns?|returned|results?)\b|_", re.I
+)
+_IS_CALL: Final = re.compile(r"[^:\n]{1,80}: \[calls [^\n]*\)\]\Z|(?:tool|function|ipython): ")
+"""A message of nothing but a call of a tool, and what the tool gave back."""
+
+
+def put_calls_behind(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: Question
+) -> list[ranking.Ranked]:
+    """The hits, and before each call of a tool and its raw result what was said in words, where that is asked for.
+
+    "What did the coach advise on 3 October?" asks for no call, unless it speaks of tools.
+    """
+    text = question.text
+    if not (question.is_of_saying or _ADVISES.search(text)) or _OF_TOOLS.search(text) is not None:
+        return ranked
+    calls = set[int]()
+    for hit in ranked[: ranking.LOOKED_AT]:
+        body = snapshot.body(hit.passed.seen.row) if hit.passed.seen.row.type == _TURN else None
+        if body is not None and _IS_CALL.match(body.content) is not None:
+            calls.add(hit.passed.node)
+    first = next((at for at, hit in enumerate(ranked) if hit.passed.node in calls), None) if calls else None
+    if first is None:
+        return ranked
+    best = ranked[first].score
+    said = [hit for hit in ranked[first:] if hit.passed.node not in calls and hit.score >= best * _NEAR_SHARE]
+    moved = {hit.passed.node for hit in said}
+    return [
+        *ranked[:first],
+        *(hit._replace(score=best, parts={**hit.parts, scoring.IN_WORDS: best - hit.score}) for hit in said),
+        *(hit for hit in ranked[first:] if hit.passed.node not in moved),
+    ]
 
 
 def lift_matching_numbers(

@@ -449,6 +449,7 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
         kept = asked_first.lift_derived_statements(snapshot, kept, request.question.text)
     if has_turns and request.fusion == CONVEX:
         kept = asked_first.put_replies_behind(snapshot, kept, search.about, request.question.text)
+        kept = asked_first.put_calls_behind(snapshot, kept, request.question)
     return found._replace(ranked=kept, rivals=rivals)
 
 

@@ -1042,3 +1042,24 @@ def test_what_is_written_hours_later_takes_up_nothing_that_was_said_before(
     worlddb.memory(db, user="kim", agent="bot", session="day").add(messages)
     hits = db.view().recall("the brochure for the school").hits
     assert ["before" in hit.scores for hit in hits] == [False, follows]
+
+
+def test_what_was_advised_comes_before_calls_of_tools_and_their_results(tmp_path: Path) -> None:
+    """The call and the raw result were the first hits."""
+    said = [
+        {"role": "user", "content": "I feel tired after my long runs, what should I change?"},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "1", "function": {"name": "get_plan", "arguments": '{"client": "priya"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": '{"client": "priya", "coach": "advice", "day": "3 October"}'},
+        {"role": "assistant", "content": "Cut the Saturday run to 14 km and sleep eight hours before it."},
+    ]
+    with worlddb.memory(tmp_path / "store", user="priya", agent="coach", session="call") as mem:
+        mem.add(said, since="2026-10-03T09:00:00Z")
+        for question in ("what did the coach advise on 3 October 2026?", "what did the coach say of advice?"):
+            found = mem.recall(question).hits
+            is_call = ["[calls" in hit.content or hit.content.startswith("tool:") for hit in found]
+            advice = next(place for place, hit in enumerate(found) if "14 km" in hit.content)
+            assert advice < is_call.index(True)
+        assert "[calls" in mem.recall("what did the coach say in the call of get_plan?").hits[0].content

@@ -1606,3 +1606,18 @@ def test_what_somebody_changed_comes_before_what_was_so(mem: worlddb.Memory, clo
     clock.advance(DAY)
     answer = mem.recall("what dose of lisinopril do I take?")
     assert answer.hits[0].ref == changed.id and answer.competing
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["at which street does Marta live?", "what street does Marta live on?", "in which city is Marta living?"],
+)
+def test_where_somebody_lives_comes_before_what_else_is_told_of_them(mem: worlddb.Memory, question: str) -> None:
+    for text in (
+        *("Marta lives at Hauptstrasse 5, Leipzig.", "Marta is 42 years old.", "Marta bought new shoes."),
+        *("Marta likes swimming.", "Marta ran a half marathon in 1:52.", "Marta trains on Mondays."),
+        *("Ben lives at Ringstrasse 7, Berlin.", "Marta's sister lives in Kiel.", "Marta has a dog called Rex."),
+    ):
+        mem.add(text, about="Ben" if text.startswith("Ben") else "Marta")
+    assert mem.recall(question).hits[0].content == "Marta lives at Hauptstrasse 5, Leipzig."
+    assert "lives" not in mem.recall("what does Marta like to do?").hits[0].content
