@@ -238,8 +238,8 @@ def _asked_part(message: str, asked: Asked) -> str:
     if len(message) <= _SHORT:
         return message
     telling = _telling_of(asked)
-    best = max(analysis.sentences(message), key=lambda one: len(_content_of(one) & telling))
-    return best if 2 * len(_content_of(best) & telling) >= len(telling) else ""
+    best = max(analysis.sentences(message), key=lambda one: len(content_of(one) & telling))
+    return best if 2 * len(content_of(best) & telling) >= len(telling) else ""
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -252,14 +252,14 @@ def _end_told(question: str, asked: Asked, earlier: str, later: str) -> Change:
     told = _told_of(question, earlier, later, _telling_of(asked)) if any(end.search(later) for end in ends) else ""
     if not any(end.search(told) for end in ends):
         return ""
-    people, known = _people_in(question), _content_of(earlier) | _content_of(question)
+    people, known = _people_in(question), content_of(earlier) | content_of(question)
     if people:
         return "" if people.isdisjoint(_stems_in(told)) else "sure"
     if _is_of_another(told, known, asked.telling, is_called=False) or _is_of_other_thing(
         told, known, asked.telling, "polar"
     ):
         return ""
-    return "perhaps" if known.isdisjoint(_content_of(told)) else "sure"
+    return "perhaps" if known.isdisjoint(content_of(told)) else "sure"
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
@@ -312,7 +312,7 @@ _STATES: Final = tuple(
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     """The same for what shares words with the question, or names the old value."""
-    telling, named, new = _telling_of(asked), _content_of(question), _content_of(later)
+    telling, named, new = _telling_of(asked), content_of(question), content_of(later)
     old = _old_in(earlier, telling) - named
     kind, before = _kind_of(question), _values_of(earlier)
     shared, has_old = telling & new, not (old - lexicon.stem_set(_OF_ANY_THING)).isdisjoint(new)
@@ -349,7 +349,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     if not is_of_them and not (_says_exactly(question, told, shared) and not _values_of(told).names):
         return ""
     sign = _sign_of(told)
-    known = _content_of(earlier) | named | telling
+    known = content_of(earlier) | named | telling
     if sign == _SHIFTED_A_LITTLE and not has_old and _is_new_beside(told, known):
         sign = 0
     fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
@@ -477,12 +477,12 @@ def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -
     printer to desk 3" nothing of my desk, and who gives up football is as allergic as before. What is so today does not
     say what usually is.
     """
-    known = _content_of(earlier) | _content_of(question) | telling
+    known = content_of(earlier) | content_of(question) | telling
     told = [one for one in analysis.sentences(_told_in(later)) if not _is_by_another(question, one, known)]
     clauses = [each for one in told for each in _CLAIM_ENDS.split(one) if each]
     kept = [each for each in clauses if not _leaves_another(question, each, known, telling)]
     if len(kept) < len(clauses):
-        told = [", ".join(each for each in kept if not _content_of(each).isdisjoint(known))]
+        told = [", ".join(each for each in kept if not content_of(each).isdisjoint(known))]
     is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
     return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
 
@@ -513,7 +513,7 @@ def _is_by_another(question: str, sentence: str, known: frozenset[str]) -> bool:
     if found is None or not (_WHOSE.search(question) or _people_in(question)):
         return False
     who = found["who"]
-    if not _content_of(who).isdisjoint(known) or not _content_of(who):
+    if not content_of(who).isdisjoint(known) or not content_of(who):
         return False
     return bool(found["own"]) or who[0].isupper()
 
@@ -522,17 +522,17 @@ def _leaves_another(question: str, clause: str, known: frozenset[str], telling: 
     """True if a clause says that something is moved, given up or denied of which nothing was said."""
     if _kind_of(question) not in ("time", "number"):
         moved = _MOVED_THING.search(clause)
-        if moved is not None and (thing := _content_of(moved["thing"])) and thing.isdisjoint(known):
+        if moved is not None and (thing := content_of(moved["thing"])) and thing.isdisjoint(known):
             return True
     elif any(lexicon.stem(group.casefold()) not in known for group in _NUMBERED_GROUP.findall(clause)):
         return True
     given = _GIVEN_UP.search(clause)
-    if given is not None and (thing := _content_of(given["thing"])) and thing.isdisjoint(known):
-        return _kind_of(question) not in ("time", "number", "name") and _content_of(clause[given.end() :]) <= thing
+    if given is not None and (thing := content_of(given["thing"])) and thing.isdisjoint(known):
+        return _kind_of(question) not in ("time", "number", "name") and content_of(clause[given.end() :]) <= thing
     denied = _DENIED.search(clause)
     if denied is None or lexicon.stem(denied["is"].casefold()) not in telling:
         return False
-    thing = _content_of(denied["thing"]) - telling
+    thing = content_of(denied["thing"]) - telling
     return bool(thing) and thing.isdisjoint(known)
 
 
@@ -564,17 +564,17 @@ def _change_of_unnamed(
     sign = sign or _SHIFTED_A_LITTLE * is_correction
     if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
         return ""
-    people = _content_of(question) - asked.telling
+    people = content_of(question) - asked.telling
     is_called = _kind_of(question) == "name"
-    if _is_of_another(told, _content_of(earlier) | people | telling, telling, is_called=is_called):
+    if _is_of_another(told, content_of(earlier) | people | telling, telling, is_called=is_called):
         return ""
-    if is_anew and not people.isdisjoint(_content_of(told)):
+    if is_anew and not people.isdisjoint(content_of(told)):
         return "perhaps"
-    if is_correction and is_soon and len(_content_of(told)) <= _FEW:
+    if is_correction and is_soon and len(content_of(told)) <= _FEW:
         return "sure" if earlier in around() else "perhaps"
     if not is_correction and sign < _CHANGED:
         return ""
-    is_near = any(2 * len(telling & _content_of(each)) >= len(telling) for each in around())
+    is_near = any(2 * len(telling & content_of(each)) >= len(telling) for each in around())
     return "perhaps" if is_near else ""
 
 
@@ -587,7 +587,7 @@ def old_value(question: str, asked: Asked, earlier: str) -> str:
     is_named = _kind_of(question) in ("name", "place", "")
     if not (is_named and 0 < len(earlier) <= _SHORT and _told_in(earlier)):
         return ""
-    old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
+    old = _old_in(earlier, _telling_of(asked)) - content_of(question)
     names = old & _values_of(earlier).names
     words = dict.fromkeys(word.casefold() for word in _WORD.findall(earlier))
     wanted = [word for word in words if lexicon.stem(word.removesuffix("'s").removesuffix("’s")) in (names or old)]
@@ -612,14 +612,14 @@ def names_old_value(question: str, asked: Asked, earlier: str, later: str) -> bo
     """True if a message has a name by which an earlier one answers a question for somebody or some place."""
     if _kind_of(question) not in ("name", "place"):
         return False
-    old = _old_in(earlier, _telling_of(asked)) - _content_of(question)
-    return not (old & _values_of(earlier).names).isdisjoint(_content_of(later))
+    old = _old_in(earlier, _telling_of(asked)) - content_of(question)
+    return not (old & _values_of(earlier).names).isdisjoint(content_of(later))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def _old_in(earlier: str, telling: frozenset[str]) -> frozenset[str]:
     """The stems of names in a message, and of the clause that tells of a question, without those of the question."""
-    return (_content_of(_clause_of(earlier, telling)) | _values_of(earlier).names) - telling
+    return (content_of(_clause_of(earlier, telling)) | _values_of(earlier).names) - telling
 
 
 def _telling_of(asked: Asked) -> frozenset[str]:
@@ -657,7 +657,7 @@ def _sign_of(told: str) -> int:
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
-def _content_of(text: str) -> frozenset[str]:
+def content_of(text: str) -> frozenset[str]:
     """The stems of the words that tell what a message is about."""
     found = [lexicon.SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word)]
     is_german = not lexicon.GERMAN.isdisjoint(found)
@@ -706,7 +706,7 @@ def _words_of(text: str) -> frozenset[str]:
 def _clause_of(message: str, telling: frozenset[str]) -> str:
     """The clause of a message that has most words of a question; the first if none has any."""
     clauses = [clause for each in analysis.sentences(message) for clause in _CLAIM_ENDS.split(each) if clause]
-    return max(clauses, key=lambda clause: len(_content_of(clause) & telling), default="")
+    return max(clauses, key=lambda clause: len(content_of(clause) & telling), default="")
 
 
 class _Values(NamedTuple):
@@ -779,11 +779,39 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
         return 0
     if old.amounts and new.amounts - old.amounts:
         return _FITS
-    if old.names - lexicon.stems(_content_of(question)):
+    if old.names - lexicon.stems(content_of(question)):
         return _FITS if names else int(sign >= _CHANGED and has_old)
     if (new.amounts or new.dates or new.hours) and sign < _REPLACED:
         return 0
-    return int(any(each not in known for each in _content_of(told)))
+    return int(any(each not in known for each in content_of(told)))
+
+
+def kind_asked(question: str) -> str:
+    """The kind of value that a question asks for with its first words: time, number, name or place; else empty."""
+    kind = _kind_of(question)
+    return kind if kind in ("name", *_TYPED) else ""
+
+
+def is_short(message: str) -> bool:
+    """True if a message is about one thing."""
+    return len(message) <= _SHORT
+
+
+def tells_asked_kind(message: str, question: str) -> bool:
+    """True if a message has a value of the kind that a question asks for, and if that asks for none.
+
+    That is a time, a number, or a place, a name or a relative that the question does not have.
+    """
+    kind = kind_asked(question)
+    if not kind:
+        return True
+    found = _values_of(message)
+    if kind == "time":
+        return bool(found.dates or found.hours)
+    if kind == "number":
+        return bool(found.amounts)
+    told = found.names | (_related() & _stems_in(message) if kind == "name" else found.places)
+    return not told <= content_of(question)
 
 
 def _rates_in(text: str) -> frozenset[str]:
@@ -834,7 +862,7 @@ def _begins_with_another(sentence: str, known: frozenset[str], telling: frozense
     begin = _GREETING.sub("", sentence, 1)
     words = _WORD.findall(begin)
     other = _OF_ANOTHER.match(begin)
-    if other is not None and _content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
+    if other is not None and content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
         said = pairwise(word.casefold() for word in _WORD.findall(begin[other.end() :]))
         is_ours = _GOES_OVER.match(begin, other.end()) is None and any(
             word in _OURS and lexicon.stem(noun) in telling for word, noun in said
@@ -852,7 +880,7 @@ def _begins_with_another(sentence: str, known: frozenset[str], telling: frozense
             and before.casefold()[:-2] not in lexicon.PRONOUNS | {"that", "there", "what"}
         )
         is_name = not is_called and before[0].isupper() and before != words[0]
-        if (whose or is_name) and (called := _content_of(before)) and called.isdisjoint(known):
+        if (whose or is_name) and (called := content_of(before)) and called.isdisjoint(known):
             return True
     return False
 

@@ -736,6 +736,11 @@ class Question:
         """True of "is it still open?", which asks of now: what was before is shown only beside that."""
         return _STILL.search(self.wish) is not None
 
+    @cached_property
+    def asks_what_held(self) -> bool:
+        """True if it asks for what was so at some time, not for what happened."""
+        return self.asks_of == "past" and (bool(self.wish) or _HELD.search(self.text) is not None)
+
     @property
     def asks_for_change(self) -> bool:
         """True if it asks what was before."""

@@ -44,7 +44,10 @@ from worlddb.query.snapshot.snapshot import Scope
 _TURN: Final = type_digest("Turn")
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, scoring.TALK: 0.1}
+_REASON_FROM: Final = {
+    **{VECTOR: 0.1, scoring.TALK: 0.1, "when": 0.1 * scoring.WHEN_WEIGHT},
+    **{scoring.EXCHANGE: 1e-6, scoring.FITS: 1e-6},
+}
 """The least contribution to a score that is named as a reason: the cosines of unrelated texts scatter by 0.1, and
 every text is a little near every time."""
 
@@ -259,12 +262,12 @@ def likely(
 
 _NOT_BARE: Final = (
     *("home", "governs", scoring.TALK, scoring.AROUND, scoring.EXCHANGE, scoring.PLACE, scoring.KEPT),
-    scoring.OPENING,
+    *(scoring.OPENING, scoring.FITS),
 )
 
 
 def bare(found: ranking.Ranked) -> float:
-    """A score without the parts for home, instructions, exchanges, talks and openings."""
+    """A score without the parts for home, instructions, exchanges, talks, openings and exchanged places."""
     parts = found.parts
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
@@ -458,6 +461,7 @@ _REASONS: Final = {
     scoring.REPLIED: "beside a short reply, which comes behind what it replies to",
     scoring.BEFORE: "was so before the hit behind it, as the question asks",
     scoring.PRECEDED: "was true until what the question names began",
+    scoring.FITS: "tells what is asked for, where a better hit does not or was said too late",
     scoring.EXACT: "has the number in the question, and the next best hit has another",
     scoring.IN_WORDS: "said in words, as the question asks, where a better hit is a call of a tool or its result",
     scoring.LATER: "later than a competing hit about the same subject",

@@ -2,24 +2,24 @@
 
 A statement about the person in the question comes before one about somebody or something of theirs, a statement before
 the turn that it was made of, what is replied to before a machine's short reply, and what has the number that is asked
-for before what has another.
+for before what has another. Of messages those come first that have a value of the asked kind, and were said by then.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from worlddb.projections.indexes.analysis import analyze, is_answering, is_asking
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.claims import asked_terms, claim_frame, lexicon, wording
+from worlddb.query.claims import asked_terms, chat_changes, claim_frame, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes import text_lane
-from worlddb.query.question.question import Question
-from worlddb.query.recall import candidates, ranking, scoring
+from worlddb.query.question.question import Question, Request
+from worlddb.query.recall import candidates, ranking, rivalry, scoring
 from worlddb.query.recall.rivalry import Rivals, Statement
-from worlddb.query.snapshot import provenance, visible
+from worlddb.query.snapshot import provenance, valid_period, visible
 
 _TURN: Final = type_digest("Turn")
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
@@ -272,6 +272,94 @@ def put_calls_behind(
         *(hit._replace(score=best, parts={**hit.parts, scoring.IN_WORDS: best - hit.score}) for hit in said),
         *(hit for hit in ranked[first:] if hit.passed.node not in moved),
     ]
+
+
+def lift_asked_kind(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: Question
+) -> list[ranking.Ranked]:
+    """The hits, before a first short message without a value of the asked kind those short ones near it that have one.
+
+    "Who prints the labels?" is answered by "the printer is Taylor Brothers", though "labels go to print on Monday" has
+    more of its words. The scores stay where they are, since what comes first answers no better than what did.
+    """
+    # When something was is told by when a message was written, too.
+    if question.asks_of == "past" and chat_changes.kind_asked(question.text) == "time":
+        return ranked
+    first = ranked[: ranking.LOOKED_AT]
+
+    def message_of(hit: ranking.Ranked) -> str:
+        body = snapshot.body(hit.passed.seen.row) if hit.passed.seen.row.type == _TURN else None
+        return "" if body is None else body.content.partition(": ")[2]
+
+    best = message_of(first[0])
+    # Of most questions the first hit has one, or is no short message, and no other text is read.
+    if not best or not chat_changes.is_short(best) or chat_changes.tells_asked_kind(best, question.text):
+        return ranked
+
+    def is_behind(hit: ranking.Ranked) -> bool:
+        message = message_of(hit) if hit.score >= first[0].score - _WITHOUT_VALUE else ""
+        return not (chat_changes.is_short(message) and chat_changes.tells_asked_kind(message, question.text))
+
+    return [*_with_scores_of(first, sorted(first, key=is_behind)), *ranked[ranking.LOOKED_AT :]]
+
+
+_WITHOUT_VALUE: Final = 0.3
+"""How far behind the first hit a message with a value comes before it; chosen on two chats and judged on a third."""
+
+
+def lift_said_by_then(
+    gate: candidates.Gate,
+    request: Request,
+    lane: text_lane.TextLane | None,
+    ranked: list[ranking.Ranked],
+    past: Sequence[valid_period.Period],
+) -> list[ranking.Ranked]:
+    """The hits, of the first ones the messages said after the time that a question of a state asks about behind others.
+
+    That is the end of its times (``past``), or when the event behind "before" was first told of: "who ran it before
+    Jasper?" was so before anybody spoke of Jasper. Hits that answer far worse than the best do not come before it.
+    """
+    first = ranked[: ranking.LOOKED_AT]
+    by = max((period.span.end for period in past), default=None) or _first_told(gate, request, lane, first)
+    if by is None:
+        return ranked
+    least = _MAY_ANSWER * max(hit.score for hit in first)
+
+    def is_behind(hit: ranking.Ranked) -> bool:
+        seen = hit.passed.seen
+        return hit.score < least or (seen.row.type == _TURN and seen.row.valid_from >= by)
+
+    order = sorted(first, key=is_behind)
+    return [*_with_scores_of(first, order), *ranked[ranking.LOOKED_AT :]]
+
+
+_MAY_ANSWER: Final = 0.4
+"""The share of the best hit's score from which what was said in time comes before what was said later."""
+
+
+def _first_told(
+    gate: candidates.Gate, request: Request, lane: text_lane.TextLane | None, ranked: Sequence[ranking.Ranked]
+) -> int | None:
+    """When what stands behind "before" in a question was first told of in a message; ``None`` if it was in none."""
+    event = _BEFORE.search(request.question.text)
+    words = frozenset[str]() if event is None else chat_changes.content_of(event[1])
+    if event is None or not words:
+        return None
+    told = [hit.passed.seen.row for hit in (*ranked, *rivalry.naming(gate, request, lane, event[1]))]
+    bodies = ((row.valid_from, gate.snapshot.body(row)) for row in told if row.type == _TURN)
+    return min(
+        (at for at, body in bodies if body is not None and words <= chat_changes.content_of(body.content)), default=None
+    )
+
+
+_BEFORE: Final = re.compile(r"\b(?:before|prior to|bevor|vor) ([^?!.]+)", re.I)
+
+
+def _with_scores_of(ranked: Sequence[ranking.Ranked], order: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:
+    """Some hits in another order, with the scores of those whose places they take."""
+    for hit, place in zip(order, ranked, strict=True):
+        more = hit.parts.get(scoring.FITS, 0.0) + place.score - hit.score
+        yield hit._replace(score=place.score, parts={**hit.parts, scoring.FITS: more}) if more else hit
 
 
 def lift_matching_numbers(

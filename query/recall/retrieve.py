@@ -403,6 +403,18 @@ def _keep_best_of_siblings(search: _Search, found: Found) -> Found:
     return found._replace(ranked=_drop_siblings(search.snapshot, search.gate.inside, found.ranked, least))
 
 
+def _put_asked_messages_first(search: _Search, found: Found) -> Found:
+    """Put messages of a chat first that tell a value of the kind that is asked for, and were said by the time asked."""
+    question, ranked = search.request.question, found.ranked
+    is_in_order = search.request.in_order and search.request.fusion == CONVEX and not search.shows_all
+    if not is_in_order or all(hit.passed.seen.row.type != _TURN for hit in ranked[: ranking.LOOKED_AT]):
+        return found
+    ranked = asked_first.lift_asked_kind(search.snapshot, ranked, question)
+    if question.asks_what_held:
+        ranked = asked_first.lift_said_by_then(search.gate, search.request, search.lanes.text, ranked, search.past)
+    return found._replace(ranked=ranked)
+
+
 def _put_newer_first(search: _Search, found: Found) -> Found:
     """Put the newer of two facts that contradict each other first, and the later of two statements that compete.
 
@@ -522,6 +534,7 @@ def _add_what_is_over(search: _Search, found: Found) -> Found:
 
 _RULES: Final[tuple[Callable[[_Search, Found], Found], ...]] = (
     _keep_best_of_siblings,
+    _put_asked_messages_first,
     _put_newer_first,
     _put_asked_number_first,
     _show_history,

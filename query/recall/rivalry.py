@@ -606,7 +606,7 @@ def changes_told(
     for _ in range(_MAX_CHANGES):
         found = [*later(latest, said)]
         if all(pair.is_unsure for pair, _ in found):
-            named = _naming(gate, request, lane, chat_changes.old_value(question, asked, latest.text))
+            named = naming(gate, request, lane, chat_changes.old_value(question, asked, latest.text))
             found += later(latest, (_Message.of(gate, hit) for hit in named if hit.passed.node not in known))
         pairs += (pair for pair, _ in found)
         sure = [each for pair, each in found if not pair.is_unsure]
@@ -655,7 +655,7 @@ def _asker(gate: candidates.Gate, node: int) -> str:
     return "" if body is None else body.content.partition(": ")[0]
 
 
-def _naming(gate: candidates.Gate, request: Request, lane: TextLane | None, words: str) -> Iterator[ranking.Ranked]:
+def naming(gate: candidates.Gate, request: Request, lane: TextLane | None, words: str) -> Iterator[ranking.Ranked]:
     """The messages that have some words, as hits that nothing else speaks for."""
     if not words or lane is None or request.fusion != CONVEX or request.group is not None:
         return

@@ -1063,3 +1063,54 @@ def test_what_was_advised_comes_before_calls_of_tools_and_their_results(tmp_path
             advice = next(place for place, hit in enumerate(found) if "14 km" in hit.content)
             assert advice < is_call.index(True)
         assert "[calls" in mem.recall("what did the coach say in the call of get_plan?").hits[0].content
+
+
+ANSWERED_BY_A_VALUE: list[tuple[str, str, str]] = [
+    (
+        "who prints the posters?",
+        "the posters go to print soon",
+        "Hartmann is the print shop for the posters, by the way",
+    ),
+    ("where is the test server hosted?", "the test server was slow again", "put the server for tests at Hetzner"),
+    (
+        "how many pages has the brochure?",
+        "the brochure has too many pages if you ask me",
+        "it's 24 pages, the brochure",
+    ),
+    ("when is the brochure due?", "is the brochure of the school what is due", "they need the brochure on 8 January"),
+]
+"""Questions, with a message that has more of their words, and one that has what is asked for."""
+
+
+@pytest.mark.parametrize(("question", "near", "answer"), ANSWERED_BY_A_VALUE)
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_message_with_a_value_of_the_kind_that_is_asked_for_comes_first(
+    db: Database, question: str, near: str, answer: str, is_turned: bool
+) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(mem, *((answer, "the tram was late", near) if is_turned else (near, "the tram was late", answer)))
+    hits = mem.recall(question).hits
+    assert words_of(hits[0]) == answer
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-5) for hit in hits)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "who was my contact at the brewery before Saskia?",
+        "who was my contact at the brewery on 2 March 2023?",
+        "who was my contact at the brewery before the fair?",
+    ],
+)
+def test_a_question_of_what_was_is_answered_by_what_was_said_by_then(db: Database, question: str) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    days(
+        mem,
+        "Marlow rang, he does the talking for the brewery",
+        "the tram was late",
+        "Saskia is my contact at the brewery, we met at the fair",
+        "Saskia from the brewery sent beer",
+    )
+    assert words_of(mem.recall(question).hits[0]).startswith("Marlow")
+    assert words_of(mem.recall("who is my contact at the brewery?").hits[0]).startswith("Saskia is")
