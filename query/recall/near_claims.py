@@ -333,10 +333,9 @@ def _compare_claims(
         # "I" is somebody else in another world.
         return None
     start, (since, until) = seen.validity.start, span
-    begins_later = since is not None and start > since
     # A start that nobody stated yields to one that somebody did, of what has no end.
     is_stated = build.stated_start(seen.row) != "defaulted"
-    is_later = begins_later and (until < times.FOREVER or is_stated)
+    is_later = since is not None and start > since and (until < times.FOREVER or is_stated)
     meets = snapshot.place.moment.valid if since is None else since
     told = wording.without_beginning(said) if is_stated else said
     told = said if told != said and _has_yet_to_begin(said, start, meets) else told
@@ -347,11 +346,9 @@ def _compare_claims(
     if is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
         alike = alike._replace(is_single_valued=False, doubt=other)
-    may_be_back = alike.relation == "compatible" and not (is_later or is_apart)
-    if may_be_back and retired_texts.has_replaced(snapshot, node, seen, framed[2]):
+    if not (is_later or is_apart) and _takes_turn_back(snapshot, node, seen, framed[2], alike):
         alike = alike._replace(relation="replacement", reason=_BACK, is_single_valued=True)
-    if alike.relation == "replacement" and alike.is_single_valued and _has_yet_to_begin(said, start, meets):
-        alike = alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
+    alike = _doubt_of_plan(alike, is_plan=_has_yet_to_begin(said, start, meets)) if alike.is_single_valued else alike
     targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
@@ -370,6 +367,20 @@ def _compare_claims(
         and inside in snapshot.containers(node)
         and not (is_stated and since is not None and _are_two_acts(framed[0], start, since)),
     )
+
+
+def _takes_turn_back(
+    snapshot: visible.VisibleSnapshot, node: int, seen: SeenVersion, words: str, alike: ClaimComparison
+) -> bool:
+    """True if a text says again, in its words, what a statement took the place of, and would hold beside that."""
+    return alike.relation == "compatible" and retired_texts.has_replaced(snapshot, node, seen, words)
+
+
+def _doubt_of_plan(alike: ClaimComparison, *, is_plan: bool) -> ClaimComparison:
+    """What is known of two statements, of which the earlier is not ended if it is a plan that is still to begin."""
+    if not is_plan or alike.relation != "replacement":
+        return alike
+    return alike._replace(is_single_valued=False, doubt="the earlier one begins later, by its words")
 
 
 def _meet(seen: SeenVersion, since: int | None, until: int) -> bool:
