@@ -373,7 +373,8 @@ def _takes_turn_back(
     snapshot: visible.VisibleSnapshot, node: int, seen: SeenVersion, words: str, alike: ClaimComparison
 ) -> bool:
     """True if a text says again, in its words, what a statement took the place of, and would hold beside that."""
-    return alike.relation == "compatible" and retired_texts.has_replaced(snapshot, node, seen, words)
+    may_be = alike.relation == "compatible" and seen.number > 1
+    return may_be and retired_texts.has_replaced(snapshot, node, seen, words)
 
 
 def _doubt_of_plan(alike: ClaimComparison, *, is_plan: bool) -> ClaimComparison:

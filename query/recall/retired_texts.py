@@ -135,8 +135,6 @@ def _text_hash(text: str) -> int:
 
 def has_replaced(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, text: str) -> bool:
     """True if a statement was made of one in the words of a text, as a correction does: who says it again goes back."""
-    if seen.number == 1:
-        return False
     words = wording.fold_blanks(text)
     known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
     before = (snapshot.body(each.row) for each in known if each.number < seen.number)

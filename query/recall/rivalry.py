@@ -237,7 +237,8 @@ def competing_pairs(
         told = rivalry_of(old.text, new.text, _starts(old, new), subject, until, asked)
         if told is None and later in again and _is_back(old, new, subject, again[later]):
             told = _BACK, "later"
-        if told is None and retired_texts.has_replaced(snapshot, earlier, old.seen, new.text):
+        was_corrected = told is None and old.seen.number > 1
+        if was_corrected and retired_texts.has_replaced(snapshot, earlier, old.seen, new.text):
             told = _CORRECTED_BACK, "later"
         # Of two long claims of turns words tell little.
         if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):
