@@ -181,9 +181,10 @@ _GERMAN_DAY_ALONE: Final = lazy(r"\W*\d{1,2}\.\s?\d{1,2}\.\W*")
 _GERMAN_ASKING: Final = frozenset(("was", "wer", "wen", "wem", "wo", "wie", "wann", "welche", "welches", "welchen"))
 _DUTCH: Final = frozenset(("wat", "het", "een", "van", "waar", "hoe", "heeft", "zijn", "hij", "zij"))
 _GERMAN_VERB: Final = lazy(
-    r"\b(?![A-ZÄÖÜ]|dreamt\b|debt\b|doubt\b|\w*yacht\b|learnt\b|burnt\b|\w*straight\b)"
-    r"(?:\w+(?:[gkmz]t|bt|cht|[aeiouäöü]ht|[hr][lnr]t|sst|ßt|fft|nnt|llt|iert|ielt|eint|auft|eitet|iest|ient|ält|äft)"
-    r"|darf|kann|muss|soll|will|mag|möchte|weiß|tut|ist|hat|hast|plant|wog|nahm|kam|trank|\w+[bghkln]te)\b"
+    r"\b(?![A-ZÄÖÜ]|dreamt\b|debt\b|doubt\b|feint\b|\w*yacht\b|learnt\b|burnt\b|\w*straight\b)"
+    r"(?:\w+(?:[gkmz]t|bt|cht|[aeiouäöü]ht|[hr][lnr]t|sst|ßt|fft|nnt|llt|iert|ielt|eint|auft|eitet|dient|ält|äft)|liest"
+    r"|darf|kann|muss|soll|mag|möchte|weiß|tut|ist|hat|hast|wog|nahm|kam|trank|\w+[bghkln]te"
+    r"|(?<=[Ww]as )(?:will|plant)(?= (?:[A-ZÄÖÜ]|er\b|sie\b|ich\b|du\b|man\b))\w*|(?<=[Ww]e[rn] )(?:will|plant))\b"
 )
 """In small letters, behind or before the word that asks ("Was wiegt Gerd?"), this counts as a German word more."""
 _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}

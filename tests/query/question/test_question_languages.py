@@ -295,12 +295,13 @@ def test_a_recall_ranks_by_the_time_that_a_german_question_names_and_says_so(tmp
         *((question, "present") for question in (
             "Was wiegt Gerd?", "Was nimmt Gerd?", "was hat Jonas?", "Was hat Gerd für ein Gewicht?", "was Gerd wiegt?",
             "Was darf Gerd nicht essen?", "Was ist Gerds Gewicht?", "Was kostet das Abo?", "Was will Gerd?",
-            "Wer will kommen?", "Sag mir, was Gerd wiegt", "qui met la table ?",
+            "Wer will kommen?", "Was verdient Gerd?", "Was liest er?", "Sag mir, was Gerd wiegt", "qui met la table ?",
         )),
         *((question, "past") for question in (
             "Was wog Gerd?", "Was war Gerds Gewicht?", "Was hat Gerd gesagt?", "Was hat Jonas verloren?",
             "Was machte Gerd?", "Was Gerd at home?", "Was the gym open?", "was it raining?", "Was rent paid to Gerd?",
-            "Was Brecht ill?", "Was that doubt gone?", "What was the weight?",
+            "Was Brecht ill?", "Was that doubt gone?", "What was the weight?", "Was Tom patient?",
+            "Was Anna earliest?", "Was plant food bought?", "was Will ill?",
         )),
     ],
 )  # fmt: skip
