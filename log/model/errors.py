@@ -8,7 +8,7 @@
     │   ├── InvalidKref            a kref that breaks its form; the place in it is named
     │   ├── InvalidSparql          a query with a syntax error or a disabled feature; the place is named
     │   ├── LimitExceeded          a name, content or batch above the stated limit
-    │   │   └── QueryLimit         a query reached its limit of time, memory, rows or bytes
+    │   │   └── QueryLimit         a query, or the parsing of RDF, reached its limit
     │   ├── UnknownReference       nothing in the store, or in the view, has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
     │   ├── MembersNotSaid         an erasure of a world with members does not say whether they go too
@@ -118,7 +118,10 @@ class InvalidSparql(InputError):
 
 
 class QueryLimit(LimitExceeded):
-    """A query was ended at a limit; ``details`` has it as ``limit``: time, memory, rows, bytes or depth."""
+    """A query, or the parsing of an RDF text, was ended at a limit.
+
+    ``details`` has it as ``limit``: time, memory, rows, bytes or depth.
+    """
 
     code = "query_limit"
 

@@ -29,7 +29,7 @@ ERASED: Final = "(erased)"
 """What stands in a line for people in the place of a term whose text was erased; no term reads so."""
 MAX_TERM_BYTES: Final = 1024 * 1024
 """The text of one term, in UTF-8."""
-_MAX_NESTED: Final = 8
+MAX_NESTED: Final = 8
 """How deep triples may be nested."""
 _SHOWN: Final = 80
 
@@ -217,7 +217,11 @@ def _not_a_term(text: str) -> errors.InputError:
 
 def _parse_term(text: str, at: int, depth: int) -> tuple[Term, int]:
     found = _TOKEN.match(text, at)
-    if found is None or found.lastgroup == "close" or depth > _MAX_NESTED:
+    if depth > MAX_NESTED:
+        raise errors.LimitExceeded(
+            f"{errors.shown(text)} nests triples deeper than {MAX_NESTED}", "Name the inner ones by nodes of their own"
+        )
+    if found is None or found.lastgroup == "close":
         raise _not_a_term(text)
     if found["open"]:
         parts, end = [], found.end()

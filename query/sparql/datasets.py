@@ -228,7 +228,7 @@ def _without_equivalents(snapshot: VisibleSnapshot, node: int, removed: list[byt
     typed = [line for line in removed if _TYPED in line]
     if not typed:
         return removed
-    rows = dict(zip(typed, rdf_formats.read_rows(b"".join(typed), None, "nquads"), strict=True))
+    rows = dict(zip(typed, rdf_formats.rows_of_lines(b"".join(typed)), strict=True))
     held = {
         line: [
             each[2]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors
-from worlddb.log.statements.terms import MAX_TERM_BYTES
+from worlddb.log.statements.terms import MAX_NESTED, MAX_TERM_BYTES
+from worlddb.query.sparql import sparql_workers
 from worlddb.query.sparql.sparql_tokens import PREFIXES
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ _LONG: Final = (
     f"A term may have {MAX_TERM_BYTES:,} bytes: keep long texts in worlds, as their content; nothing was written"
 )
 
+_PIECE_BYTES: Final = 256 * 1024
+_LIMITS: Final = sparql_workers.Limits(memory_bytes=512 * 1024**2, bytes=16 * 1024**2)
+"""Those of an empty text; each byte adds some. What a text takes has no other bound than these."""
+_LESS: Final = "Nest it less, write out what entities and prefixes stand for, or give it in parts; nothing was written"
+_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|_:([0-9A-Za-z_][^\s<>"()]*)')
 
 
@@ -85,7 +92,9 @@ def read_rows(
     Raises:
         InputError: nothing says the format.
         MalformedFile: the file breaks it; ``details`` has the line and the column, from 1.
-        LimitExceeded: a term is longer than any may be; no more than 16 MiB of it are read.
+        LimitExceeded: a term is longer than any may be, of which no more than 16 MiB are read.
+        QueryLimit: the process that parses the text was ended at its limit of time, memory, bytes or depth.
+        UnavailableError: that process could not start, or all are busy.
     """
     named = str(source) if isinstance(source, str | Path) else getattr(source, "name", "")
     if format is None and not isinstance(named, str | Path):
@@ -109,8 +118,6 @@ def _rows(
     file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str] | None, name: str, base: str | None
 ) -> Iterator[Row]:
     blanks: dict[str, str] = {}
-    engine = _engine()
-    triple = engine.Triple
 
     def renamed(found: re.Match[str]) -> str:
         label = found[1]
@@ -121,70 +128,77 @@ def _rows(
             blanks[label] = fresh()
         return f"_:{blanks[label]}"
 
-    def text(term: Any) -> str:
-        shown = f"<<( {term} )>>" if isinstance(term, triple) else str(term)
-        return shown if fresh is None or "_:" not in shown else _BLANK.sub(renamed, shown)
-
-    watched = _WatchedStream(file, is_bounded=kind.name == "rdfxml")
-    last = ""
+    text, last = _SentText(file, name), ""
+    # A name of XML has no end to the parser, so that its buffer has none.
+    unsaid = _BUFFER_BYTES if kind.name == "rdfxml" else sys.maxsize
+    bounds = {"format": kind.suffixes[0], "base": base, "most_term": MAX_TERM_BYTES, "most_unsaid": unsaid}
     try:
-        for quad in engine.parse(watched, _engine_format(kind), base_iri=base):
-            watched.unsaid = 0
-            graph, subject, predicate, value = (
-                str(quad.graph_name),
-                text(quad.subject),
-                str(quad.predicate),
-                text(quad.object),
-            )
-            last = f"{subject} {predicate}"
-            if len(value) > MAX_TERM_BYTES:
-                raise errors.LimitExceeded(
-                    f"{name or 'The text'}: a term of {last:.400} has {len(value.encode()):,} bytes", _LONG
-                )
-            yield subject, predicate, value, None if graph == "DEFAULT" else text(graph)
-    except (MemoryError, _StatementTooLong) as error:
-        if isinstance(error, MemoryError) and "buffer" not in str(error):
-            raise
-        where, beginning = watched.place() if kind.name != "jsonld" else ("", "")
-        # Of RDF/XML it is known what was read when the last statement was said, which may be some of this one.
-        is_after = bool(last) and (not beginning or kind.name == "rdfxml")
-        excerpt = f", after {last:.400}" if is_after else f": {beginning:.200}…" if beginning else ""
-        raise errors.LimitExceeded(
-            f"{name or 'The text'}{where}: a statement is longer than {_BUFFER_BYTES:,} bytes{excerpt}", _LONG
-        ) from None
-    except SyntaxError as error:
-        raise _malformed(error, kind, name) from None
-    except ValueError as error:
-        raise errors.MalformedFile(f"{name or 'The text'} is not valid {kind.name}: {error}", "Correct it") from None
+        with sparql_workers.parsers().desk(_LIMITS, what="it") as desk:
+            for head, body in desk.parse(text.pieces(), bounds):
+                lines = body.decode()
+                if fresh is not None and "_:" in lines:
+                    lines = _BLANK.sub(renamed, lines)
+                for line in lines.split("\n")[:-1]:
+                    subject, predicate, value, graph = line.split("\t")
+                    yield subject, predicate, value, graph or None
+                if lines:
+                    last = " ".join(lines[lines.rfind("\n", 0, -1) + 1 :].split("\t", 2)[:2])
+                if head["end"] not in (None, "done"):
+                    raise _parse_error(head, text, kind, last)
+    except errors.QueryLimit as error:
+        raise text.limit_error(error.details["limit"], error.message, last) from None
 
 
-class _StatementTooLong(Exception):
-    """A statement is too long, in a format whose parser has no limit."""
+def rows_of_lines(lines: bytes) -> Iterator[Row]:
+    """The statements of lines of N-Quads that the engine wrote; for what others wrote use :func:`read_rows`.
+
+    Raises:
+        LimitExceeded: triples are nested deeper than any may be.
+    """
+    if lines.count(b"<<(") > MAX_NESTED and max(map(_count_opened, lines.splitlines())) > MAX_NESTED:
+        raise errors.LimitExceeded("A triple is nested too deep", f"Nest at most {MAX_NESTED} in one another")
+    engine = _engine()
+    triple = engine.Triple
+    for quad in engine.parse(lines, engine.RdfFormat.N_QUADS):
+        value, graph = quad.object, str(quad.graph_name)
+        shown = f"<<( {value} )>>" if isinstance(value, triple) else str(value)
+        yield str(quad.subject), str(quad.predicate), shown, None if graph == "DEFAULT" else graph
 
 
-class _WatchedStream:
-    """A stream, and how much of it was read: in all, and since the last statement was said."""
+def _count_opened(line: bytes) -> int:
+    """How many triples begin in a line, those in texts not counted; without graphs none may follow another."""
+    return _TEXT.sub(b"", line).count(b"<<(") if line.count(b"<<(") > MAX_NESTED else 0
 
-    def __init__(self, file: IO[bytes], *, is_bounded: bool) -> None:
-        self._file, self._is_bounded = file, is_bounded
+
+class _SentText:
+    """A text that is sent to be parsed, a piece at a time."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self.file, self.name = file, name, name or "The text"
         try:
             self._begin = file.tell()
         except (AttributeError, OSError):
             self._begin = -1
-        self._all = self.unsaid = 0
+        self.line = 1
+        """The line in which the last piece begins."""
 
-    def read(self, size: int = -1) -> bytes:
-        """Read on; at most the parser's buffer for one statement."""
-        data = self._file.read(size)
-        self._all += len(data)
-        self.unsaid += len(data)
-        if self._is_bounded and self.unsaid > _BUFFER_BYTES:
-            raise _StatementTooLong
-        return data
+    def pieces(self) -> Iterator[bytes]:
+        """The text, piece by piece."""
+        piece = b""
+        while True:
+            self.line += piece.count(b"\n")
+            piece = self._file.read(_PIECE_BYTES)
+            if not piece:
+                return
+            yield piece
 
-    def place(self) -> tuple[str, str]:
-        """The line and the beginning of a statement that is too long; empty for a pipe."""
-        left = self._all - (self.unsaid if self._is_bounded else _BUFFER_BYTES)
+    def limit_error(self, limit: str, why: str, last: str) -> errors.QueryLimit:
+        """The error of a text that came to a limit of its worker somewhere behind its last statement."""
+        after = f", after {last:.200}" if last else ""
+        return errors.QueryLimit(f"{self.name}, from line {self.line} on{after}: {why}", _LESS, limit=limit)
+
+    def place(self, left: int) -> tuple[str, str]:
+        """The line and the beginning of what stands so many bytes behind the begin; empty for a pipe."""
         try:
             if self._begin < 0 or left < 0:
                 return "", ""
@@ -198,11 +212,33 @@ class _WatchedStream:
             return "", ""
 
 
-def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.MalformedFile:
-    said = re.sub(r"^Parser error at [^:]*: ", "", str(error.msg))[:200]
-    if error.lineno is None:
+def _parse_error(head: dict[str, Any], text: _SentText, kind: RdfFormat, last: str) -> errors.InputError:
+    """The error of how a text ended that was not read to its end."""
+    end = head["end"]
+    if end == "syntax":
+        return _malformed(head, kind, text.file)
+    if end == "failed":
+        return errors.MalformedFile(f"{text.name} is not valid {kind.name}: {head['message']}", "Correct it")
+    if end == "term":
+        return errors.LimitExceeded(f"{text.name}: a term of {head['of']} has {head['size']:,} bytes", _LONG)
+    if end == "bytes":
+        return text.limit_error("bytes", "its statements are far longer than it is", last)
+    # Of RDF/XML it is known what was read when the last statement was said, which may be some of this one.
+    is_xml = kind.name == "rdfxml"
+    left = head["said"] if is_xml else head["consumed"] - _BUFFER_BYTES
+    where, beginning = text.place(left) if kind.name != "jsonld" else ("", "")
+    is_after = bool(last) and (not beginning or is_xml)
+    excerpt = f", after {last:.400}" if is_after else f": {beginning:.200}…" if beginning else ""
+    return errors.LimitExceeded(
+        f"{text.name}{where}: a statement is longer than {_BUFFER_BYTES:,} bytes{excerpt}", _LONG
+    )
+
+
+def _malformed(head: dict[str, Any], kind: RdfFormat, name: str) -> errors.MalformedFile:
+    said = re.sub(r"^Parser error at [^:]*: ", "", head["message"])[:200]
+    if head["line"] is None:
         return errors.MalformedFile(f"{name or 'The text'} is not valid {kind.name}: {said}", "Correct it", file=name)
-    where = f"line {error.lineno}, column {error.offset}"
+    where = f"line {head['line']}, column {head['column']}"
     is_relative = said.startswith("No scheme found")
     return errors.MalformedFile(
         f"{name + ', ' if name else ''}{where}: {said}",
@@ -210,8 +246,8 @@ def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.Malform
         if is_relative
         else "Correct that place; nothing was written",
         file=name,
-        line=error.lineno,
-        column=error.offset,
+        line=head["line"],
+        column=head["column"],
     )
 
 

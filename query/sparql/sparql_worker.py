@@ -11,6 +11,7 @@ holds open ends it by a signal as soon as the parent is gone.
 
 import fcntl
 import gc
+import io
 import json
 import os
 import re
@@ -213,6 +214,87 @@ class Stores:
         while len(self._kept) > 1 and (len(self._kept) > MAX_STORES or sum(self._sizes.values()) > MAX_STATEMENTS):
             key, _ = self._kept.popitem(last=False)
             del self._sizes[key]
+
+
+class Source:
+    """An RDF text that the parent sends piece by piece, each in return for the rows found in the one before."""
+
+    def __init__(self, head: Head, piece: bytes, requests: IO[bytes], answers: IO[bytes]) -> None:
+        self.rows: list[str] = []
+        self.consumed = self.said = 0
+        """Bytes that were read in all, and up to the last row."""
+        self._head, self._requests, self._answers = head, requests, answers
+        self._piece = io.BytesIO(piece)
+        self._length = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on; nothing is left when the parent sends an empty piece."""
+        data = self._piece.read(size)
+        if not data:
+            rows = self.taken()
+            _send(self._answers, {"end": None, "bytes": len(rows)}, rows)
+            self._head, piece = _request(self._requests) or sys.exit()
+            self._piece = io.BytesIO(piece)
+            data = self._piece.read(size)
+        self.consumed += len(data)
+        if self.consumed - self.said > self._head["most_unsaid"]:
+            raise OutputLimitExceeded("statement")
+        return data
+
+    def put(self, row: str) -> None:
+        """Keep a row for the parent.
+
+        Raises:
+            OutputLimitExceeded: the rows are far longer than the text that was sent.
+        """
+        self.rows.append(row)
+        self.said = self.consumed
+        self._length += len(row)
+        if self._length > self._head["most_bytes"]:
+            raise OutputLimitExceeded("bytes")
+
+    def taken(self) -> bytes:
+        """The rows that were not sent yet, as lines."""
+        lines = "".join(self.rows).encode()
+        self.rows, self._length = [], 0
+        return lines
+
+
+def _parse(head: Head, piece: bytes, requests: IO[bytes], answers: IO[bytes]) -> tuple[Head, bytes]:
+    """Answer the rows of an RDF text: a line each, of four terms in N-Triples with tabs between them.
+
+    The last answer says in ``end`` how it ended: ``done``, or why not; the rows before that place come with it.
+    """
+    source, most = Source(head, piece, requests, answers), head["most_term"]
+    end: Head = {"end": "done"}
+    try:
+        for quad in ox.parse(_stream(source), _format(head["format"]), base_iri=head["base"]):
+            subject, predicate, object_ = _shown(quad.subject), str(quad.predicate), _shown(quad.object)
+            graph = "" if quad.graph_name == _DEFAULT else str(quad.graph_name)
+            row = f"{subject}\t{predicate}\t{object_}\t{graph}\n"
+            if len(row) > most and (size := max(map(len, (subject, predicate, object_, graph)))) > most:
+                size = max(len(each.encode()) for each in (subject, predicate, object_, graph))
+                end = {"end": "term", "of": f"{subject:.200} {predicate:.200}", "size": size}
+                break
+            source.put(row)
+    except SyntaxError as error:
+        end = {"end": "syntax", "message": str(error.msg), "line": error.lineno, "column": error.offset}
+    except OutputLimitExceeded as error:
+        end = {"end": str(error)}
+    except MemoryError as error:
+        if "buffer" not in str(error):
+            return {"error": "memory", "message": ""}, b""
+        end = {"end": "statement"}
+    except (OSError, ValueError, RuntimeError) as error:
+        end = {"end": "failed", "message": str(error)}
+    return end | {"consumed": source.consumed, "said": source.said}, source.taken()
+
+
+_DEFAULT: Final = ox.DefaultGraph()
+
+
+def _shown(term: Any) -> str:
+    return f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
 
 
 Row = dict[str, Any]
@@ -419,8 +501,8 @@ def _move(quad: ox.Quad, undone: dict[ox.Quad, None], done: dict[ox.Quad, None])
         done[quad] = None
 
 
-def _stream(sink: Sink) -> IO[bytes]:
-    return sink  # type: ignore[return-value]  # It is written to and nothing else.
+def _stream(end: Sink | Source) -> IO[bytes]:
+    return end  # type: ignore[return-value]  # It is only written to, or only read.
 
 
 def _format(suffix: str) -> ox.RdfFormat:
@@ -548,15 +630,23 @@ def _with_limits(head: Head) -> None:
 
 def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     stores = Stores()
-    while length := requests.read(4):
-        head = json.loads(requests.read(int.from_bytes(length, "big")))
-        body = requests.read(head["bytes"])
-        _with_limits(head)
-        found, text = _answer(stores, head, body)
+    while (asked := _request(requests)) is not None:
+        head, body = asked
+        found, text = _parse(head, body, requests, answers) if head["op"] == "parse" else _answer(stores, head, body)
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(answers, found | {"bytes": len(text)}, text)
         if found.get("error") == "memory":
             return
+
+
+def _request(requests: IO[bytes]) -> tuple[Head, bytes] | None:
+    """The next request, whose limits hold from now on; ``None`` at the end."""
+    if not (length := requests.read(4)):
+        return None
+    head = json.loads(requests.read(int.from_bytes(length, "big")))
+    body = requests.read(head["bytes"])
+    _with_limits(head)
+    return head, body
 
 
 def _send(answers: IO[bytes], head: Head, text: bytes = b"") -> None:

@@ -33,6 +33,11 @@ LOAD_SECONDS: Final = 120.0
 GRACE_SECONDS: Final = 2.0
 """How long after its limit a worker is killed, if it has not ended itself."""
 CHUNK_BYTES: Final = 4 * 1024 * 1024
+SECONDS_PER_MIB: Final = 2.0
+"""How much longer an RDF text may be parsed for each MiB of it."""
+BYTES_PER_BYTE: Final = 64
+"""How many more bytes of memory and of rows it may take for each byte: a short name stands for a long IRI."""
+_SHORTEST_SECONDS: Final = 0.001
 _PROGRAM: Final = Path(__file__).with_name("sparql_worker.py")
 _MIB: Final = 1024**2
 
@@ -44,6 +49,14 @@ class Limits(NamedTuple):
     memory_bytes: int = 2 * 1024**3
     rows: int = 100_000
     bytes: int = 64 * 1024 * 1024
+
+    def more_for(self, sent: int) -> Limits:
+        """The limits of an RDF text of which so many more bytes were sent."""
+        return self._replace(
+            seconds=self.seconds + SECONDS_PER_MIB * sent / _MIB,
+            memory_bytes=self.memory_bytes + BYTES_PER_BYTE * sent,
+            bytes=self.bytes + BYTES_PER_BYTE * sent,
+        )
 
 
 class Dataset(NamedTuple):
@@ -237,8 +250,10 @@ class Workers:
         self._age = 0
 
     @contextmanager
-    def desk(self, limits: Limits, *keys: str) -> Iterator[Desk]:
+    def desk(self, limits: Limits, *keys: str, what: str = "The query") -> Iterator[Desk]:
         """One worker for some requests, if there is one that holds what is kept under a key; else any.
+
+        ``what`` is the text that it is given, as an error calls it.
 
         Raises:
             UnavailableError: all of them were busy for as long as the query may take.
@@ -253,7 +268,7 @@ class Workers:
                 self._idle.remove(worker)
             self._busy.add(worker)
             age = self._age
-        desk = Desk(worker, limits)
+        desk = Desk(worker, limits, what)
         try:
             yield desk
         except BaseException as error:
@@ -288,8 +303,8 @@ class Workers:
 class Desk:
     """The requests to a worker while the caller holds it."""
 
-    def __init__(self, worker: _Worker, limits: Limits) -> None:
-        self._worker = worker
+    def __init__(self, worker: _Worker, limits: Limits, what: str) -> None:
+        self._worker, self._what = worker, what
         self._limits = limits
         self.alive = True
 
@@ -372,11 +387,36 @@ class Desk:
             offset += size
         return parts
 
-    def _ask(self, head: Head, body: bytes, seconds: float) -> Raw:
+    def parse(self, pieces: Iterator[bytes], bounds: Head) -> Iterator[Raw]:
+        """The rows of an RDF text, some for each piece of it; ``end`` of the last head says how it ended.
+
+        All limits of the desk grow with each byte that is sent, but for the number of rows, which is free.
+
+        Raises:
+            QueryLimit: the worker was ended at a limit; the rows of the last piece are lost.
+        """
+        got, used, is_done = 0, 0.0, False
+        try:
+            while not is_done:
+                piece = next(pieces, b"")
+                limits = self._limits = self._limits.more_for(len(piece))
+                began = monotonic()
+                found = self._ask(
+                    bounds | {"op": "parse", "most_bytes": limits.bytes - got}, piece, limits.seconds, used=used
+                )
+                used, got = used + monotonic() - began, got + len(found.body)
+                is_done = found.head["end"] is not None
+                yield found
+        finally:
+            # A worker that waits for the next piece would take the next request for it.
+            self.alive = self.alive and is_done
+
+    def _ask(self, head: Head, body: bytes, seconds: float, *, used: float = 0.0) -> Raw:
         if not self.alive:
             raise errors.UnavailableError("The worker has ended", "Ask again")
         try:
-            found = self._worker.ask(head, body, seconds, self._limits.memory_bytes)
+            left = max(seconds - used, _SHORTEST_SECONDS)
+            found = self._worker.ask(head, body, left, self._limits.memory_bytes)
         except _WorkerEnded as gone:
             self.alive = False
             raise self._ended_error(gone.args[0], seconds) from None
@@ -392,12 +432,14 @@ class Desk:
     def _ended_error(self, code: int, seconds: float) -> errors.WorldDBError:
         if code == -signal.SIGALRM:
             return errors.QueryLimit(
-                f"The query was cancelled after {seconds:g} s", "Narrow the query, or allow more time", limit="time"
+                f"{self._what} was cancelled after {seconds:.4g} s",
+                "Narrow the query, or allow more time",
+                limit="time",
             )
         if code in (-signal.SIGABRT, 0, 1):
             return self._engine_error("memory", "")
         if code == -signal.SIGSEGV:
-            return errors.QueryLimit("The query is nested too deep", "Nest it less", limit="depth")
+            return errors.QueryLimit(f"{self._what} is nested too deep", "Nest it less", limit="depth")
         if code == -signal.SIGKILL:
             return errors.UnavailableError(
                 "The worker for SPARQL was killed from outside, for example because the machine had no memory left",
@@ -419,7 +461,7 @@ class Desk:
         if error == "memory":
             allowed = self._worker.allowed(limits.memory_bytes) // _MIB
             return errors.QueryLimit(
-                f"The query needs more than {allowed:,} MiB of memory",
+                f"{self._what} needs more than {allowed:,} MiB of memory",
                 "Narrow the query, or allow more",
                 limit="memory",
             )
@@ -467,6 +509,7 @@ def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 _OURS: Final = Workers()
+_PARSERS: Final = Workers()
 
 
 def workers() -> Workers:
@@ -474,6 +517,12 @@ def workers() -> Workers:
     return _OURS
 
 
+def parsers() -> Workers:
+    """The workers that parse RDF: they hold no dataset, whose size would count against the memory of a text."""
+    return _PARSERS
+
+
 def forget() -> None:
     """End every worker, since they hold texts."""
     _OURS.end()
+    _PARSERS.end()

@@ -83,6 +83,14 @@ def test_turtle_comes_in_and_a_broken_one_says_where(ana: RestClient) -> None:
     assert ana("GET", "/v1/worlds/bakeries").status_code == 404
 
 
+def test_rdf_that_is_nested_too_deep_ends_no_server(ana: RestClient) -> None:
+    nested = "<a:a> <a:b> " + "<<( <a:a> <a:b> " * 20_000 + "1" + " )>>" * 20_000 + " ."
+    path = "/v1/worlds/cafes/statements"
+    sent = ana("POST", path, content=nested.encode(), headers={"Content-Type": "text/turtle"})
+    assert (sent.status_code, sent.json()["code"]) == (422, "query_limit") and "Nest it less" in sent.text
+    assert ana("POST", path, content=TURTLE, headers={"Content-Type": "text/turtle"}).status_code == 201
+
+
 def test_sparql_answers_in_every_format_as_of_any_moment(ana: RestClient) -> None:
     for name in ("cafes", "tea"):
         ana.send("POST", "/v1/worlds", name=name, valid_from="2020-01-01")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -210,6 +214,102 @@ def test_a_text_that_is_too_long_is_refused_where_it_is_before_all_of_it_is_read
     with pytest.raises(worlddb.LimitExceeded, match="a term of <urn:x:b> <urn:x:p> has 2,097,15"):
         db.read_rdf(town, file, format)
     assert db.head().seq == head - 1
+
+
+_XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="a:">%s</rdf:RDF>'
+_NESTED = "<<( <a:a> <a:b> " * 20_000 + '"1"' + " )>>" * 20_000
+
+
+def _entities(levels: int, used: str) -> str:
+    """RDF/XML of a few hundred bytes, of whose entities each stands for ten of the one before."""
+    bigger = "".join(f'<!ENTITY a{at + 1} "{f"&a{at};" * 10}">' for at in range(levels))
+    said = _XML % f'<rdf:Description rdf:about="a:x">{f"<e:p>{used}</e:p>" * 3000}</rdf:Description>'
+    return f'<!DOCTYPE r [<!ENTITY a0 "aaaaaaaaaa">{bigger}]>{said}'
+
+
+_BOMBS: dict[str, tuple[str, str, set[str | None]]] = {
+    "entities declared": ("rdfxml", _entities(9, ""), {"memory"}),
+    "entities used": ("rdfxml", _entities(4, "&a4;"), {"bytes"}),
+    "nested XML": ("rdfxml", _XML % ("<rdf:Description><e:p>" * 20_000), {"time", None}),
+    "triples in Turtle": ("turtle", f"<a:a> <a:b> {_NESTED} .", {"depth"}),
+    "triples in TriG": ("trig", f"<a:g> {{ <a:a> <a:b> {_NESTED} }}", {"depth"}),
+    "triples in N-Triples": ("ntriples", f"<a:a> <a:b> {_NESTED} .", {"depth"}),
+    "triples in N-Quads": ("nquads", f"<a:a> <a:b> {_NESTED} <a:g> .", {"depth"}),
+    "a few too many triples": ("turtle", "<a:a> <a:b> " + "<<( <a:a> <a:b> " * 9 + "1" + " )>>" * 9 + " .", {None}),
+    "brackets": ("turtle", "<a:a> <a:b> " + "[ <a:b> " * 60_000 + "1" + " ]" * 60_000 + " .", {"time"}),
+    "lists": ("turtle", "<a:a> <a:b> " + "(" * 90_000 + "1" + ")" * 90_000 + " .", {"time"}),
+    "a long prefix": ("turtle", f"@prefix e: <a:{'x' * 900_000}> .\n" + "e:a e:b e:c .\n" * 50, {"bytes"}),
+    "nested JSON-LD": ("jsonld", '{"@id":"a:b","a:p":' + '{"a:p":' * 4000 + "1" + "}" * 4001, {"memory"}),
+    "contexts": (
+        "jsonld",
+        '{"@context":{' + ",".join(f'"a{n}":"a{n - 1}:b"' for n in range(1, 20_000)) + '},"@id":"a:b","a19999:p":1}',
+        {"depth"},
+    ),
+}
+_TRY_BOMB = """
+import io, json, resource, sys, worlddb
+from worlddb.query.sparql import rdf_formats, sparql_workers
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rdf_formats._LIMITS = rdf_formats._LIMITS._replace(seconds=float(sys.argv[3]))
+with worlddb.open(sys.argv[1], create=True, embedder=None) as db:
+    world = db.create("Place", "Town").ref
+    head = db.head()
+    try:
+        db.read_rdf(world, io.BytesIO(sys.stdin.buffer.read()), sys.argv[2])
+    except worlddb.InputError as error:
+        told = [type(error).__name__, error.details.get("limit"), str(error)]
+    assert db.head() == head
+    db.read_rdf(world, b"<urn:a> <urn:b> 1 .", "turtle")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most
+print(json.dumps([*told, grown // 1024]))
+"""
+
+
+@pytest.mark.parametrize("bomb", _BOMBS)
+def test_a_text_that_stands_for_more_than_any_may_ends_no_process_but_its_own(tmp_path: Path, bomb: str) -> None:
+    """700 bytes took 10 GB in the process of the server, and 400 kB ended it by a signal."""
+    format, text, limits = _BOMBS[bomb]
+    asked = [sys.executable, "-c", _TRY_BOMB, str(tmp_path / "store"), format, "1" if "time" in limits else "30"]
+    done = subprocess.run(asked, input=text.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr[-400:]
+    kind, limit, told, grown = json.loads(done.stdout)
+    assert limit in limits and (kind == "QueryLimit" or None in limits), told
+    assert limit is None or (told.startswith("The text, from line ") and "Nest it less" in told and len(told) < 800)
+    assert grown < 300
+
+
+def test_entities_that_stand_for_namespaces_are_read(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    declared = '<!ENTITY xsd "http://www.w3.org/2001/XMLSchema#"><!ENTITY whole "&xsd;integer">'
+    said = '<rdf:Description rdf:about="a:x"><e:p rdf:datatype="&whole;">1</e:p></rdf:Description>'
+    db.read_rdf(town, f"<!DOCTYPE r [{declared}]>{_XML % said}".encode(), "rdfxml")
+    assert [each.object for each in db.view().statements(town)] == [
+        Literal("1", "http://www.w3.org/2001/XMLSchema#integer")
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_nesting_is_read_or_refused(db: worlddb.Database, seed: int) -> None:
+    rng, town = random.Random(seed), db.create("Place", "Town").ref
+    pairs = {
+        "turtle": ["[ <a:b> | ]", "( | )", "<<( <a:a> <a:b> | )>>", "<a:c> {| <a:b> | |}", "<< <a:a> <a:b> | >>"],
+        "rdfxml": ["<e:p><rdf:Description>|</rdf:Description></e:p>", '<e:p rdf:parseType="Resource">|</e:p>'],
+        "jsonld": ['{"a:p":|}', "[|]", '{"@list":[|]}', '{"@graph":|}', '{"@context":{"x":"a:x"},"x":|}'],
+    }
+    format = rng.choice(sorted(pairs))
+    used = rng.choices([each.split("|", 1) for each in pairs[format]], k=rng.choice((3, 30, 300)))
+    inner = {"turtle": "1", "rdfxml": "", "jsonld": "1"}[format]
+    nested = "".join(begin for begin, _ in used) + inner + "".join(end for _, end in reversed(used))
+    whole = {
+        "turtle": f"<a:a> <a:b> {nested} .",
+        "rdfxml": _XML % f"<rdf:Description>{nested}</rdf:Description>",
+        "jsonld": f'{{"@id":"a:a","a:p":{nested}}}',
+    }[format]
+    cut = whole.encode()[: rng.choice((len(whole), rng.randrange(len(whole))))]
+    with suppress(worlddb.InputError):
+        db.read_rdf(town, cut, format)
+    assert db.read_rdf(town, b"<urn:a> <urn:b> 1 .", "turtle").events == 1
 
 
 def test_reifiers_say_of_each_statement_when_it_holds_who_stated_it_and_how_sure(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def searches_by_meaning(text: str) -> bool:
 
 
 def _rows(lines: bytes) -> list[Row]:
-    found = list(rdf_formats.read_rows(lines, None, "nquads"))
+    found = list(rdf_formats.rows_of_lines(lines))
     for row in found:
         graph = (row[3] or "")[1:-1].partition("?")[0]
         if graph in (MEMORY, SEARCH) or graph.startswith(WORLD_URN):
@@ -183,7 +183,7 @@ class _StoredForms:
 
 
 def _row(line: bytes) -> Row:
-    (found,) = rdf_formats.read_rows(line, None, "nquads")
+    (found,) = rdf_formats.rows_of_lines(line)
     return found
 
 

@@ -45,6 +45,15 @@ def test_a_wrong_line_is_named_and_writes_nothing(writing: LocalRunner) -> None:
     assert writing.json("head") == before
 
 
+def test_a_file_that_is_nested_too_deep_is_refused_by_its_name(writing: LocalRunner, tmp_path: Path) -> None:
+    writing("create", "Topic", "cafes")
+    nested = "<<( <a:a> <a:b> " * 20_000 + "1" + " )>>" * 20_000
+    (tmp_path / "deep.ttl").write_text(f"{CAKE}\n<a:a> <a:b> {nested} .")
+    deep = writing("state", "cafes", str(tmp_path / "deep.ttl"))
+    assert deep.code == 2 and "deep.ttl, from line 2 on, after" in deep.err and "too deep" in deep.err
+    assert "no statements" in writing("statements", "cafes").out
+
+
 def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: LocalRunner, tmp_path: Path) -> None:
     writing("create", "Topic", "cafes")
     (tmp_path / "told.ttl").write_text(f"{CAKE}\n<https://a.example/luna> <https://a.example/serves> 'tea' .")
