@@ -54,8 +54,9 @@ PATIENT_LOOKS: Final = 50
 often it waits without any."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
-_NUMBERED_TOGETHER: Final = 256
-"""The worlds of so many events are looked up together: in a large store single lookups take as long as all else."""
+_NUMBERED_TOGETHER: Final = 4_096
+"""The worlds of so many events are looked up together: in a large store single lookups take as long as all else, and of
+256 each has a page of its own, while of all those of a large commit some share one."""
 
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
