@@ -69,6 +69,15 @@ def test_a_history_of_somebody_has_what_is_about_them(run: LocalRunner) -> None:
     assert run.json("history", told["about"][0]["ref"])["about"] == []
 
 
+def test_a_context_as_of_before_anything_was_known_says_so_and_not_that_it_does_not_fit(run: LocalRunner) -> None:
+    with worlddb.memory(run.store, user="coach", embedder=None) as mem:
+        mem.add("Gerd weighs 70 kg.", about="Gerd")
+    shown = run("context", "Gerd", "--user", "coach", "--ingested", "2020-01-01")
+    assert "Nothing is known about that." in shown.out
+    assert "Nothing was known for user:coach at that moment" in shown.out + shown.err
+    assert "does not fit" in run("context", "Gerd", "--user", "coach", "--max-tokens", "1").out
+
+
 def test_a_history_names_what_a_memory_replaced_and_what_replaced_it(run: LocalRunner) -> None:
     with worlddb.memory(run.store, user="coach", embedder=None) as mem:
         old = mem.add("Gerd weighs 70 kg.", about="Gerd", since="2026-01-01").id

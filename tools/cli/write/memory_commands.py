@@ -152,7 +152,8 @@ def _context(args: Namespace, out: Output) -> int:
             for line in text.splitlines():
                 page.line(line)
             if not text:
-                page.line("What is known about that does not fit." if unfit else "Nothing is known about that.")
+                is_cut = "--max-tokens" in unfit
+                page.line("What is known about that does not fit." if is_cut else "Nothing is known about that.")
             if note:
                 out.hint(f"note: {note}")
 
