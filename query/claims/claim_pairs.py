@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
+from worlddb.log.model.times import DAYS
 from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.claims import lexicon, quantities
 from worlddb.query.claims.claim_frame import Frame
@@ -283,11 +284,14 @@ _IN_NAMES: Final = frozenset(("the", "of", "and", "&", "de", "du", "la", "von", 
 
 
 def may_take_turns(earlier: Frame, later: Frame) -> bool:
-    """True if they differ in one word, the value: "we use Poetry", "we use uv".
+    """True if they differ in one word, the value: "we use Poetry", "we use uv"; or in the days of the week.
 
     Both may be so; if the first is said again after the second, it is back.
     """
     own, other = differing_words(earlier, later)
+    if own and other and words_alone((*own, *other)) <= _EVERY_WEEK:
+        is_one = bool(earlier.verb) and earlier.verb == later.verb and earlier.head == later.head
+        return is_one and not (earlier.negated or later.negated or earlier.mood or later.mood or later.adds)
     is_told = len(own) == len(other) == 1 and not (earlier.adds or later.adds or earlier.negated or later.negated)
     is_told = is_told and not (
         earlier.past or later.past or earlier.recurs or later.recurs or earlier.mood or later.mood
@@ -298,6 +302,10 @@ def may_take_turns(earlier: Frame, later: Frame) -> bool:
         return False
     before = earlier.key.split(f" {own[0]}", 1)[0].split()[-1:]
     return before not in (["a"], ["an"]) and lexicon.LIKING.isdisjoint(earlier.key.split())
+
+
+_EVERY_WEEK: Final = frozenset((*(f"{day}s" for day in DAYS), *DAYS, "weekends", "weekdays", "and", "&", "on", ""))
+"""Words for the days of a week on which something is so."""
 
 
 def lasting_attribute(earlier: Frame, later: Frame) -> str:

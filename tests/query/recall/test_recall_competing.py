@@ -838,3 +838,25 @@ def test_what_a_correction_ended_is_said_again_and_comes_first(
         assert beside in [hit.ref for hit in found.hits] and before in shown
         assert after not in shown[: shown.index(before)]
         assert (after in found.note) == (on_near == "note") and (after in " ".join(again.notes)) != (on_near == "note")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_back"),
+    [
+        ("Tia trains on Mondays.", "Tia trains on Tuesdays.", True),
+        ("Tia trains on Mondays, Wednesdays and Saturdays.", "Tia trains on Tuesdays and Sundays.", True),
+        ("Tia trains on Mondays.", "Tia also trains on Tuesdays.", False),
+        ("Tia trains on Mondays.", "Tia swims on Tuesdays.", False),
+        ("Tia trains on Mondays.", "Tia trains with Ben.", False),
+    ],
+)
+def test_days_of_the_week_that_are_said_again_after_others_come_first(
+    tmp_path: Path, before: str, after: str, is_back: bool
+) -> None:
+    with worlddb.memory(tmp_path / "store", user="coach") as mem:
+        for text, since in ((before, "2026-01-01"), (after, "2026-01-20"), (before, "2026-02-12")):
+            added = mem.add(text, about="Tia", since=since)
+        assert bool(added.repeated) != is_back
+        found = mem.recall("on which days does Tia train?")
+        assert found.hits[0].content == before or not is_back
+        assert (after in found.note) == is_back
