@@ -507,6 +507,11 @@ BAD = [
     ),
     ("POST", "/v1/worlds", {"content": b"x", "headers": {"Content-Type": "text/plain"}}, 415, "unsupported_type"),
     ("POST", "/v1/worlds", {"json": {"name": "x"}, "headers": {"Content-Encoding": "gzip"}}, 415, "unsupported_type"),
+    ("POST", "/v1/worlds", {"json": {"name": "x"}, "headers": {"Content-Type": ""}}, 415, "unsupported_type"),
+    *(
+        ("POST", "/v1/worlds", {"json": {"name": "x"}, "headers": {"Content-Type": each}}, 415, "unsupported_type")
+        for each in ("application/json; charset=utf-16", 'application/json;x=y; Charset="latin-1"')
+    ),
     ("POST", "/v1/worlds", {"content": b" " * 5_000_000}, 413, "too_large"),
     ("POST", "/v1/edges", {"json": {"source": "a1b2c3", "type": "x", "target": "y"}}, 404, "unknown_reference"),
 ]

@@ -30,6 +30,7 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         for path in ("recall?text=plum", f"worlds/{inside}/recall?text=plum", f"worlds/{inside}/chunks?query=plum"):
             assert len(robot("GET", f"/v1/{path}").json()["hits"]) == 3
         assert len(robot.send("POST", "/v1/recall", text="plum", wordings=["prune", "fruit"])["hits"]) == 1
+        assert robot.get(f"/v1/worlds/{inside}/context", text="plum")["text"].count("is ripe") == 3
         assert robot("POST", "/v1/recall", json={"text": "plum", "wordings": ["a"] * 3}).json()["code"] == "plan_limit"
         for number in range(2):
             robot.send("POST", "/v1/worlds", name=f"note {number}")

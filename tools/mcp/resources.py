@@ -7,7 +7,7 @@ marked too.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 from mcp.shared.uri_template import UriTemplate
@@ -229,14 +229,16 @@ def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str], ask:
 
 
 def _what_is_known(session: Session, given: tool_arguments.AskedOf, call: Call) -> str:
-    when = ""
+    when, limit = "", session.most_hits(tool_arguments.DEFAULT_PAGE)
     if given.valid is None and given.known is None:
-        found = read_tools.recall(session, tool_arguments.Recall(query=given.about, user_id=given.user_id), call)
+        recalled = tool_arguments.Recall(query=given.about, user_id=given.user_id, limit=limit)
+        found = read_tools.recall(session, recalled, call)
     else:
         when += "" if given.valid is None else f", as it was true on {mcp_wording.named(given.valid)}"
         when += "" if given.known is None else f", as far as was known by {mcp_wording.named(given.known)}"
-        arguments = tool_arguments.AsOf(query=given.about, user_id=given.user_id, valid=given.valid, known=given.known)
-        found = read_tools.as_of(session, arguments, call)
+        window: Any = {"valid": given.valid, "known": given.known}
+        asked = tool_arguments.AsOf(query=given.about, user_id=given.user_id, limit=limit, **window)
+        found = read_tools.as_of(session, asked, call)
     return "\n".join(
         (
             f"What do you know about this{when}?",

@@ -297,6 +297,10 @@ class Session(Scopes):
         """
         return tuple(asked) if self._account is None else self._account().lanes(asked)
 
+    def most_hits(self, default: int) -> int:
+        """Return the hits of a recall that asks for no number: the default, or what the key's plan allows of it."""
+        return default if self._account is None else self._account().most_hits(default)
+
     def require(self, feature: str) -> None:
         """Require a feature of the key's plan.
 

@@ -324,7 +324,9 @@ def context(store: ClientStore, request: Request) -> Reply:
     lanes = store.session.lanes()
     how: Any = {name: getattr(query, name) or None for name in ("about", "type", "label", "properties")}
     how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
-    found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), CONTEXT_HITS)
+    account = store.grant.account
+    most = CONTEXT_HITS if account is None else account.most_hits(CONTEXT_HITS)
+    found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), most)
     text = prompt_text(found, view.pinned(ref), None, query.max_tokens, view, query.text)
     if request.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT, headers=note_header(text.note))

@@ -30,6 +30,7 @@ from worlddb.tools.server.jobs import JobPool
 from worlddb.tools.server.problems import RequestError, refusal
 from worlddb.tools.server.route import JSON, LINES, TEXT, Reply, Request, Route, RouteTable
 
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 MAX_BODY_BYTES: Final = 4_194_304
 MAX_FILE_BYTES: Final = 33_554_432
 """The largest uploaded bundle; larger ones are imported on the command line."""
@@ -429,7 +430,7 @@ class Rest:
                 "Send it as it is, without Content-Encoding",
                 accept_encoding="identity",
             )
-        media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
+        media_type = _media_type(headers.get("content-type"))
         return Request(
             exchange.path,
             self._parse_query(route, exchange.scope["query_string"]),
@@ -686,6 +687,20 @@ def _json_refusal(body: bytes, error: Exception) -> RequestError:
         message = f"The body has half of a surrogate pair, {half.group().decode()}, at byte {half.start()}"
         return refusal(400, message, WHOLE_PAIR)
     return refusal(400, f"The body is not JSON: {error}", "Send an object as described in /openapi.json")
+
+
+def _media_type(given: str | None) -> str:
+    """Return the media type of a Content-Type, whose text is to be UTF-8; empty without one."""
+    if given is None:
+        return ""
+    media_type, *parameters = (each.strip().casefold() for each in given.split(";"))
+    if not media_type:
+        raise refusal(415, "Content-Type is empty", f"Send Content-Type: {JSON}, or leave it out")
+    for parameter in parameters:
+        name, _, charset = parameter.partition("=")
+        if name == "charset" and charset.strip('"') not in _CHARSETS:
+            raise refusal(415, f"The body is in {charset:.40}, which is not read here", "Send UTF-8")
+    return media_type
 
 
 def _token(exchange: _Exchange) -> str | None:

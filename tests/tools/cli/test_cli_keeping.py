@@ -337,7 +337,7 @@ def test_a_restore_warns_that_later_erasures_are_unknown_and_a_backup_refuses_wr
     assert (refused.code, refused.error) == (3, "read_only_backup"), "4 is a damaged store"
     none = LocalRunner(capsys, tmp_path / "none")
     made = none("restore", tmp_path / "copy", "--into", tmp_path / "again")
-    assert made.code == 0 and "is in it again" in made.err and "--erasures-from STORE" in made.err
+    assert made.code == 0 and "If anything was erased after commit" in made.err and "--erasures-from STORE" in made.err
     assert "tuba" in LocalRunner(capsys, tmp_path / "again")("recall", "tuba").out
     told = none.json("restore", tmp_path / "copy", "--into", tmp_path / "second", "--erasures-from", run.store)
     assert told["notes"] == [] and told["erasures"] == 1

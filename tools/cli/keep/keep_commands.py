@@ -386,9 +386,9 @@ def _restore(args: Namespace, out: Output) -> int:
 
 
 _UNKNOWN_ERASURES: Final = (
-    "What was erased after commit {:,}, the last one of the backup, is in it again, since a backup knows of no later"
-    " erasure. If the original still exists, restore into another directory with --erasures-from STORE; else erase"
-    " again what the receipts of later erasures name"
+    "If anything was erased after commit {:,}, the last one of the backup, it is in it again, since a backup knows of"
+    " no later erasure. If the original still exists, restore into another directory with --erasures-from STORE; else"
+    " erase again what the receipts of later erasures name"
 )
 
 

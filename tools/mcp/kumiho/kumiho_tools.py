@@ -134,7 +134,7 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
         kref,
         given.summary,
         question=given.message or given.summary,
-        k=given.limit,
+        k=given.limit and session.most_hits(given.limit),
         derived_from=[session.get(view, each).ref for each in given.sources],
         depends_on=[session.get(view, each).ref for each in given.depends_on],
         bundles=[session.get(view, each).ref for each in given.bundles],

@@ -124,6 +124,11 @@ def test_a_plan_bounds_what_tools_write_and_ask_and_a_change_of_it_ends_no_sessi
         assert "recall_k" in tools.call("memory_recall", query="one", limit=4)[1]
         assert tools.call("memory_recall", query="one", limit=3)[0]
         assert tools.call("memory_recall", query="one")[0], "which asks for no number"
+        for run in ("2", "3", "4", "5"):
+            db.create("Fact", "", content=f"One more, of run {run}.", world=world)
+        for when in ({}, {"valid": "2090-01-01"}):
+            told = tools.post("prompts/get", name="what_is_known", arguments={"about": "One more"} | when).text
+            assert told.count("expires_at") == 3, told
         db.accounts.define_plan("small", bytes_per_request=200)
         assert tools.post("tools/call", name="memory_write", arguments={"text": "x" * 300}).status_code == 413
         db.accounts.define_plan("small", features=["sparql"])
