@@ -208,7 +208,7 @@ def test_a_program_of_public_data_names_what_it_needs_and_make_bench_leaves_it_o
 
 def test_each_option_that_a_program_reads_is_one_that_bench_has() -> None:
     """No type says which there are, and a program of public data runs only where that data is installed."""
-    trees = {path.name: ast.parse(path.read_text("utf-8")) for path in (ROOT / "bench").glob("*.py")}
+    trees = {path.name: ast.parse(path.read_text("utf-8")) for path in (ROOT / "bench").rglob("*.py")}
     nodes = [(name, node) for name, tree in trees.items() for node in ast.walk(tree)]
     texts = [node.value for _, node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     options = {text.lstrip("-").replace("-", "_") for text in texts if text}
