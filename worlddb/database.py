@@ -55,6 +55,7 @@ from worlddb.store import (
     backup_into,
     folder_of,
     has_begun,
+    no_store_at,
     open_environment,
 )
 from worlddb.writing import WriteCalls, resolve_names
@@ -232,7 +233,7 @@ class Database(WriteCalls):
         try:
             if not has_begun(self._env):
                 if not create:
-                    raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
+                    raise no_store_at(Path(folder))
                 self._create_store()
             scratch.remove_abandoned(folder)
             finish_erasures(self._env, wait_seconds=0.0)

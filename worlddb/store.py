@@ -173,6 +173,8 @@ def _prepare(folder: Path, create: bool) -> None:
     if folder.is_symlink() and not folder.exists():
         raise errors.NotAStore(f"{folder} is a link that leads nowhere", "Make what it leads to, or name the directory")
     data = folder / shared_environment.DATA_FILE
+    if data.exists() and not data.is_file():
+        raise errors.NotAStore(f"{data} is not a regular file", "Name the store's directory")
     if not data.exists():
         # Another process may have made the store since that look, so the data file is looked for once more.
         is_store = folder.is_dir() and any(
@@ -181,12 +183,20 @@ def _prepare(folder: Path, create: bool) -> None:
         if is_store and not data.exists():
             raise errors.DamagedStore(f"{data} is gone from a store", "Restore the store from a backup")
         if not create:
-            raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
+            raise no_store_at(folder)
         if folder.exists() and any(not is_own(entry.name) for entry in folder.iterdir()):
             raise errors.NotAStore(
                 f"{folder} is a directory with other things in it", "Name an empty or a new directory"
             )
         durable.make_private_folder(folder)
+
+
+def no_store_at(folder: Path) -> errors.NotAStore:
+    """The error of a directory without a store, which may have the first files of one."""
+    begun = ""
+    if folder.is_dir() and any(is_own(entry.name) for entry in folder.iterdir()):
+        begun = ", only what an interrupted start, backup or restore leaves: that can be run again"
+    return errors.NotAStore(f"There is no store at {folder}{begun}", "Check the path, or write to it first")
 
 
 def is_own(name: str) -> bool:

@@ -97,7 +97,7 @@ class _Worker:
     def __init__(self) -> None:
         origin = find_spec("pyoxigraph")
         if origin is None or origin.origin is None:
-            raise errors.InputError("SPARQL needs the package pyoxigraph", 'Install "worlddb[statements]"')
+            raise errors.InputError("RDF needs the package pyoxigraph", 'Install "worlddb[statements]"')
         folder = str(Path(origin.origin).parents[1])
         # Only this process holds the writing end of the lifeline, which keeps the worker alive.
         self._process, self._lifeline = _start_process(folder)
@@ -216,7 +216,7 @@ def _start_process(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
 
 def _start_error(why: str) -> errors.UnavailableError:
     return errors.UnavailableError(
-        f"The worker for SPARQL could not start: {why}",
+        f"The worker for RDF could not start: {why}",
         "Check that this machine can start one more process (ulimit -u, -n and -v, the memory of its container)",
     )
 
@@ -260,7 +260,7 @@ class Workers:
         """
         with self._turn:
             if not self._turn.wait_for(lambda: len(self._busy) < self._most, limits.seconds + GRACE_SECONDS):
-                raise errors.UnavailableError("All workers for SPARQL are busy", "Ask again in a moment")
+                raise errors.UnavailableError("All workers for RDF are busy", "Ask again in a moment")
             fitting = [worker for worker in self._idle if worker.keys & set(keys)]
             idle = fitting or self._idle
             worker = idle[-1] if idle else _Worker()
@@ -442,10 +442,10 @@ class Desk:
             return errors.QueryLimit(f"{self._what} is nested too deep", "Nest it less", limit="depth")
         if code == -signal.SIGKILL:
             return errors.UnavailableError(
-                "The worker for SPARQL was killed from outside, for example because the machine had no memory left",
+                "The worker for RDF was killed from outside, for example because the machine had no memory left",
                 "Try again, or narrow the query; check what else uses the memory of this machine",
             )
-        return errors.UnavailableError(f"The worker for SPARQL ended with code {code}", "Ask again")
+        return errors.UnavailableError(f"The worker for RDF ended with code {code}", "Ask again")
 
     def _engine_error(self, error: str, message: str) -> errors.WorldDBError:
         limits = self._limits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,27 @@ def test_a_directory_with_other_things_in_it_is_still_refused(tmp_path: Path) ->
     with pytest.raises(worlddb.NotAStore):
         worlddb.open(tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("left", ["writer.lock", ".new-1"])
+def test_what_an_interrupted_backup_leaves_is_named_and_a_repeated_one_goes_on(tmp_path: Path, left: str) -> None:
+    """It was called no store, as an empty directory is."""
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / left).touch()
+    with pytest.raises(worlddb.NotAStore, match="interrupted start, backup or restore leaves: that can be run again"):
+        worlddb.open(tmp_path / "copy", create=False)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        seq = db.create("Fact", "tea").seq
+        assert db.backup(tmp_path / "copy").seq == seq
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(worlddb.NotAStore) as told:
+        worlddb.open(tmp_path / "empty", create=False)
+    assert "can be run again" not in told.value.message
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "directory"])
+def test_a_data_file_that_is_no_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Whoever opened a pipe waited for ever."""
+    make(tmp_path / "data.mdb")
+    with pytest.raises(worlddb.NotAStore, match="not a regular file"):
+        worlddb.open(tmp_path)
