@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import anyio
@@ -154,6 +155,33 @@ def test_an_erasure_removes_the_files_of_jobs_and_so_does_an_opening_after_a_kil
     assert len(folders) == 1
     worlddb.open(tmp_path / "store").close()
     assert not [*(tmp_path / "store").glob(".scratch-*")]
+
+
+def test_a_job_that_waits_ends_with_its_key_and_takes_the_files_of_the_key_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An erasure that a key had queued ran after the key was taken away."""
+    may_go_on, verify = Event(), worlddb.Database.verify
+
+    def waiting(db: worlddb.Database, **how: Any) -> Any:
+        assert may_go_on.wait(PATIENCE_SECONDS)
+        return verify(db, **how)
+
+    monkeypatch.setattr(worlddb.Database, "verify", waiting)
+    with serve_store(tmp_path, embedder=None) as served:
+        owner = served.caller("owner")
+        owner.send("POST", "/v1/worlds", name="den", content="a diary of bees")
+        robot = RestClient(served.rest, owner.send("POST", "/v1/keys", name="robot", right="admin")["secret"])
+
+        exported = ended(robot, robot("POST", "/v1/bundles", json={}))
+        (file,) = (tmp_path / "store").glob(f".scratch-*/{exported.id}")
+        blocking = [owner("POST", "/v1/verify", json={}) for _ in range(2)]
+        robot("POST", "/v1/worlds/den/erase", json={"reason": "spite"})
+        owner.send("DELETE", "/v1/keys/robot")
+        may_go_on.set()
+        blocking.append(owner("POST", "/v1/verify", json={}))
+        assert {ended(owner, each).status for each in blocking} == {"done"}
+        assert owner.get("/v1/worlds/den")["content"] == "a diary of bees" and not file.exists()
 
 
 def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: RestClient) -> None:

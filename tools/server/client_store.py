@@ -74,7 +74,7 @@ class ClientStore:
 
     def __init__(self, db: worlddb.Database, grant: Grant, workshop: JobPool) -> None:
         self.grant = grant
-        self.jobs = Jobs(workshop)
+        self.jobs = Jobs(workshop, grant.id)
         account = grant.account
         plan = None if account is None else lambda: account
         self.db = db.as_author(grant.name, account=plan)

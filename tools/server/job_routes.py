@@ -103,7 +103,7 @@ def export(store: ClientStore, request: Request) -> Reply:
 
     def work(job: Job, step: Step) -> dict[str, Any]:
         how: Any = {"seq": view.seq, "proof": body.proof, "progress": step}
-        made = store.jobs.workshop.write_file(job, lambda path: store.db.export(ref, path, **how))
+        made = store.jobs.write_file(job, lambda path: store.db.export(ref, path, **how))
         return {"bundle": made.hash, "world": made.world, "worlds": made.worlds, "size": made.size}
 
     return _begin_job(store, "export", work)
@@ -129,7 +129,7 @@ def import_bundle(store: ClientStore, request: Request) -> Reply:
             path.unlink(missing_ok=True)
 
     def work(job: Job, step: Step) -> dict[str, Any]:
-        receipt = store.jobs.workshop.write_file(job, take)
+        receipt = store.jobs.write_file(job, take)
         receipt.raise_if_refused()
         return {"receipt": store.receipt(receipt)}
 

@@ -25,7 +25,7 @@ Step = Callable[[int, int], None]
 
 
 class JobStopped(UnavailableError):
-    """The server is ending, so the job does too."""
+    """The server is ending, or the key of the job has ended, so the job does too."""
 
     code = "stopped"
 
@@ -66,14 +66,16 @@ class JobPool:
     opening of the store after a kill.
     """
 
-    def __init__(self, store: Path) -> None:
-        self._store = store
+    def __init__(self, store: Path, has_ended: Callable[[str], bool]) -> None:
+        self._store, self._has_ended = store, has_ended
+        self._with_files: dict[Job, str] = {}
+        """The ids of the keys of jobs that were given a place for a file."""
         self.stopping = Event()
         self._threads = ThreadPoolExecutor(WORKERS, "worlddb-job")
         self._lock, self._folders = Lock(), ExitStack()
         self._folder: Path | None = None
 
-    def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
+    def write_file(self, job: Job, key: str, write: Callable[[Path], T]) -> T:
         """Call ``write`` with the place of a job's file; again, from its beginning, if an erasure removed it meanwhile.
 
         Raises:
@@ -84,7 +86,7 @@ class JobPool:
             if self.stopping.is_set():
                 raise JobStopped("The server is shutting down", "Start it again later")
             folder = self._make_folder()
-            job.path = folder / job.id
+            job.path, self._with_files[job] = folder / job.id, key
             try:
                 return write(job.path)
             except (WorldDBError, OSError):
@@ -102,8 +104,10 @@ class JobPool:
                 self._folder = self._folders.enter_context(scratch_folder(self._store, derived=True))
             return self._folder
 
-    def begin(self, job: Job, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> None:
-        """Run a job in the pool; ``explain`` turns an error of the engine into problem details."""
+    def begin(
+        self, job: Job, key: str, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]
+    ) -> None:
+        """Run a job in the pool unless its key ends before; ``explain`` turns an error into problem details."""
 
         def step(done: int, total: int) -> None:
             job.done, job.total = done, total
@@ -112,6 +116,9 @@ class JobPool:
 
         def run() -> None:
             try:
+                self._remove_files_of_ended_keys()
+                if self._has_ended(key):
+                    raise JobStopped("The key of the job has ended", "Begin it with another key")
                 step(0, 0)
                 job.result = work(job, step)
                 job.status = "done"
@@ -123,6 +130,17 @@ class JobPool:
 
         self._threads.submit(run)
 
+    def remove_file(self, job: Job) -> None:
+        """Remove the file of a job that has ended, if there is one."""
+        if self._with_files.pop(job, None) is not None and job.path is not None:
+            job.path.unlink(missing_ok=True)
+
+    def _remove_files_of_ended_keys(self) -> None:
+        """Remove files that nobody can fetch any more."""
+        for job, key in list(self._with_files.items()):
+            if job.status != "running" and self._has_ended(key):
+                self.remove_file(job)
+
     def close(self) -> None:
         """End all jobs, and remove their files."""
         self.stopping.set()
@@ -133,8 +151,8 @@ class JobPool:
 class Jobs:
     """The jobs of one client, newest last."""
 
-    def __init__(self, workshop: JobPool) -> None:
-        self.workshop = workshop
+    def __init__(self, workshop: JobPool, key: str) -> None:
+        self.workshop, self._key = workshop, key
         self._jobs: dict[str, Job] = {}
 
     def begin(self, kind: str, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> Job:
@@ -147,13 +165,16 @@ class Jobs:
             ended = next((job for job in self._jobs.values() if job.status != "running"), None)
             if ended is None:
                 raise UnavailableError(f"{MAX_JOBS} jobs are running already", "Wait until one of them ends")
-            if ended.path is not None:
-                ended.path.unlink(missing_ok=True)
+            self.workshop.remove_file(ended)
             self._jobs.pop(ended.id, None)
         job = Job(kind)
         self._jobs[job.id] = job
-        self.workshop.begin(job, work, explain)
+        self.workshop.begin(job, self._key, work, explain)
         return job
+
+    def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
+        """Call ``write`` with the place of a job's file, as :meth:`JobPool.write_file` does."""
+        return self.workshop.write_file(job, self._key, write)
 
     def get(self, job_id: str) -> Job:
         """Return a job.

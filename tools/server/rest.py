@@ -178,7 +178,7 @@ class Rest:
         self._turn = TurnState(served.db)
         self._clients: dict[Grant, Client] = {}
         self._opening: dict[Grant, asyncio.Future[ClientStore]] = {}
-        self._workshop = JobPool(served.db.path)
+        self._workshop = JobPool(served.db.path, lambda key: served.gate.present(key) is None)
         self._anonymous = ClientStore(served.db, _ANONYMOUS._replace(name=served.db.author), self._workshop)
         self._salt = SystemEntropy().bytes(_SALT_BYTES)
         self._count = 0
