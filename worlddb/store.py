@@ -173,8 +173,9 @@ def _prepare(folder: Path, create: bool) -> None:
     if folder.is_symlink() and not folder.exists():
         raise errors.NotAStore(f"{folder} is a link that leads nowhere", "Make what it leads to, or name the directory")
     data = folder / shared_environment.DATA_FILE
-    if data.exists() and not data.is_file():
-        raise errors.NotAStore(f"{data} is not a regular file", "Name the store's directory")
+    for path in (data, folder / "writer.json", folder / high_water.MARK_FILE, folder / copies.COPIES_FILE):
+        if path.is_fifo() or (path == data and path.is_dir()):  # Whoever opens a pipe waits for somebody else.
+            raise errors.NotAStore(f"{path} is not a regular file", "Name the store's directory, or remove that")
     if not data.exists():
         # Another process may have made the store since that look, so the data file is looked for once more.
         is_store = folder.is_dir() and any(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,9 +55,11 @@ def test_what_an_interrupted_backup_leaves_is_named_and_a_repeated_one_goes_on(t
     assert "can be run again" not in told.value.message
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "directory"])
-def test_a_data_file_that_is_no_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """Whoever opened a pipe waited for ever."""
-    make(tmp_path / "data.mdb")
+@pytest.mark.parametrize("name", ["data.mdb", "writer.json", "high-water", "copies.jsonl"])
+def test_a_pipe_among_the_files_of_a_store_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    """Whoever opened it waited for ever."""
+    worlddb.open(tmp_path, embedder=None).close()
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
     with pytest.raises(worlddb.NotAStore, match="not a regular file"):
         worlddb.open(tmp_path)
