@@ -59,7 +59,8 @@ _LIMITS: Final = sparql_workers.Limits(memory_bytes=512 * 1024**2, bytes=16 * 10
 """Those of an empty text; each byte adds some. What a text takes has no other bound than these."""
 _LESS: Final = "Nest it less, write out what entities and prefixes stand for, or give it in parts; nothing was written"
 _TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
-_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|_:([0-9A-Za-z_][^\s<>"()]*)')
+_BLANK: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^\s<>"]*>|_:([0-9A-Za-z_][^\s<>"()]*)')
+"""A blank node, or a text or an IRI, in which such a label stands for nothing."""
 
 
 def format_of(named: str) -> RdfFormat:
