@@ -612,7 +612,7 @@ def relate_told_end(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if earlier.negated or later.negated or earlier.past or earlier.head != later.head or earlier.topic - {""}:
         return None
     if _IS_PREGNANT(earlier.key) is not None and _GAVE_BIRTH(later.key) is not None:
-        return _ended(later, "the child is born", is_whole=True)
+        return _ended(later, "the child is born", is_whole=_OF_EARLIER_CHILD(later.key) is None)
     for told, had in ((_IS_OFF, _IS_ON), (_IS_RID, _HAS_ON)):
         if told(later.key) is None or had(earlier.key) is None:
             continue
@@ -665,8 +665,11 @@ _OFF_WORDS: Final = "off came come comes went gone got gets rid weaned tapered"
 _IS_OFF: Final = wording.kept_search(
     r"\b(?:(?:is|am|are|['’](?:s|m|re)) (?:now |finally |completely |all )?"
     r"|(?:came|got|went|has come|have come|has gone|have gone) |(?:weaned|tapered) )"
-    r"off (?!to\b|sick\b|on\b|with\b|from\b)"
+    r"off (?!to\b|sick\b|on\b|with\b|from\b)(?:(?!(?:the|an?|my|our|his|her|their) )|(?=[\w'’ -]*?\b(?:pills?|meds"
+    r"|medications?|medicines?|drugs?|tablets|antibiotics|painkillers|steroids|insulin|inhaler|patch(?:es)?|drip"
+    r"|ventilator|oxygen|diet|booze|drink|cigarettes)\b))"
 )
+"""Who came off the bike, or got off the bus, goes on to ride it; of a medicine it is the end."""
 _IS_ON: Final = wording.kept_search(
     r"\b(?:takes?|taking|uses?|using|gets?|needs?|injects?) |\b(?:is|am|are|['’](?:s|m|re)) (?:still |now )?on "
 )
@@ -677,6 +680,8 @@ _GAVE_BIRTH: Final = wording.kept_search(
     r"\b(?:gave birth|(?:has|have) given birth|(?:has |have )?(?:miscarried|(?:had|lost) (?:a|her|the|my) (?:baby"
     r"|miscarriage)|had (?:a|her) (?:baby )?(?:boy|girl|son|daughter)))\b"
 )
+_OF_EARLIER_CHILD: Final = wording.kept_search(r"\b(?:(?:19|20)\d\d|since|ago|once|already|who|years?)\b")
+"""In a statement of a birth that may be another than the one that is expected."""
 
 
 def disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:

@@ -887,6 +887,7 @@ ENDS_WHOLE = (
     ("Tia is on insulin.", "Tia has come off insulin."),
     ("Tia is on a low-carb diet.", "Tia is off the low-carb diet."),
     ("Tia wears a knee brace.", "Tia got rid of the knee brace."),
+    ("Tia takes the pill.", "Tia came off the pill."),
     ("Tia is pregnant.", "Tia gave birth to a boy."),
     ("Tia takes warfarin.", "Tia takes apixaban instead of warfarin."),
     ("Tia nimmt Ibuprofen.", "Tia nimmt kein Ibuprofen mehr."),
@@ -904,6 +905,8 @@ TELLS_END = (
     ("Tia is injured.", "Tia has fully recovered."),
     ("Tia takes warfarin and ibuprofen.", "Tia is off warfarin."),
     ("Tia wears a knee brace.", "Tia got rid of the brace."),
+    ("Tia is pregnant.", "Tia has had a daughter since 2010."),
+    ("Tia is pregnant.", "Tia had a son who died."),
 )
 ENDS_NO_OTHER = (
     ("Tia's half marathon personal best is 1:52:30.", "Tia's marathon personal best is 4:01:10."),
@@ -915,6 +918,8 @@ ENDS_NO_OTHER = (
     ("Tia takes warfarin.", "Tia may come off warfarin."),
     ("Tia takes warfarin.", "Tia wants to be off warfarin."),
     ("Tia rides a bike.", "Tia came off the bike."),
+    ("Tia takes the bus.", "Tia got off the bus."),
+    ("Tia uses a ladder.", "Tia came off the ladder."),
     ("Tia has a bike.", "Tia got rid of the bike rack."),
     ("Tia wears a knee brace.", "Tia got rid of the elbow brace."),
     ("Tia is pregnant.", "Tia's sister gave birth to a boy."),
