@@ -341,6 +341,20 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert made.matches_recorded
 
 
+def test_a_key_of_a_user_of_one_tenant_goes_with_them_there_alone(
+    db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tenant = str(db.create("Topic", "tenant").ref)
+    key = db.accounts.create_key("phone", user="zara", world=tenant)
+    run = LocalRunner(capsys, db.path)
+    for told in ([], ["--dry-run"]):
+        assert run("forget-user", "zara", "--reason", "request 7", *told).error == "unknown_reference"
+    assert db.accounts.authenticate(key.secret) is not None
+    for asked in (["--dry-run"], []):
+        assert "access keys" in run("forget-user", "zara", "--reason", "request 7", "--world", tenant, *asked).out
+    assert db.accounts.authenticate(key.secret) is None
+
+
 @pytest.mark.parametrize("door", ["library", "front door", "command line", "mcp"])
 def test_a_key_of_a_user_who_never_wrote_goes_with_them(
     db: Database, door: str, capsys: pytest.CaptureFixture[str]

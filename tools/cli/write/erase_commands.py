@@ -263,7 +263,8 @@ def _forget(args: Namespace, out: Output) -> int:
             refs = db.refs_of_user(args.name, world=args.world)
         except UnknownReference:
             messages, user = db.working.count_of_user(args.name), composed(args.name.removeprefix("user:"))
-            has_keys = any(key.user == user for key in db.accounts.keys(ended=True))
+            place = None if args.world is None else db.view().reference_of(args.world)
+            has_keys = any((key.user, key.world) == (user, place) for key in db.accounts.keys(ended=True))
             if not has_keys and (args.world is not None or not messages):
                 raise
             return _forget_unwritten(args, out, db, messages, has_keys=has_keys)
