@@ -7,15 +7,17 @@ for before what has another. Of messages those come first that have a value of t
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from worlddb.log.model.times import Interval
 from worlddb.projections.indexes.analysis import analyze, is_answering, is_asking
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import edge_seen
-from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES, VersionRow
 from worlddb.query.claims import asked_terms, chat_changes, claim_frame, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes import text_lane
+from worlddb.query.question import question_dates
 from worlddb.query.question.question import Question, Request
 from worlddb.query.recall import candidates, ranking, rivalry, scoring
 from worlddb.query.recall.rivalry import Rivals, Statement
@@ -317,17 +319,20 @@ def lift_said_by_then(
     """The hits, of the first ones the messages said after the time that a question of a state asks about behind others.
 
     That is the end of its times (``past``), or when the event behind "before" was first told of: "who ran it before
-    Jasper?" was so before anybody spoke of Jasper. Hits that answer far worse than the best do not come before it.
+    Jasper?" was so before anybody spoke of Jasper. Hits that answer far worse than the best do not come before it, and
+    a short message that itself tells of then ("in September it was 900 euros") stays where it is.
     """
     first = ranked[: ranking.LOOKED_AT]
-    by = max((period.span.end for period in past), default=None) or _first_told(gate, request, lane, first)
+    event = _event_of(request.question.text)
+    by = max((period.span.end for period in past), default=None) or _first_told(gate, request, lane, first, event)
     if by is None:
         return ranked
     least = _MAY_ANSWER * max(hit.score for hit in first)
 
     def is_behind(hit: ranking.Ranked) -> bool:
-        seen = hit.passed.seen
-        return hit.score < least or (seen.row.type == _TURN and seen.row.valid_from >= by)
+        row = hit.passed.seen.row
+        is_late = row.type == _TURN and row.valid_from >= by
+        return hit.score < least or (is_late and not _tells_of_then(gate.snapshot, row, past, event))
 
     order = sorted(first, key=is_behind)
     return [*_with_scores_of(first, order), *ranked[ranking.LOOKED_AT :]]
@@ -337,18 +342,46 @@ _MAY_ANSWER: Final = 0.4
 """The share of the best hit's score from which what was said in time comes before what was said later."""
 
 
+class _Event(NamedTuple):
+    """What stands behind "before" in a text, and the stems of it."""
+
+    text: str
+    words: frozenset[str]
+
+
+def _event_of(text: str) -> _Event:
+    event = _BEFORE.search(text)
+    return _Event("", frozenset()) if event is None else _Event(event[1], chat_changes.content_of(event[1]))
+
+
+def _tells_of_then(
+    snapshot: visible.VisibleSnapshot, row: VersionRow, past: Sequence[valid_period.Period], event: _Event
+) -> bool:
+    """True if a short message names a time that a question asks about, or tells of what was before the same event."""
+    body = snapshot.body(row)
+    if body is None or not chat_changes.is_short(body.content):
+        return False
+    if event.words and event.words <= _event_of(body.content).words:
+        return True
+    named = question_dates.parse_times(body.content.partition(": ")[2], row.valid_from).spans if past else ()
+    return any(period.span.overlaps(Interval(span.start, span.end)) for span in named for period in past)
+
+
 def _first_told(
-    gate: candidates.Gate, request: Request, lane: text_lane.TextLane | None, ranked: Sequence[ranking.Ranked]
+    gate: candidates.Gate,
+    request: Request,
+    lane: text_lane.TextLane | None,
+    ranked: Sequence[ranking.Ranked],
+    event: _Event,
 ) -> int | None:
     """When what stands behind "before" in a question was first told of in a message; ``None`` if it was in none."""
-    event = _BEFORE.search(request.question.text)
-    words = frozenset[str]() if event is None else chat_changes.content_of(event[1])
-    if event is None or not words:
+    if not event.words:
         return None
-    told = [hit.passed.seen.row for hit in (*ranked, *rivalry.naming(gate, request, lane, event[1]))]
+    told = [hit.passed.seen.row for hit in (*ranked, *rivalry.naming(gate, request, lane, event.text))]
     bodies = ((row.valid_from, gate.snapshot.body(row)) for row in told if row.type == _TURN)
     return min(
-        (at for at, body in bodies if body is not None and words <= chat_changes.content_of(body.content)), default=None
+        (at for at, body in bodies if body is not None and event.words <= chat_changes.content_of(body.content)),
+        default=None,
     )
 
 

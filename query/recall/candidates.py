@@ -771,7 +771,7 @@ def lend_to_later_turns(
 ) -> dict[int, dict[int, float]]:
     """The turns after each leader in its session, one for each share, with what each leader lends them.
 
-    What is said more than an hour later takes up nothing of it.
+    What is said more than an hour apart, in the order of a list or not, takes up nothing of it.
     """
     found: dict[int, dict[int, float]] = {}
     said = {leader.node: leader.seen.row.valid_from for leader in leaders if leader.seen.row.type == _TURN}
@@ -782,7 +782,7 @@ def lend_to_later_turns(
     for turn, after in behind.items():
         for share, node in zip(shares, after, strict=False):
             seen = gate.seen(node)
-            if seen is not None and seen.row.type == _TURN and seen.row.valid_from - said[turn] <= _PAUSE:
+            if seen is not None and seen.row.type == _TURN and abs(seen.row.valid_from - said[turn]) <= _PAUSE:
                 found.setdefault(node, {})[turn] = share
     return found
 

@@ -1033,7 +1033,7 @@ def test_in_a_user_s_world_whoever_else_speaks_is_a_machine(tmp_path: Path) -> N
         assert [words_of(hit) for hit in mem.recall("how is mum?", k=2).hits] == list(OPERATION)
 
 
-@pytest.mark.parametrize(("clock", "follows"), [("10:40", True), ("13:00", False)])
+@pytest.mark.parametrize(("clock", "follows"), [("10:40", True), ("13:00", False), ("08:00", False)])
 def test_what_is_written_hours_later_takes_up_nothing_that_was_said_before(
     db: Database, clock: str, follows: bool
 ) -> None:
@@ -1114,3 +1114,18 @@ def test_a_question_of_what_was_is_answered_by_what_was_said_by_then(db: Databas
     )
     assert words_of(mem.recall(question).hits[0]).startswith("Marlow")
     assert words_of(mem.recall("who is my contact at the brewery?").hits[0]).startswith("Saskia is")
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What was the rent of the office in September 2023?", "In September the rent of the office was 900 euros"),
+        ("Who ran the office before Jasper?", "before Jasper it was Ines who ran the office"),
+    ],
+)
+def test_a_message_that_was_said_later_and_tells_of_then_stays_first(db: Database, question: str, told: str) -> None:
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    said = [("2023-08-01", "the rent of the flat is 700 euros"), ("2023-09-02", "Jasper took the office over")]
+    days_of = [{"role": "user", "content": text, "timestamp": f"{day}T10:00:00Z"} for day, text in said]
+    mem.add([*days_of, {"role": "user", "content": told, "timestamp": "2023-10-05T10:00:00Z"}])
+    assert words_of(mem.recall(question).hits[0]) == told
