@@ -181,7 +181,7 @@ def execute(
         UnavailableError: the store is busy or closed, or its clock cannot be trusted.
     """
     for _ in range(MAX_EXTRACTION_ATTEMPTS):
-        with suppress(outcome.Changed):
+        with suppress(outcome.OutdatedTexts):
             return _execute_once(writer, request, idempotency_key, progress, look)
     raise errors.UnavailableError("Erasures kept interrupting the extraction", "Try again")
 

@@ -311,6 +311,10 @@ class Changed(Exception):
     """Others have changed what was read before the lock."""
 
 
+class OutdatedTexts(Exception):
+    """Others have changed what an extractor or a redactor read before the lock: the pipeline has it read again."""
+
+
 def retry_while_changed(attempt: Callable[[], Done], told: str = "Others change what it is about") -> Done:
     """Read and then write, again if others wrote in between: if that raises :class:`Changed`, or is refused for it.
 

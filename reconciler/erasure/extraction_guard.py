@@ -64,10 +64,10 @@ class ExtractionGuard:
             return None if node == ROOT_NODE else tables.node(node).lineage
 
     def require_nothing_erased(self, log: LmdbLog) -> None:
-        """Raise :class:`outcome.Changed` if anything was erased since."""
+        """Raise :class:`outcome.OutdatedTexts` if anything was erased since."""
         since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
         if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
-            raise outcome.Changed
+            raise outcome.OutdatedTexts
 
 
 def _lineage_of(tables: Tables, secret: bytes, key: str | BoundKey) -> Lineage:

@@ -68,7 +68,7 @@ IsRead = Callable[[str, str, Any], bool]
 """A test whether the value of a field is searched, by its place, name and value."""
 
 
-class UnreadGuardedText(outcome.Changed):
+class UnreadGuardedText(outcome.OutdatedTexts):
     """A text is guarded by now that the redactor has not read: the request starts again."""
 
 
