@@ -103,7 +103,7 @@ def test_a_job_that_erasures_interrupt_begins_again_until_it_is_done_or_says_wha
 ) -> None:
     """The third erasure failed it, though each left the store as it was but for what it erased."""
     worlddb.open(tmp_path / "store").close()
-    pool, written = JobPool(tmp_path / "store"), list[Path]()
+    pool, written = JobPool(tmp_path / "store", lambda key: False), list[Path]()
 
     def write(path: Path) -> int:
         written.append(path)
@@ -114,14 +114,14 @@ def test_a_job_that_erasures_interrupt_begins_again_until_it_is_done_or_says_wha
 
     try:
         if is_done:
-            assert pool.write_file(Job("export"), write) == erasures + 1 and written[-1].exists()
+            assert pool.write_file(Job("export"), "k", write) == erasures + 1 and written[-1].exists()
         else:
             with pytest.raises(worlddb.UnavailableError, match="64 erasures") as raised:
-                pool.write_file(Job("export"), write)
+                pool.write_file(Job("export"), "k", write)
             assert "once no erasures are running" in raised.value.remedy
         pool.stopping.set()
         with pytest.raises(worlddb.UnavailableError, match="shutting down"):
-            pool.write_file(Job("export"), write)
+            pool.write_file(Job("export"), "k", write)
     finally:
         pool.close()
 
