@@ -73,9 +73,12 @@ _ALL_OF_TYPE: Final = (
     lazy(rf"{_PLEASE}(?:{_SHOW})?(?:all|every|each)\s+{_THE}{_TYPE}(?:\s+{_THERE})?{_END}", re.I),
     lazy(rf"{_PLEASE}{_SHOW}{_THE}{_TYPE}(?:\s+{_THERE})?{_END}", re.I),
     lazy(rf"\A\W*(?:what|which)\s+(?:are\s+)?(?:all\s+)?{_THE}{_TYPE}\s+{_THERE}{_END}", re.I),
-    lazy(rf"\A\W*what\s+are\s+(?:all\s+)?(?:the|my|our|your)\s+{_THE}{_TYPE}{_END}", re.I),
+    lazy(rf"\A\W*what\s+are\s+(?:all|the)\s+{_THE}{_TYPE}{_END}", re.I),
 )
-"""Forms of a question for all of a type; only after the first may its name stand in the singular."""
+"""Forms of a question for all of a type; only after the first may its name stand in the singular.
+
+"What are my plans?" is none: who asks it means whatever tells of plans, of whichever type that is.
+"""
 _SINGULARS: Final = (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("ses", "sis"))
 _IRREGULAR: Final = {"people": "person", "children": "child", "men": "man", "women": "woman", "criteria": "criterion"}
 

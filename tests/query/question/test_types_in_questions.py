@@ -65,6 +65,7 @@ ALL: Final = (
     "What claims are there?",
     "Which claims do we have so far?",
     "what are the claims?",
+    "what are all our claims?",
     "Can you give me a full list of our claims?",
     "List all CLAIMS",
 )
@@ -123,6 +124,8 @@ def test_all_of_a_type_keeps_to_the_view_and_its_filters(claimed: worlddb.Databa
         "Show me a claim",
         "Did all claims fail?",
         "list all pumps",
+        "What are my claims?",
+        "what are our claims so far?",
     ],
 )
 def test_a_question_that_names_no_type_or_asks_for_less_is_answered_as_others_are(
