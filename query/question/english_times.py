@@ -272,6 +272,12 @@ ENDS: Final = lazy(
     re.I,
 )
 """Before the time with which a statement says that something ends."""
+OF_RECORDS: Final = lazy(
+    r"\b(?:data|figures|numbers|statistics|results|sales|receipts|invoices|bills|records|logs?|history|documents|files|notes"
+    r"|letters|e?mails|messages|minutes|reports|entries|photos|pictures|backups?|payslips|statements)\s+\Z",
+    re.I,
+)
+"""Before the times that what somebody keeps is of: they go on to have it."""
 UP_TO: Final = lazy(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
 NOW: Final = lazy(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
 ONWARDS: Final = lazy(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)

@@ -1130,6 +1130,8 @@ def end_named(text: str, said: int) -> int | None:
     for match in english.ENDS.finditer(points_text):
         # A question reads a weekday as the last one, and "by Friday" is no end.
         reader = _Reader(points_text, said, "ahead")
+        if match["from"] and english.OF_RECORDS.search(points_text, 0, match.start()) is not None:
+            continue
         opened = match["from"] and reader._parse_point(match.start("from"), "between", reader.now)
         if match["from"] and (not opened or opened.end < match.end("from")):
             continue

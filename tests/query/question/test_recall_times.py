@@ -497,6 +497,8 @@ def test_a_profile_counts_what_is_still_to_begin_without_a_second_look_at_what_h
         ("The shop is open until 20:00.", ""),
         ("The report is due by 20 November.", ""),
         ("Tia pays from 20 to 30 euros.", ""),
+        ("Tia keeps her receipts from 11 November to 20 November 2026.", ""),
+        ("Tia has sales data from 11 November to 20 November.", ""),
         ("Tia is on leave until further notice.", ""),
     ],
 )
