@@ -563,7 +563,7 @@ class Memory:
         try:
             return erase(self.db, self._scope_refs)
         except errors.UnknownReference:
-            if self.db._begin_world_of_keys(self.user, None):
+            if self.db._begin_world_of_keys(self.user, None, reason, everywhere=everywhere):
                 return erase(self.db, self._scope_refs)
             if (forgotten := self.db._forget_buffers(self.user)) is None:
                 raise

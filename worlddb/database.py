@@ -2271,23 +2271,28 @@ class Database(WriteCalls):
         except errors.UnknownReference:
             if not isinstance(name, str):
                 raise
-            if self._begin_world_of_keys(name, world):
+            if self._begin_world_of_keys(name, world, reason, everywhere=everywhere):
                 return self._erase_selected(look, reason=reason, everywhere=everywhere, turns=True)
             if world is not None or (cleared := self._forget_buffers(name)) is None:
                 raise
             return cleared
 
-    def _begin_world_of_keys(self, user: str, world: Any) -> bool:
+    def _begin_world_of_keys(self, user: str, world: Any, reason: str, *, everywhere: bool) -> bool:
         """Make the scope that access keys of a user would begin with their first write, so that it can be erased.
 
         An erasure reaches the texts of a key by the scope of its default user. Returns whether there are such keys.
+
+        Raises:
+            InputError: the erasure would be refused for its arguments; nothing was made.
         """
         from worlddb.projections.tables.names.canonical import compose_name
+        from worlddb.reconciler.commands import validation
 
         place = None if world is None else self.view()._reference_to_write(world)
         named = compose_name(user.removeprefix("user:"))
         if not any(named and (key.user, key.world) == (named, place) for key in self.accounts.keys(ended=True)):
             return False
+        validation.check([cmd.Erase(ref=bytes(16).hex(), why=reason, members=True, everywhere=everywhere, turns=True)])
         self.create("Scope", f"user:{named}", world=place, resolve=False)
         return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,16 @@ def test_a_forgotten_user_is_the_default_of_no_key(db: Database, how: str) -> No
     assert copied.root == db.view().hash() and find_traces(folder, ["zara.quux"]) == []
     made = db.replay(folder / "replayed", seq=done.seq)
     assert made.matches_recorded
+
+
+@pytest.mark.parametrize("reason", ["", None, "x" * 100_000])
+def test_a_refused_erasure_of_a_user_who_never_wrote_writes_no_name(db: Database, reason: Any) -> None:
+    db.accounts.create_key("phone", user="zara")
+    head = db.head()
+    for forget in (partial(db.forget_user, "zara"), worlddb.memory(db, user="zara").forget_user):
+        with pytest.raises(worlddb.InputError):
+            forget(reason=reason)
+    assert db.head() == head and len(db.accounts.keys()) == 1
 
 
 def test_a_key_of_a_user_of_one_tenant_goes_with_them_there_alone(
