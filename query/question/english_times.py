@@ -273,8 +273,8 @@ ENDS: Final = lazy(
 )
 """Before the time with which a statement says that something ends."""
 OF_RECORDS: Final = lazy(
-    r"\b(?:data|figures|numbers|statistics|results|sales|receipts|invoices|bills|records|logs?|history|documents|files|notes"
-    r"|letters|e?mails|messages|minutes|reports|entries|photos|pictures|backups?|payslips|statements)\s+\Z",
+    r"\b(?:data|figures|numbers|statistics|results|sales|receipts|invoices|bills|records|logs?|history|documents|files"
+    r"|notes|letters|e?mails|messages|minutes|reports|entries|photos|pictures|backups?|payslips|statements)\s+\Z",
     re.I,
 )
 """Before the times that what somebody keeps is of: they go on to have it."""
