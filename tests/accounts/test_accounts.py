@@ -383,7 +383,9 @@ def test_a_key_of_a_user_who_never_wrote_goes_with_them(
         run = LocalRunner(capsys, db.path)
         assert "access keys that name them" in run("forget-user", "zara.quux", "--dry-run").out
         assert db.accounts.authenticate(phone.secret) is not None
-        assert run("forget-user", "zara.quux", "--reason", "request 7").code == 0
+        receipt = db.path.parent / "receipt.json"
+        assert run("forget-user", "zara.quux", "--reason", "request 7", "--receipt", str(receipt)).code == 0
+        assert run("check-receipt", str(receipt)).code == 0
         assert run("forget-user", "nobody", "--reason", "request 7").error == "unknown_reference"
     else:
         asked = tool_arguments.ForgetUser(user_id="zara.quux", reason="request 7", confirm="user:zara.quux")

@@ -323,15 +323,26 @@ def _write_keys_beside(page: Page, out: Output, args: Namespace, keys: Sequence[
 def _forget_unwritten(args: Namespace, out: Output, db: Database, messages: int, *, has_keys: bool) -> int:
     """Forget a user without any world: clear their buffers of working memory, and end the keys that name them."""
     document: dict[str, Any] = {"receipt": None, "finished": True, "erased": 0, "kept": [], "messages": messages}
+    done: _ErasureAnswer | None = None
     if not args.dry_run:
-        document = wire.receipt(db.forget_user(args.name, reason=args.reason, world=args.world)) | document
+        with _receipt_file(args.receipt) as file:
+            receipt = db.forget_user(args.name, reason=args.reason, world=args.world)
+            receipt.raise_if_refused()
+            done = _ErasureAnswer(db, receipt, file)
+        document = wire.receipt(receipt) | document | {"receipt": done.erasure, "finished": done.finished}
     removed = "to be removed" if args.dry_run else "removed"
     told = (
         f"nothing was ever written about {args.name}; {removed}: {wire.counted(messages, 'message')} of working memory"
         + ", and the access keys that name them, which end" * has_keys
     )
-    out.answer(document, lambda page: page.line(told))
-    return DONE
+
+    def write(page: Page) -> None:
+        page.line(told)
+        if done is not None:
+            done.write_unfinished(page, out)
+
+    out.answer(document, write)
+    return DONE if document["finished"] else BUSY
 
 
 def _forgotten_document(db: Database, plan: ErasurePlan) -> dict[str, Any]:
