@@ -674,7 +674,9 @@ _IS_ON: Final = wording.kept_search(
     r"\b(?:takes?|taking|uses?|using|gets?|needs?|injects?) |\b(?:is|am|are|['’](?:s|m|re)) (?:still |now )?on "
 )
 _IS_RID: Final = wording.kept_search(r"\b(?:got|gotten|is|am|are|['’](?:s|m|re)) (?:finally |now )?rid of ")
-_HAS_ON: Final = wording.kept_search(r"\b(?:wears?|wearing|has|have|owns?|uses?|using|keeps?|drives?|rides?|needs?) ")
+_HAS_ON: Final = wording.kept_search(
+    r"\b(?:wears?|wearing|has|have|owns?|uses?|using|keeps?|drives?|rides?|needs?|got(?! rid\b)) "
+)
 _IS_PREGNANT: Final = wording.kept_search(r"\b(?:is|am|are|['’](?:s|m|re)) (?:\w+ )?(?:\w+ )?(?:pregnant|expecting)\b")
 _GAVE_BIRTH: Final = wording.kept_search(
     r"\b(?:gave birth|(?:has|have) given birth|(?:has |have )?(?:miscarried|(?:had|lost) (?:a|her|the|my) (?:baby"
