@@ -320,7 +320,12 @@ def _front_date(place: input_files.Place, text: str, zone: str) -> tuple[int, st
         within = ZoneInfo(named) if named and named not in ("Z", "UTC") else UTC
         moment = datetime.fromisoformat("T".join(re.split(r"[T\s]\s*", local["time"]))).replace(tzinfo=within)
         return _date(place, moment.astimezone(UTC).isoformat()), "" if named else "dated_in_utc"
-    except (ValueError, KeyError, OSError, OverflowError):  # No such zone, or no such time.
+    except (KeyError, OSError) as error:
+        if local["zone"]:
+            return _date(place, text), ""
+        what = f"the zone {named[:80]!r} of the date {text!r} is not known"
+        raise input_files.malformed_error(place, what, "Write Europe/Berlin, or an offset behind the time") from error
+    except (ValueError, OverflowError):  # No such time.
         return _date(place, text), ""
 
 

@@ -355,6 +355,12 @@ def test_a_date_of_front_matter_that_says_less_than_a_moment_is_taken_and_told(
     assert ("1 document has a" in told) == bool(notes)
 
 
+def test_a_zone_that_nobody_knows_is_named(db: Database, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.md", "---\ndate: 2024-05-01 10:00\ntimezone: Mars/Olympus\n---\ntext\n")
+    with pytest.raises(MalformedFile, match="zone 'Mars/Olympus' of the date"):
+        ingest_files(db, path)
+
+
 def test_lines_of_dashes_that_hold_no_fields_are_text(db: Database, tmp_path: Path) -> None:
     ingest_files(db, written(tmp_path, "a.md", "---\njust words\n\n---\nmore\n"))
     assert "more" in str(tree(db))
