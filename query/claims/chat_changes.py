@@ -800,7 +800,8 @@ def is_short(message: str) -> bool:
 def tells_asked_kind(message: str, question: str) -> bool:
     """True if a message has a value of the kind that a question asks for, and if that asks for none.
 
-    That is a time, a number, or a place, a name or a relative that the question does not have.
+    That is a time, a number, a name or a relative, or what stands behind a preposition of place; the question's own
+    names and places do not count.
     """
     kind = kind_asked(question)
     if not kind:
@@ -810,7 +811,7 @@ def tells_asked_kind(message: str, question: str) -> bool:
         return bool(found.dates or found.hours)
     if kind == "number":
         return bool(found.amounts)
-    told = found.names | (_related() & _stems_in(message) if kind == "name" else found.places)
+    told = found.names | (_related() & _stems_in(message)) if kind == "name" else found.places
     return not told <= content_of(question)
 
 

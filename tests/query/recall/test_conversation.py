@@ -1095,6 +1095,14 @@ def test_a_message_with_a_value_of_the_kind_that_is_asked_for_comes_first(
     assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-5) for hit in hits)
 
 
+def test_somebody_s_name_is_no_place(db: Database) -> None:
+    """ "I gave Anna 20 euros" came before what has more of the question's words, as it has a name."""
+    mem = worlddb.memory(db, user="kim", agent="bot")
+    near = "the wifi password is swordfish"
+    days(mem, near, "the tram was late", "I gave Anna 20 euros for the wifi")
+    assert words_of(mem.recall("where is the wifi password written?").hits[0]) == near
+
+
 @pytest.mark.parametrize(
     "question",
     [
