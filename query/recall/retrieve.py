@@ -599,12 +599,12 @@ def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.
     snapshot, text = search.snapshot, search.lanes.text
     tables, moment = snapshot.tables, snapshot.place.moment
     up_to_now = valid_period.Choice(period=valid_period.Period(Interval(ALWAYS, moment.valid + 1), throughout=False))
-    if isinstance(text, WorldTextLane):
+    asks_before, shown = search.request.choice.earlier, {hit.passed.node for hit in ranked}
+    if isinstance(text, WorldTextLane) and not asks_before:
         # Where all that ever held holds now, nothing is ranked again.
         ever = search.window.exact_lane(snapshot, up_to_now)
         if ever.counts(()).documents == text.counts(()).documents:
             return ranked
-    asks_before, shown = search.request.choice.earlier, {hit.passed.node for hit in ranked}
     ever_shown = valid_period.Choice(include_superseded=True, earlier=True) if asks_before else up_to_now
     over = [
         hit._replace(

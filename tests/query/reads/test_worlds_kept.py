@@ -117,6 +117,11 @@ def history(folder: Path, seed: int, seen: Counter[str]) -> None:
         db.close()
 
 
+def test_a_question_of_what_was_before_looks_at_what_is_over_in_a_world(tmp_path: Path) -> None:
+    """As many texts held up to now as were asked of, but others: what was over was not looked for."""
+    history(tmp_path / "store", 2815869702, Counter())
+
+
 def run(folder: Path, seed: int, histories: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     seen: Counter[str] = Counter()
     loaded = kept_worlds.load
