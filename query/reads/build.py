@@ -39,9 +39,8 @@ def conflicts_of(
 
     Both sides and the edge must be valid together: at the moment, or throughout the period or at some instant of it.
     """
-    if snapshot.is_alone(
-        node
-    ):  # Before the cache: to look up a present time there ends how long an answer may be kept.
+    # Before the cache: to look up a present time there ends how long an answer may be kept.
+    if snapshot.is_alone(node):
         return []
     kept: _Conflicts = snapshot.kept.setdefault(_Conflicts, _Conflicts())
     asked = node, moment, period

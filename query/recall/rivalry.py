@@ -230,7 +230,7 @@ def competing_pairs(
     sentences that ``question`` is not about are left out.
     """
     turns = [node for node, one in said.items() if one.is_turn]
-    again = _said_again(said)
+    again = _starts_of_repeated(said)
     pairs = (pair for pair in combinations(said, 2) if pair[0] not in turns[1:])
     for (later, new), (earlier, old), subject in _pairs_of_a_subject(snapshot, said, pairs):
         is_loose = bool(old.about and new.about) and old.about.isdisjoint(new.about)
@@ -263,7 +263,7 @@ def competing_pairs(
             yield Rivals(later, earlier, alike.relation, alike.reason, order == "plan", doubt=alike.doubt)
 
 
-def _said_again(said: Mapping[int, Statement]) -> dict[int, tuple[int, int]]:
+def _starts_of_repeated(said: Mapping[int, Statement]) -> dict[int, tuple[int, int]]:
     """By each statement whose words were said before, when they were first."""
     by_words: dict[str, list[int]] = {}
     for node, one in said.items():

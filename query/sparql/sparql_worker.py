@@ -1,4 +1,4 @@
-"""The program of a worker process: it holds RDF stores in memory and answers one request after another.
+"""The program of a worker process: it holds RDF stores in memory, or parses RDF, and answers request after request.
 
 It runs as a script and imports nothing of the product, so that it starts within some fifty milliseconds. A frame, in
 either direction, is the length of its head (four bytes, big-endian), the head as JSON, and the body, whose length the

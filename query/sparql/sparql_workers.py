@@ -1,4 +1,4 @@
-"""Start and stop worker processes that evaluate SPARQL, so that a query can be ended at its limits."""
+"""Start and stop worker processes that evaluate SPARQL and parse RDF, so that both can be ended at their limits."""
 
 from __future__ import annotations
 

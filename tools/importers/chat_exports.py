@@ -116,7 +116,8 @@ class Export(msgspec.Struct, frozen=True):
         Raises:
             MalformedFile: the file breaks the format, or no chat in it can be read, or with ``strict`` any chat cannot;
                 record and path are named.
-            LimitExceeded: it is larger than a file may be that is held in memory, or one of its chats.
+            LimitExceeded: it is larger than a file may be that is held in memory, or has more chats than any may; with
+                ``strict`` also if one chat has more messages than any may, which is else left out.
         """
         name = checked_text(
             reading.conversation or self.account or input_files.stem(path),
