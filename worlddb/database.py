@@ -293,12 +293,12 @@ class Database(WriteCalls):
 
         create_store(self._writer_without_models())
 
-    def as_author(self, author: str, *, account: Callable[[], Grant] | None = None) -> Database:
+    def as_author(self, author: str, *, account: Callable[[], Grant | None] | None = None) -> Database:
         """The same open store, with another author for its writes.
 
         It shares everything with this handle, and closing either closes both. Writes count against the plan of the
-        grant that ``account`` returns at that time: the number of new worlds and the bytes stored. A write beyond the
-        plan raises :class:`PlanLimit` and changes nothing.
+        grant that ``account`` returns at that time, if any: the number of new worlds and the bytes stored. A write
+        beyond the plan raises :class:`PlanLimit`, or what ``account`` raises, and changes nothing.
         """
         other = copy(self)
         other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)

@@ -19,7 +19,7 @@ from tests.server.test_serve import PATIENCE_SECONDS, serving
 from tests.support.faults.traces import find_traces
 from tests.support.rest import RestClient, RestServer, check_type, serve_store
 from worlddb.client import wire_records as wire
-from worlddb.tools.server.jobs import Job, JobPool
+from worlddb.tools.server.jobs import MAX_JOBS, Job, JobPool
 
 
 @pytest.fixture(scope="module")
@@ -114,14 +114,14 @@ def test_a_job_that_erasures_interrupt_begins_again_until_it_is_done_or_says_wha
 
     try:
         if is_done:
-            assert pool.write_file(Job("export"), "k", write) == erasures + 1 and written[-1].exists()
+            assert pool.write_file(Job("export"), write) == erasures + 1 and written[-1].exists()
         else:
             with pytest.raises(worlddb.UnavailableError, match="64 erasures") as raised:
-                pool.write_file(Job("export"), "k", write)
+                pool.write_file(Job("export"), write)
             assert "once no erasures are running" in raised.value.remedy
         pool.stopping.set()
         with pytest.raises(worlddb.UnavailableError, match="shutting down"):
-            pool.write_file(Job("export"), "k", write)
+            pool.write_file(Job("export"), write)
     finally:
         pool.close()
 
@@ -182,6 +182,74 @@ def test_a_job_that_waits_ends_with_its_key_and_takes_the_files_of_the_key_along
         blocking.append(owner("POST", "/v1/verify", json={}))
         assert {ended(owner, each).status for each in blocking} == {"done"}
         assert owner.get("/v1/worlds/den")["content"] == "a diary of bees" and not file.exists()
+
+
+@pytest.mark.parametrize("of_account", [True, False])
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("erase", "/v1/worlds/den/erase", {"reason": "spite"}),
+        ("erase_literal", "/v1/worlds/den/erase", {"reason": "spite", "literal": '"bees"'}),
+        ("import_bundle", "/v1/bundles/import", None),
+        ("export", "/v1/bundles", {"world": "den"}),
+        ("verify", "/v1/verify", {}),
+    ],
+)
+def test_a_job_that_runs_ends_with_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any, of_account: bool
+) -> None:
+    """An erasure that had begun went on after the key, or its user, was taken away."""
+    has_begun, may_go_on, run = Event(), Event(), getattr(worlddb.Database, method)
+
+    def waiting(db: worlddb.Database, *given: Any, **how: Any) -> Any:
+        has_begun.set()
+        assert may_go_on.wait(PATIENCE_SECONDS)
+        return run(db, *given, **how)
+
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        bundle = tmp_path / "bundle"
+        other.export(other.create("Thing", "hive").ref, bundle)
+    with serve_store(tmp_path, embedder=None) as served:
+        owner = served.caller("owner")
+        owner.send("POST", "/v1/worlds", name="den", content="a diary of bees")
+        owner.send("POST", "/v1/worlds/den/statements", statements=[["<urn:x:a>", "<urn:x:b>", '"bees"']])
+        secret = owner.send("POST", "/v1/keys", name="robot", right="admin")["secret"] if of_account else None
+        robot = RestClient(served.rest, secret) if secret else served.caller("robot")
+        before = served.db.head().seq
+        monkeypatch.setattr(worlddb.Database, method, waiting)
+        robot(method="POST", path=path, **({"content": bundle.read_bytes()} if body is None else {"json": body}))
+        assert has_begun.wait(PATIENCE_SECONDS)
+        if of_account:
+            served.db.accounts.end_key("robot")
+        else:
+            served.keys.remove("robot")
+        may_go_on.set()
+        monkeypatch.undo()
+        ended(owner, owner("POST", "/v1/verify", json={}))
+        served.rest.close()  # It waits for all jobs.
+        assert served.db.head().seq == before + of_account
+        assert [each.content for each in served.db.view().find(name="den")] == ["a diary of bees"]
+        assert served.db.view().statements("den") and not [*(tmp_path / "store").glob(".scratch-*/*")]
+
+
+def test_the_jobs_of_a_key_are_still_its_own_after_its_plan_has_changed(tmp_path: Path) -> None:
+    """They were listed under the former plan: nobody could see them, or fetch or remove a file of theirs."""
+    with serve_store(tmp_path, embedder=None) as served:
+        owner = served.caller("owner")
+        for plan, most in (("free", 5), ("paid", 50)):
+            owner.send("PUT", f"/v1/plans/{plan}", recall_k=most)
+        owner.send("POST", "/v1/accounts", name="ana", plan="free")
+        ana = RestClient(
+            served.rest, owner.send("POST", "/v1/keys", name="robot", account="ana", right="admin")["secret"]
+        )
+        begun = [ended(ana, ana("POST", "/v1/bundles", json={})) for _ in range(2)]
+        owner.send("PATCH", "/v1/accounts/ana", plan="paid")
+        begun += [ended(ana, ana("POST", "/v1/bundles", json={})) for _ in range(MAX_JOBS - 1)]
+        listed = check_type(ana.get("/v1/jobs"), wire.Jobs).jobs
+        assert [each.id for each in listed] == [each.id for each in reversed(begun[1:])]
+        assert begun[1].file is not None and ana("GET", begun[1].file).status_code == 200
+        files = {each.name for each in (tmp_path / "store").glob(".scratch-*/*")}
+        assert files & {each.id for each in begun} == {each.id for each in listed}
 
 
 def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: RestClient) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 import worlddb
 from worlddb import AmbiguousReference, IdempotencyConflict, InputError, Note, Receipt, UnknownReference, View, World
+from worlddb.accounts.grant import Grant as AccountGrant
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -31,7 +32,7 @@ from worlddb.plain_text import is_blank
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.jobs import JobPool, Jobs
+from worlddb.tools.server.jobs import JobPool
 from worlddb.tools.server.problems import note_text
 from worlddb.writing import retry_while_changed
 
@@ -74,11 +75,21 @@ class ClientStore:
 
     def __init__(self, db: worlddb.Database, grant: Grant, workshop: JobPool) -> None:
         self.grant = grant
-        self.jobs = Jobs(workshop, grant.id)
+        self.jobs = workshop.of_key(grant.id)
         account = grant.account
         plan = None if account is None else lambda: account
         self.db = db.as_author(grant.name, account=plan)
         self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user, account=plan)
+
+    @property
+    def db_of_jobs(self) -> worlddb.Database:
+        """The store for what goes on after its request: nothing is committed any more once the key has ended."""
+
+        def plan() -> AccountGrant | None:
+            self.jobs.require_key()
+            return self.grant.account
+
+        return self.db.as_author(self.grant.name, account=plan)
 
     @property
     def commits(self) -> bool:

@@ -50,13 +50,13 @@ def erase(store: ClientStore, request: Request) -> Reply:
             )
         if body.plan:
             return dict(msgspec.to_builtins(store.db.erasure_plan(ref, **options)))
-        key = store.key(request.idempotency_key)
+        key, db = store.key(request.idempotency_key), store.db_of_jobs
         if body.literal is not None:
-            receipt = store.db.erase_literal(
+            receipt = db.erase_literal(
                 ref, body.literal, reason=body.reason, everywhere=body.everywhere, idempotency_key=key
             )
         else:
-            receipt = store.db.erase(ref, reason=body.reason, idempotency_key=key, **options)
+            receipt = db.erase(ref, reason=body.reason, idempotency_key=key, **options)
         receipt.raise_if_refused()
         return {"receipt": store.receipt(receipt), "erasure": _erasure(store, receipt.seq)}
 
@@ -121,7 +121,7 @@ def import_bundle(store: ClientStore, request: Request) -> Reply:
     def take(path: Path) -> Receipt:
         path.write_bytes(request.body)
         try:
-            return store.db.import_bundle(path, idempotency_key=store.key(request.idempotency_key), **how)
+            return store.db_of_jobs.import_bundle(path, idempotency_key=store.key(request.idempotency_key), **how)
         except InvalidBundle as error:  # The path on the server means nothing to the client.
             said = error.message.replace(repr(str(path)), "The body").replace(str(path), "The body")
             raise InvalidBundle(said, error.remedy, **error.details | {"file": ""}) from None

@@ -68,14 +68,28 @@ class JobPool:
 
     def __init__(self, store: Path, has_ended: Callable[[str], bool]) -> None:
         self._store, self._has_ended = store, has_ended
-        self._with_files: dict[Job, str] = {}
-        """The ids of the keys of jobs that were given a place for a file."""
+        self._clients: dict[str, Jobs] = {}
+        """The jobs of each key, by its id."""
         self.stopping = Event()
         self._threads = ThreadPoolExecutor(WORKERS, "worlddb-job")
         self._lock, self._folders = Lock(), ExitStack()
         self._folder: Path | None = None
 
-    def write_file(self, job: Job, key: str, write: Callable[[Path], T]) -> T:
+    def of_key(self, key: str) -> "Jobs":
+        """Return the jobs of a key, whatever became of its plan, name or connection since they began."""
+        with self._lock:
+            return self._clients.setdefault(key, Jobs(self, key))
+
+    def require_key(self, key: str) -> None:
+        """Require that the key of a job is still there.
+
+        Raises:
+            JobStopped: it has ended.
+        """
+        if self._has_ended(key):
+            raise JobStopped("The key of the job has ended", "Begin it with another key")
+
+    def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
         """Call ``write`` with the place of a job's file; again, from its beginning, if an erasure removed it meanwhile.
 
         Raises:
@@ -86,7 +100,7 @@ class JobPool:
             if self.stopping.is_set():
                 raise JobStopped("The server is shutting down", "Start it again later")
             folder = self._make_folder()
-            job.path, self._with_files[job] = folder / job.id, key
+            job.path = folder / job.id
             try:
                 return write(job.path)
             except (WorldDBError, OSError):
@@ -107,18 +121,17 @@ class JobPool:
     def begin(
         self, job: Job, key: str, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]
     ) -> None:
-        """Run a job in the pool unless its key ends before; ``explain`` turns an error into problem details."""
+        """Run a job in the pool until its key ends; ``explain`` turns an error into problem details."""
 
         def step(done: int, total: int) -> None:
             job.done, job.total = done, total
             if self.stopping.is_set():
                 raise JobStopped("The server is shutting down", "Start it again later")
+            self.require_key(key)
 
         def run() -> None:
             try:
-                self._remove_files_of_ended_keys()
-                if self._has_ended(key):
-                    raise JobStopped("The key of the job has ended", "Begin it with another key")
+                self._drop_ended_keys()
                 step(0, 0)
                 job.result = work(job, step)
                 job.status = "done"
@@ -127,19 +140,23 @@ class JobPool:
             except BaseException:
                 job.status = "failed"
                 raise
+            finally:
+                self._drop_ended_keys()
 
         self._threads.submit(run)
 
     def remove_file(self, job: Job) -> None:
         """Remove the file of a job that has ended, if there is one."""
-        if self._with_files.pop(job, None) is not None and job.path is not None:
+        if job.path is not None:
             job.path.unlink(missing_ok=True)
 
-    def _remove_files_of_ended_keys(self) -> None:
-        """Remove files that nobody can fetch any more."""
-        for job, key in list(self._with_files.items()):
-            if job.status != "running" and self._has_ended(key):
-                self.remove_file(job)
+    def _drop_ended_keys(self) -> None:
+        """Drop jobs that nobody can ask about any more, with their files."""
+        for key, jobs in list(self._clients.items()):
+            if not jobs.are_running and self._has_ended(key):
+                self._clients.pop(key, None)
+                for job in jobs.all():
+                    self.remove_file(job)
 
     def close(self) -> None:
         """End all jobs, and remove their files."""
@@ -149,7 +166,7 @@ class JobPool:
 
 
 class Jobs:
-    """The jobs of one client, newest last."""
+    """The jobs of one key, newest last."""
 
     def __init__(self, workshop: JobPool, key: str) -> None:
         self.workshop, self._key = workshop, key
@@ -174,7 +191,16 @@ class Jobs:
 
     def write_file(self, job: Job, write: Callable[[Path], T]) -> T:
         """Call ``write`` with the place of a job's file, as :meth:`JobPool.write_file` does."""
-        return self.workshop.write_file(job, self._key, write)
+        return self.workshop.write_file(job, write)
+
+    def require_key(self) -> None:
+        """Require that the key is still there; raises as :meth:`JobPool.require_key`."""
+        self.workshop.require_key(self._key)
+
+    @property
+    def are_running(self) -> bool:
+        """Whether one of them has not ended."""
+        return any(job.status == "running" for job in list(self._jobs.values()))
 
     def get(self, job_id: str) -> Job:
         """Return a job.

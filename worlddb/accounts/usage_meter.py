@@ -58,18 +58,22 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanQuota:
-    """The remaining quota of an account's plan, for writes under it."""
+    """The remaining quota of an account's plan, for writes under it; without a limit where there is no grant."""
 
-    def __init__(self, meter: UsageMeter, grant: Callable[[], Grant]) -> None:
+    def __init__(self, meter: UsageMeter, grant: Callable[[], Grant | None]) -> None:
         self._meter, self._grant = meter, grant
+        self._last: Grant | None = None
 
     def take(self, worlds: int, bytes_stored: int) -> None:
-        """Use up a part of the quota; raises as :meth:`UsageMeter.take`."""
-        self._meter.take(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
+        """Use up a part of the quota; raises as :meth:`UsageMeter.take`, or what asking for the grant raises."""
+        self._last = self._grant()
+        if self._last is not None:
+            self._meter.take(self._last, worlds=worlds, bytes_stored=bytes_stored)
 
     def give_back(self, worlds: int, bytes_stored: int) -> None:
         """Return an amount that was not used."""
-        self._meter.give_back(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
+        if self._last is not None:  # Whoever took it is of the same account, though its key may have ended since.
+            self._meter.give_back(self._last, worlds=worlds, bytes_stored=bytes_stored)
 
 
 class UsageMeter:
