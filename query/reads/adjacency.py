@@ -1,6 +1,7 @@
 """Read the members and the edges of worlds, at a moment or over a span of valid time."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from heapq import merge
 from itertools import chain, islice, product
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,9 @@ from worlddb.query.snapshot import edge_rules, valid_period, visible
 _FEW_EDGES: Final = 128
 """Up to so many edges of a world are read at once; of more, only those that are needed."""
 PAGE: Final = 512
-"""How many edges one transaction reads."""
+"""How many edges, or contradicted worlds, one transaction reads."""
+_FIRST_PAGE: Final = 64
+"""The number of contradicted worlds that are read first; then twice as many, and so on."""
 
 
 def members(
@@ -254,3 +257,94 @@ def unifies(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, edge: reco
         return False
     home = snapshot.tables.node_of(bytes.fromhex(edge.home))
     return home is None or edge_rules.unifies(snapshot, spec, edge.type, home)
+
+
+def contradictions(
+    window: Window, world: Any, after: tuple[Any, Any] | None
+) -> Iterator[tuple[records.World, records.World]]:
+    """Pairs of worlds that contradict each other, each once; see :meth:`worlddb.View.contradictions`."""
+    if window.unify:
+        yield from _contradictions_of_identities(window, world, after)
+        return
+    first, second = (None, None) if after is None else _resolve_pair(window, after)
+    cursor_world = None if first is None else _valid_world(window, first)
+    for one in chain(() if cursor_world is None else (cursor_world,), contradicted_after(window, world, first)):
+        listed = one.conflicts
+        if one is cursor_world and second in listed:
+            listed = listed[listed.index(second) + 1 :]
+        for ref in listed:
+            other = None if precedes(window, ref, one.ref, world) else _valid_world(window, ref)
+            if other is not None:
+                yield one, other
+
+
+def _contradictions_of_identities(
+    window: Window, world: Any, after: object
+) -> Iterator[tuple[records.World, records.World]]:
+    if after is not None:
+        raise errors.InputError("after was given with unify", "List without unify")
+    done: set[frozenset[str]] = set()
+    with window.snapshot() as snapshot:
+        inside = _top_or_named(window, snapshot, world)
+        how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False, "unify": True}
+        found = list(world_lookup.find(snapshot, window.spec, world_lookup.Lookup(None, None, inside), **how))
+    for one in found:
+        for ref in one.conflicts:
+            pair = frozenset((one.ref, ref))
+            other = None if pair in done else _valid_world(window, ref)
+            if other is not None:
+                done.add(pair)
+                yield one, other
+
+
+def contradicted_after(window: Window, world: Any, after: str | None) -> Iterator[records.World]:
+    """The worlds that something contradicts, behind a world, page by page."""
+    wanted = _FIRST_PAGE
+    while True:
+        with window.snapshot() as snapshot:
+            behind = -1 if after is None else _top_or_named(window, snapshot, after)
+            asked = world_lookup.Lookup(None, None, _top_or_named(window, snapshot, world), after=behind)
+            among = partial(_is_contradicted, snapshot, window.spec)
+            how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
+            found = list(islice(world_lookup.find(snapshot, window.spec, asked, among=among, **how), wanted))
+        yield from found
+        if len(found) < wanted:
+            return
+        after, wanted = found[-1].ref, min(2 * wanted, PAGE)
+
+
+def _is_contradicted(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, node: int) -> bool:
+    return bool(build.conflicts_of(snapshot, node, snapshot.place.moment, spec, None))
+
+
+def precedes(window: Window, ref: str, other: str, world: Any) -> bool:
+    """Tell whether a world is found inside of ``world``, if one is given, and before another one."""
+    with window.snapshot() as snapshot:
+        node = _top_or_named(window, snapshot, ref)
+        if node >= _top_or_named(window, snapshot, other):
+            return False
+        wanted = world_lookup.Lookup(None, None, _top_or_named(window, snapshot, world), after=node - 1)
+        how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
+        found = world_lookup.find(snapshot, window.spec, wanted, **how)
+        return any(each.ref == ref for each in islice(found, 1))
+
+
+def _resolve_pair(window: Window, given: object) -> tuple[str, str]:
+    """Two references, where two are given as a pair."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise errors.InputError(f"after is {errors.shown(given)}", "Give the last pair of worlds of the page before")
+    with window.snapshot() as snapshot:
+        first, second = (snapshot.ref(_top_or_named(window, snapshot, each)) for each in given)
+    return first, second
+
+
+def _valid_world(window: Window, ref: str) -> records.World | None:
+    with window.snapshot() as snapshot:
+        return build.world(snapshot, _top_or_named(window, snapshot, ref), window.place.moment, window.spec)
+
+
+def _top_or_named(window: Window, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
+    """The node of a reference or a name; without one that of the outermost world that the view sees."""
+    if ref is None:
+        return window.place.top
+    return world_lookup.named_node(snapshot, window.spec, ref, unify=window.unify)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
-from worlddb.log.model.errors import beginning, shown
+from worlddb.log.model.errors import InputError, beginning, shown
 from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
@@ -34,7 +34,7 @@ from worlddb.query.question.question import (
     without_names,
     without_opening,
 )
-from worlddb.query.reads import build
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, retrieve, rivalry, scoring
 from worlddb.query.records import records
@@ -391,7 +391,68 @@ MAX_ASKED: Final = 1_000
 """The number of hits requested to explain why a world is none."""
 
 
-def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfit: Sequence[str]) -> records.Absence:
+_FILTERS: Final = frozenset(
+    (
+        *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
+        *("tag", "min_trust", "min_confidence", "prefer_summaries", "siblings"),
+    )
+)
+"""The options of a recall that leave something out."""
+_SHOWING: Final = ("include_superseded", "include_expired", "include_deprecated", "during", "overlaps")
+"""Those that show what a view does not."""
+
+
+def why_not(
+    window: Window, ref: Any, k: int, options: Mapping[str, Any], ask: Callable[..., records.Recall]
+) -> records.Absence:
+    """Why a world is not among the ``k`` hits of ``ask(k=k, **options)``; see :meth:`worlddb.View.why_not`."""
+    for name in ("group", "receipt"):
+        if options.get(name):
+            raise InputError(f"why_not explains single hits, and {name} was given", f"Leave {name} out")
+    with window.snapshot() as snapshot:
+        node = world_lookup.named_node(snapshot, window.spec, ref, unify=window.unify)
+        lineage = snapshot.ref(node)
+    found = ask(k=k, **options)
+    shown = any(hit.ref == lineage for hit in found.hits)
+    with window.snapshot() as snapshot:
+        seen = build.world(snapshot, node, window.place.moment, window.spec)
+    if seen is None and not shown and not any(options.get(way) for way in _SHOWING):
+        reason = "the view does not show it: it has ended, begins later, is hidden, or has lost its text"
+        least = min((hit.score for hit in found.hits), default=0.0)
+        return records.Absence(
+            ref=lineage, step="view", rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
+        )
+    most = max(k, MAX_ASKED)
+    wider = ask(k=most, **options)
+    unfit = [name for name in options if name in _FILTERS and options[name]]
+    if unfit and all(hit.ref != lineage for hit in wider.hits):
+        free = ask(k=most, **{name: options[name] for name in options.keys() - unfit})
+        unfit = unfit if any(hit.ref == lineage for hit in free.hits) else []
+    else:
+        unfit = []
+    if all(hit.ref != lineage for hit in wider.hits) and (reason := _why_no_memory(window, node, seen, options)):
+        unfit.append(reason)
+    return _why_below(lineage, k, found, wider, unfit)
+
+
+def _why_no_memory(window: Window, node: int, seen: records.World | None, options: Mapping[str, Any]) -> str:
+    """Why a recall leaves out a world that is no memory; empty if it does not."""
+    from worlddb.query.forks import fork_reads
+
+    if seen is not None and seen.type == "DreamReport":
+        return "" if options.get("type") else 'reports of Dream State are found by type="DreamReport"'
+    with window.snapshot() as snapshot:
+        if not snapshot.has_forks:
+            return ""
+        given = options.get("world")
+        inside = window.place.top
+        if given is not None:
+            inside = world_lookup.named_node(snapshot, window.spec, given, unify=window.unify)
+        is_apart = fork_reads.ForkMembership(snapshot, inside)(node)
+    return "it lies in a fork; search inside the fork to find it" if is_apart else ""
+
+
+def _why_below(ref: str, k: int, found: records.Recall, wider: records.Recall, unfit: Sequence[str]) -> records.Absence:
     """Why a visible world is not among the ``k`` hits ``found``, judged by those of a ``wider`` recall.
 
     ``unfit`` names the filter that leaves it out, if one does.

@@ -5,6 +5,8 @@ before the indexes catch up and the model runs; and one snapshot for all else. A
 Where words alone are compared and the index is not behind, one is enough.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
@@ -12,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from worlddb.log.model import times
+from worlddb.log.model import errors, times
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -31,7 +33,7 @@ from worlddb.query.question.question import (
 from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
-from worlddb.query.recall.filters import Filter
+from worlddb.query.recall.filters import Filter, tag_digest
 from worlddb.query.recall.retrieve import (
     Found,
     begin_search,
@@ -83,6 +85,29 @@ class _Indexes(NamedTuple):
     """Texts without a vector, if scratch indexes are searched."""
     unavailable: str = ""
     """Why nothing is compared by meaning, if scratch indexes show it."""
+
+
+def version_choice(
+    question: Question,
+    include_superseded: bool | None,
+    during: valid_period.Span | None,
+    overlaps: valid_period.Span | None,
+    tag: str | None,
+) -> valid_period.Choice:
+    """The versions of a world that a recall is asked for, by the arguments of :meth:`worlddb.View.recall`."""
+    if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
+        ways = {"include_superseded": include_superseded, "during": during, "overlaps": overlaps}
+        given = [name for name, way in ways.items() if way]
+        if given:
+            raise errors.InputError(
+                f"Both tag and {given[0]} were given",
+                "Give one of them: a tag stands for one version, whenever it holds",
+            )
+        return valid_period.Choice(tag=digest)
+    period = valid_period.parse_period(during, overlaps, include_superseded=bool(include_superseded))
+    by_default = include_superseded is None and period is None
+    earlier = question.asks_for_change if by_default else bool(include_superseded)
+    return valid_period.Choice(bool(include_superseded), period, earlier)
 
 
 def recall(window: Window, request: Request) -> records.Recall:

@@ -7,20 +7,23 @@ name and most of its words. They are found by their words alone, so no model run
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
-from typing import Final, NamedTuple
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, times
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.indexes import analysis
+from worlddb.projections.tables.names.blocks import SESSION, TURN
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import versions_as_of
 from worlddb.query.claims import claim_frame, claim_pairs, claim_relation, wording
+from worlddb.query.history import lineage
 from worlddb.query.question.question import CONVEX, TEXT, Question, Request
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import adjacency, build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import recall
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.recall.near_claims import RECALLED, referred_to
+from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
 
 MAX_TOLD_OF: Final = 64
@@ -99,6 +102,49 @@ def saying_the_same(
         for words in filter(None, dict.fromkeys(sought))
     ]
     return SaidElsewhere(*(list(chain(*each)) for each in zip(*said_in, strict=True)))
+
+
+def telling_elsewhere(window: Window, refs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+    """Pairs of the reference of one of some worlds, and the others that may tell what it says or ever said.
+
+    Also what has ended or is hidden: its text is there. Of ``MAX_TOLD_OF`` worlds, by their last few texts, the
+    last one of each first, and by ``MAX_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
+    """
+    everything = window.revealing(deprecated=True)
+
+    def sought() -> Iterator[tuple[str, str]]:
+        earlier = list[tuple[str, str]]()
+        for found in islice(chain.from_iterable(_spoken_in(everything, ref) for ref in refs), MAX_TOLD_OF):
+            texts = _texts_of(everything, found)
+            yield from texts[:1]
+            earlier += texts[1:MAX_TEXTS]
+        yield from earlier
+
+    for ref, text in islice(sought(), MAX_TEXTS_OF_ALL):
+        telling = saying_the_same(everything, text, nobodys=False, of=ref, ended=True).telling
+        yield ref, [other for other, _ in telling if other != ref]
+
+
+def _spoken_in(window: Window, ref: Any) -> Iterable[records.World]:
+    """A world; of a session its messages."""
+    with window.snapshot() as snapshot:
+        node = world_lookup.named_node(snapshot, window.spec, ref, unify=window.unify)
+        found = build.world(snapshot, node, window.place.moment, window.spec, include_superseded=True)
+    if found is not None and found.type == SESSION:
+        return adjacency.members(window, found.ref, True, None)
+    return () if found is None else (found,)
+
+
+def _texts_of(window: Window, found: records.World) -> list[tuple[str, str]]:
+    """Each different text of a world with its reference, the latest first, without the name of who speaks."""
+    if not found.content:
+        return []
+    spoken = analysis.without_speaker if found.type == TURN else str
+    with window.snapshot() as snapshot:
+        node = world_lookup.named_node(snapshot, window.spec, found.ref, unify=window.unify)
+        versions = reversed(lineage.history(snapshot, node))
+        texts = dict.fromkeys(spoken(version.content) for version in versions)
+    return [(found.ref, text) for text in texts if not limits.is_blank(text)]
 
 
 def _surely_says(snapshot: visible.VisibleSnapshot, gate: Gate, pair: tuple[int, int], text: str, user: str) -> bool:

@@ -8,6 +8,7 @@ itself. The engine makes no wordings: a caller's function does, before anything 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +16,13 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, limits
 from worlddb.projections.indexes import analysis
-from worlddb.query.coverage.scope_widening import joined
-from worlddb.query.enrichment.inferred import inferred_fields
+from worlddb.query.coverage.scope_widening import joined, widened
+from worlddb.query.enrichment.inferred import inferred_fields, parse_weights
 from worlddb.query.graph_query.traversal import Ground
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, MAX_K, VECTOR, Question, Request
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.records import records
 from worlddb.query.streams.entity_paths import PathFinder
@@ -63,6 +65,44 @@ def checked(streams: object) -> Streams:
 
 
 Ask = Callable[[Request], records.Recall]
+_VARIANTS: Final = {
+    "scopes": "several scopes",
+    "fields": "field weights",
+    "streams": "streams",
+    "type_weights": "type weights",
+    "siblings": "siblings",
+    "fuzzy": "corrected words",
+}
+"""What a recall may ask for besides, as a refusal calls it."""
+
+
+def recall_in_variants(
+    window: Window, request: Request, ask: Ask, asked: Mapping[str, Any], *, with_receipt: bool
+) -> records.Recall:
+    """The answer of the first of several scopes that suffices, by weights and words of other kinds, or in streams.
+
+    ``asked`` has at least one of the arguments of :meth:`worlddb.View.recall` that are called as in ``_VARIANTS``.
+
+    Raises:
+        InputError: one of them is not what it should be, or a receipt is wanted too.
+    """
+    if with_receipt:
+        several = next(_VARIANTS[name] for name in asked)
+        raise errors.InputError(f"A receipt cannot cover {several}", "Leave one of the two out")
+    weights: Any = {
+        "fields": parse_weights(asked.get("fields")),
+        "type_weights": parse_type_weights(asked.get("type_weights")),
+    }
+    request = request._replace(**weights)
+    request = request._replace(siblings=least_likeness(asked.get("siblings"), request))
+    if limits.checked_flag(asked.get("fuzzy", False), "fuzzy"):
+        ask = partial(respell_unknown, window, ask)
+    if "scopes" in asked:
+        with window.snapshot() as snapshot:
+            nodes = [named_node(snapshot, window.spec, each, unify=window.unify) for each in asked["scopes"]]
+            scopes = [snapshot.ref(node) for node in nodes]
+        ask = partial(widened, scopes=scopes, ask=ask)
+    return ask(request) if "streams" not in asked else streamed(window, request, checked(asked["streams"]), ask)
 
 
 def streamed(window: Window, request: Request, streams: Streams, ask: Ask) -> records.Recall:

@@ -10,13 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from functools import partial
 from io import BytesIO
-from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
-from worlddb.projections.indexes.analysis import without_speaker
 from worlddb.projections.indexes.composition import ATTENTION
-from worlddb.projections.tables.names.blocks import SESSION, TURN
 from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
@@ -27,7 +25,7 @@ from worlddb.query.reads.store_facts import known_bookmarks, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Lookup, find, named_node
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
-from worlddb.query.recall.recall import recall, recall_with_future
+from worlddb.query.recall.recall import recall, recall_with_future, version_choice
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
@@ -55,8 +53,6 @@ MAX_NUMBER: Final = 2**63 - 1
 """The largest number that a read is asked for."""
 MAX_PAGE: Final = 1_000
 """The number of worlds up to which a list is read like one page."""
-_FIRST_PAGE: Final = 64
-"""The number of worlds read first without a limit; then twice as many, and so on."""
 
 
 @limits.typed_calls
@@ -837,67 +833,15 @@ class View:
         With ``world``, those of which one side lies inside of it; with ``after`` those behind that pair. Reads the
         worlds from there on, as far as it is asked.
         """
-        if self.unify:
-            yield from self._contradictions_of_identities(world, after)
-            return
-        first, second = (None, None) if after is None else self._resolve_pair(after)
-        cursor_world = None if first is None else self.get(first)
-        for one in chain(() if cursor_world is None else (cursor_world,), self._contradicted_after(world, first)):
-            listed = one.conflicts
-            if one is cursor_world and second in listed:
-                listed = listed[listed.index(second) + 1 :]
-            for ref in listed:
-                other = None if self._precedes(ref, one.ref, world) else self.get(ref)
-                if other is not None:
-                    yield one, other
-
-    def _resolve_pair(self, given: object) -> tuple[str, str]:
-        """Two references, where two are given as a pair."""
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise errors.InputError(
-                f"after is {errors.shown(given)}", "Give the last pair of worlds of the page before"
-            )
-        return self.reference_of(given[0]), self.reference_of(given[1])
-
-    def _contradictions_of_identities(self, world: Any, after: object) -> Iterator[tuple[records.World, records.World]]:
-        if after is not None:
-            raise errors.InputError("after was given with unify", "List without unify")
-        done: set[frozenset[str]] = set()
-        for one in self.find(world=world):
-            for ref in one.conflicts:
-                pair = frozenset((one.ref, ref))
-                other = None if pair in done else self.get(ref)
-                if other is not None:
-                    done.add(pair)
-                    yield one, other
+        return adjacency.contradictions(self._window, world, after)
 
     def _contradicted_after(self, world: Any, after: str | None) -> Iterator[records.World]:
-        """What :meth:`find` gives of what something contradicts, behind a world, page by page."""
-        wanted = _FIRST_PAGE
-        while True:
-            with self._snapshot() as snapshot:
-                behind = -1 if after is None else self._named_node(snapshot, after)
-                asked = Lookup(None, None, self._node(snapshot, world), after=behind)
-                among = partial(self._is_contradicted, snapshot)
-                how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
-                found = list(islice(find(snapshot, self.spec, asked, among=among, **how), wanted))
-            yield from found
-            if len(found) < wanted:
-                return
-            after, wanted = found[-1].ref, min(2 * wanted, MAX_PAGE)
-
-    def _is_contradicted(self, snapshot: visible.VisibleSnapshot, node: int) -> bool:
-        return bool(build.conflicts_of(snapshot, node, self.moment, self.spec, None))
+        """See :func:`adjacency.contradicted_after`."""
+        return adjacency.contradicted_after(self._window, world, after)
 
     def _precedes(self, ref: str, other: str, world: Any) -> bool:
-        """Whether :meth:`find` gives a world, inside of ``world`` if one is given, and before another one."""
-        with self._snapshot() as snapshot:
-            node = self._named_node(snapshot, ref)
-            if node >= self._named_node(snapshot, other):
-                return False
-            wanted = Lookup(None, None, self._node(snapshot, world), after=node - 1)
-            found = find(snapshot, self.spec, wanted, include_superseded=False, period=None, memories=True)
-            return any(each.ref == ref for each in islice(found, 1))
+        """See :func:`adjacency.precedes`."""
+        return adjacency.precedes(self._window, ref, other, world)
 
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""
@@ -1200,49 +1144,16 @@ class View:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
-        choice = _version_choice(question, include_superseded, during, overlaps, tag)
+        choice = version_choice(question, include_superseded, during, overlaps, tag)
         texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
         texts |= {"properties": properties, "tag": tag}
         what = question, world, k, exact, choice, _lane_names(lanes), fusion, group, neighbours, min_trust, trust_weight
         request = Request(*what, min_confidence, _filters(**texts, since=since, until=until), prefer_summaries, decay)
         scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
         window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
-        ask = partial(_recall_request, include_superseded, texts, window, with_receipt=receipt)
-        more = _Variants(scopes, fields, streams, type_weights, siblings, fuzzy)
-        return ask(request) if more == _Variants() else self._recall_in_variants(request, window, ask, more, receipt)
-
-    def _recall_in_variants(
-        self,
-        request: Request,
-        window: Window,
-        ask: Callable[[Request], records.Recall],
-        asked: _Variants,
-        with_receipt: bool,
-    ) -> records.Recall:
-        """The answer of the first of several scopes that suffices, by weights and words of other kinds, or in several
-        streams."""
-        from worlddb.query.coverage.scope_widening import widened
-        from worlddb.query.enrichment.inferred import parse_weights
-        from worlddb.query.streams.streamed_recall import (
-            checked,
-            least_likeness,
-            parse_type_weights,
-            respell_unknown,
-            streamed,
-        )
-
-        if with_receipt:
-            several = next(_TOLD[name] for name, value in asked._asdict().items() if value not in (None, False))
-            raise errors.InputError(f"A receipt cannot cover {several}", "Leave one of the two out")
-        weights: Any = {"fields": parse_weights(asked.fields), "type_weights": parse_type_weights(asked.type_weights)}
-        request = request._replace(**weights)
-        request = request._replace(siblings=least_likeness(asked.siblings, request))
-        if limits.checked_flag(asked.fuzzy, "fuzzy"):
-            ask = partial(respell_unknown, window, ask)
-        if asked.scopes is not None:
-            given = [self.reference_of(each) for each in asked.scopes]
-            ask = partial(widened, scopes=given, ask=ask)
-        return ask(request) if asked.streams is None else streamed(window, request, checked(asked.streams), ask)
+        rest: dict[str, Any] = {"scopes": scopes, "fields": fields, "streams": streams, "type_weights": type_weights}
+        rest |= {"siblings": siblings, "fuzzy": fuzzy or None}
+        return _answer_request(window, request, (include_superseded, texts) if receipt else None, rest)
 
     def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
         """How densely edges join the worlds up to ``depth`` edges (1 to 20) around the given ones.
@@ -1269,45 +1180,7 @@ class View:
         """
         from worlddb.query.recall import answer
 
-        for name in ("group", "receipt"):
-            if options.get(name):
-                raise errors.InputError(f"why_not explains single hits, and {name} was given", f"Leave {name} out")
-        lineage = self.reference_of(ref)
-        found = self.recall(text, k=k, **options)
-        shown = any(hit.ref == lineage for hit in found.hits)
-        ways = ("include_superseded", "include_expired", "include_deprecated", "during", "overlaps")
-        if not shown and not any(options.get(way) for way in ways) and self.get(lineage) is None:
-            reason = "the view does not show it: it has ended, begins later, is hidden, or has lost its text"
-            least = min((hit.score for hit in found.hits), default=0.0)
-            return records.Absence(
-                ref=lineage, step="view", rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
-            )
-        most = max(k, answer.MAX_ASKED)
-        wider = self.recall(text, k=most, **options)
-        unfit = [name for name in options if name in _FILTER_OPTIONS and options[name]]
-        if unfit and all(hit.ref != lineage for hit in wider.hits):
-            free = self.recall(text, k=most, **{name: options[name] for name in options.keys() - unfit})
-            unfit = unfit if any(hit.ref == lineage for hit in free.hits) else []
-        else:
-            unfit = []
-        if all(hit.ref != lineage for hit in wider.hits) and (reason := self._why_no_memory(lineage, options)):
-            unfit.append(reason)
-        return answer.why_not(lineage, k, found, wider, unfit)
-
-    def _why_no_memory(self, ref: str, options: Mapping[str, Any]) -> str:
-        """Why a recall leaves out a world that is no memory; empty if it does not."""
-        from worlddb.query.forks import fork_reads
-
-        world = self.get(ref)
-        if world is not None and world.type == "DreamReport":
-            return "" if options.get("type") else 'reports of Dream State are found by type="DreamReport"'
-        with self._snapshot() as snapshot:
-            if not snapshot.has_forks:
-                return ""
-            given = options.get("world")
-            inside = snapshot.place.top if given is None else self._named_node(snapshot, given)
-            is_apart = fork_reads.ForkMembership(snapshot, inside)(self._named_node(snapshot, ref))
-        return "it lies in a fork; search inside the fork to find it" if is_apart else ""
+        return answer.why_not(self._window, ref, k, options, partial(self.recall, text))
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.
@@ -1418,32 +1291,10 @@ class View:
         return said_elsewhere.saying_the_same(self._window, text, **how)
 
     def _telling_elsewhere(self, refs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
-        """Pairs of the reference of one of some worlds, and the others that may tell what it says or ever said.
-
-        Also what has ended or is hidden: its text is there. Of ``MAX_TOLD_OF`` worlds, by their last few texts, the
-        last one of each first, and by ``MAX_TEXTS_OF_ALL`` in all; of a session it is what its messages say.
-        """
+        """See :func:`said_elsewhere.telling_elsewhere`."""
         from worlddb.query.recall import said_elsewhere
 
-        window = self._window.revealing(deprecated=True)
-        shows: Any = {"include_superseded": True, "include_expired": True, "include_deprecated": True}
-        named = filter(None, (self.get(ref, **shows) for ref in refs))
-        spoken_in = (self.children(each.ref, **shows) if each.type == SESSION else (each,) for each in named)
-
-        def sought() -> Iterator[tuple[str, str]]:
-            earlier = list[tuple[str, str]]()
-            for found in islice(chain.from_iterable(spoken_in), said_elsewhere.MAX_TOLD_OF):
-                spoken = without_speaker if found.type == TURN else str
-                versions = reversed(self.history(found.ref)) if found.content else ()
-                texts = dict.fromkeys(spoken(version.content) for version in versions)
-                told = [(found.ref, text) for text in texts if not limits.is_blank(text)]
-                yield from told[:1]
-                earlier += told[1 : said_elsewhere.MAX_TEXTS]
-            yield from earlier
-
-        for ref, text in islice(sought(), said_elsewhere.MAX_TEXTS_OF_ALL):
-            telling = said_elsewhere.saying_the_same(window, text, nobodys=False, of=ref, ended=True).telling
-            yield ref, [other for other, _ in telling if other != ref]
+        return said_elsewhere.telling_elsewhere(self._window, refs)
 
     def _retired_saying(self, texts: Iterable[str]) -> dict[str, list[str]]:
         """See :func:`retired_texts.retired_saying`."""
@@ -1625,15 +1476,6 @@ class View:
         return named_node(snapshot, self.spec, ref, unify=self.unify)
 
 
-_FILTER_OPTIONS: Final = frozenset(
-    (
-        *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
-        *("tag", "min_trust", "min_confidence", "prefer_summaries", "siblings"),
-    )
-)
-"""What a recall may be limited to."""
-
-
 def _most(limit: int | None) -> int | None:
     return None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
 
@@ -1657,53 +1499,45 @@ def _filters(**given: Any) -> Filters | None:
     return None if all(each is None for each in given.values()) else Filters.of(**given)
 
 
-class _Variants(NamedTuple):
-    """What else a recall may ask for."""
-
-    scopes: Sequence[Any] | None = None
-    fields: Mapping[str, float] | None = None
-    streams: Streams | None = None
-    type_weights: Mapping[str, float] | None = None
-    siblings: float | None = None
-    fuzzy: bool = False
-
-
-_TOLD: Final = {
-    "scopes": "several scopes",
-    "fields": "field weights",
-    "streams": "streams",
-    "type_weights": "type weights",
-    "siblings": "siblings",
-    "fuzzy": "corrected words",
-}
-"""What a refusal calls the :class:`_Variants`."""
-
-
-def _recall_request(
-    include_superseded: bool | None, texts: Mapping[str, Any], window: Window, request: Request, *, with_receipt: bool
+def _answer_request(
+    window: Window,
+    request: Request,
+    receipt: tuple[bool | None, Mapping[str, Any]] | None,
+    variants: Mapping[str, Any],
 ) -> records.Recall:
+    """The answer to a caller's request.
+
+    For an exact one with its receipt, ``receipt`` is whether what has ended was asked for, and the filters that hold
+    texts, both as they were given. ``variants`` are what :func:`streamed_recall.recall_in_variants` takes, or ``None``.
+    """
+    asked = {name: value for name, value in variants.items() if value is not None}
+    if not asked:
+        return _answer_told(window, request, receipt)
+    from worlddb.query.streams.streamed_recall import recall_in_variants
+
+    ask = partial(_answer_told, window, receipt=receipt)
+    return recall_in_variants(window, request, ask, asked, with_receipt=receipt is not None)
+
+
+def _answer_told(
+    window: Window, request: Request, receipt: tuple[bool | None, Mapping[str, Any]] | None
+) -> records.Recall:
+    """The answer to a request, which is reported to who counts hits."""
     if request.question.may_ask_for_all:
         # Loaded by who asks for it; a recall from the shell waits for what it loads.
         from worlddb.query.coverage.exchanges import covering_all
 
         request = covering_all(window, request)
-    if with_receipt:
-        found = _recall_with_receipt(include_superseded, texts, window, request)
-    else:
+    if receipt is None:
         found = recall_with_future(window, request)
+    else:
+        from worlddb.query.beliefs import receipted_recall
+
+        if request.decay is not None:
+            raise errors.InputError("A receipt cannot cover scores with decay", "Leave decay or the receipt out")
+        found = receipted_recall.with_receipt(window, request, *receipt, recall(window, request))
     window.reader.on_hits(found)
     return found
-
-
-def _recall_with_receipt(
-    include_superseded: bool | None, texts: Mapping[str, Any], window: Window, request: Request
-) -> records.Recall:
-    """An exact answer with its receipt; ``texts`` are the filters that hold texts, as they were given."""
-    from worlddb.query.beliefs import receipted_recall
-
-    if request.decay is not None:
-        raise errors.InputError("A receipt cannot cover scores with decay", "Leave decay or the receipt out")
-    return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:
@@ -1718,35 +1552,3 @@ def _lane_names(lanes: Sequence[str]) -> tuple[str, ...]:
             f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
         )
     return tuple(limits.checked_list(lanes, "lanes"))
-
-
-def _tagged_choice(
-    digest: bytes,
-    include_superseded: bool | None,
-    during: valid_period.Span | None,
-    overlaps: valid_period.Span | None,
-) -> valid_period.Choice:
-    """The versions for which a tag stands."""
-    ways = {"include_superseded": include_superseded, "during": during, "overlaps": overlaps}
-    given = [name for name, way in ways.items() if way]
-    if given:
-        raise errors.InputError(
-            f"Both tag and {given[0]} were given", "Give one of them: a tag stands for one version, whenever it holds"
-        )
-    return valid_period.Choice(tag=digest)
-
-
-def _version_choice(
-    question: Question,
-    include_superseded: bool | None,
-    during: valid_period.Span | None,
-    overlaps: valid_period.Span | None,
-    tag: str | None,
-) -> valid_period.Choice:
-    """The versions of a world that a recall is asked for."""
-    if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
-        return _tagged_choice(digest, include_superseded, during, overlaps)
-    period = valid_period.parse_period(during, overlaps, include_superseded=bool(include_superseded))
-    by_default = include_superseded is None and period is None
-    earlier = question.asks_for_change if by_default else bool(include_superseded)
-    return valid_period.Choice(bool(include_superseded), period, earlier)
