@@ -5,11 +5,11 @@ Keywords are matched as tokens, never as substrings, so that texts, names and co
 
 import re
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import Final, NamedTuple
 
 from worlddb.log.model import errors
-from worlddb.log.statements.terms import NAMESPACE, RDF, WORLD_URN, XSD
+from worlddb.log.statements.terms import MAX_NESTED, NAMESPACE, RDF, WORLD_URN, XSD
 
 PREFIXES: Final = {
     "wdb": NAMESPACE,
@@ -141,7 +141,8 @@ def read_sparql(text: str) -> Sparql:
 
     Raises:
         InvalidSparql: it asks for what is closed: ``SERVICE`` or ``LOAD``.
-        LimitExceeded: it is longer than a megabyte, or has more than half a million tokens.
+        LimitExceeded: it is longer than a megabyte, has more than half a million tokens, or nests triples deeper than
+            any that is stored.
         InvalidText: it is no text.
     """
     if not isinstance(text, str):
@@ -169,8 +170,26 @@ def read_sparql(text: str) -> Sparql:
                 line=line,
                 column=column,
             )
+    if text.count("<<(") > MAX_NESTED:
+        _refuse_nested_triples(text, tokens)
     found = Sparql(text, tokens, PREFIXES | _prefixes(tokens), ())
     return found._replace(graphs=tuple(_graphs(found)))
+
+
+def _refuse_nested_triples(text: str, tokens: tuple[Token, ...]) -> None:
+    """Refuse triples that nest deeper than any may be stored; the engine takes time for their depth squared."""
+    depth = 0
+    for token, follower in pairwise(tokens):
+        if token.text == "<" and text.startswith("<<(", token.start):
+            depth += 1
+        elif token.text.endswith(")") and follower.text == ">" and text.startswith(">>", token.end):
+            depth -= 1
+        if depth > MAX_NESTED:
+            line, column = place_of(text, token.start)
+            raise errors.LimitExceeded(
+                f"A triple is nested too deep at line {line}, column {column}",
+                f"Nest at most {MAX_NESTED} in one another",
+            )
 
 
 def unknown_names(sparql: Sparql) -> str:

@@ -287,6 +287,8 @@ def _parse(head: Head, piece: bytes, requests: IO[bytes], answers: IO[bytes]) ->
         if "buffer" not in str(error):
             return {"error": "memory", "message": ""}, b""
         end = {"end": "statement"}
+    except RecursionError:
+        return {"error": "depth", "message": ""}, b""
     except (OSError, ValueError, RuntimeError) as error:
         end = {"end": "failed", "message": str(error)}
     return end | {"consumed": source.consumed, "said": source.said}, source.taken()
@@ -618,6 +620,8 @@ def _answer(stores: Stores, head: Head, body: bytes) -> tuple[Head, bytes]:
         return {"error": "over", "message": str(error)}, b""
     except MemoryError:
         return {"error": "memory", "message": ""}, b""
+    except RecursionError:
+        return {"error": "depth", "message": ""}, b""
     except (OSError, ValueError, RuntimeError) as error:
         return {"error": "failed", "message": str(error)}, b""
 

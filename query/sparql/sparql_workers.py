@@ -439,7 +439,7 @@ class Desk:
         if code in (-signal.SIGABRT, 0, 1):
             return self._engine_error("memory", "")
         if code == -signal.SIGSEGV:
-            return errors.QueryLimit(f"{self._what} is nested too deep", "Nest it less", limit="depth")
+            return self._engine_error("depth", "")
         if code == -signal.SIGKILL:
             return errors.UnavailableError(
                 "The worker for RDF was killed from outside, for example because the machine had no memory left",
@@ -465,6 +465,8 @@ class Desk:
                 "Narrow the query, or allow more",
                 limit="memory",
             )
+        if error == "depth":
+            return errors.QueryLimit(f"{self._what} is nested too deep", "Nest it less", limit="depth")
         if error == "unknown":
             self._worker.keys.clear()
             return errors.UnavailableError("The worker no longer has the data of the query", "Ask again")

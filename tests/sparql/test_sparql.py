@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -108,6 +109,27 @@ def test_a_query_is_ended_at_its_limit_and_the_next_is_answered(
         db.view().sparql(query, **allowed)  # type: ignore[arg-type]
     assert caught.value.details["limit"] == limit
     assert len(names(db.view())) == 4
+
+
+def nested_triples(depth: int) -> str:
+    return "<<(<urn:a> <urn:b> " * depth + "<urn:c>" + ")>>" * depth
+
+
+@pytest.mark.parametrize("depth", [9, 1_000, 3_000, 20_000])
+@pytest.mark.parametrize(
+    "text", ["SELECT * { ?s ?p %s }", "INSERT DATA { <urn:s> <urn:p> %s }", "DELETE WHERE { ?s ?p %s }"]
+)
+def test_triples_nested_deeper_than_any_that_is_stored_are_refused_at_once(
+    db: worlddb.Database, text: str, depth: int
+) -> None:
+    """An update took seconds for some thousands of them, and then told of Python's recursion depth."""
+    ask = (
+        db.view().sparql if text.startswith("SELECT") else partial(db.sparql_update, world=db.create("Topic", "nested"))
+    )
+    ask(text % ("'<<(<<(', " + ", ".join([nested_triples(8)] * 3)) + " # <<(<<(")
+    with pytest.raises(worlddb.LimitExceeded, match="nested too deep at line 1, column") as caught:
+        ask(text % nested_triples(depth))
+    assert "at most 8" in caught.value.remedy
 
 
 @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
