@@ -15,6 +15,7 @@ from worlddb.memory_scopes import ENTRY, ScopeKey, Scopes, Subject, folded, has_
 from worlddb.plain_text import one_line
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names import blocks
+from worlddb.query.claims import wording
 from worlddb.query.question.question import MAX_NEAR
 from worlddb.query.question.question_dates import begin_named, days_alone, end_named, parse_times, tense_of
 from worlddb.query.records.records import Edge, World
@@ -406,5 +407,5 @@ def erased_basis_notes(bases: Iterable[World]) -> list[str]:
 
 
 def is_same_text(one: str, other: str) -> bool:
-    """Return whether two texts are the same word for word, blanks aside."""
-    return one == other or one.split() == other.split()
+    """Return whether two texts are the same word for word; see :func:`wording.says_again`."""
+    return wording.says_again(one, other)

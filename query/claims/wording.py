@@ -193,6 +193,11 @@ def fold_blanks(text: str) -> str:
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
+def says_again(one: str, other: str) -> bool:
+    """True if two texts are the same word for word: in NFC, blanks aside."""
+    return one == other or fold_blanks(one) == fold_blanks(other)
+
+
 _PHRASE: Final = lazy(rf"\b(?:{'|'.join(sorted(_PHRASES, key=len, reverse=True))})\b")
 _HALTED: Final = lazy(
     r"\bstop(?:s|ped)? "

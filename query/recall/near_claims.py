@@ -159,7 +159,7 @@ def near(
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, told, names)
-        framed = claim_frame.frame(told, subject.words), told, wording.fold_blanks(text)
+        framed = claim_frame.frame(told, subject.words), told, text
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
         # A text in another script has a vector of zeros. What is about the subject and not among the nearest is far.
@@ -318,7 +318,7 @@ def _compare_claims(
     if not said.strip():
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    is_said = wording.fold_blanks(said) == framed[2]
+    is_said = wording.says_again(said, framed[2])
     held = frozenset[str]() if is_linked or is_said else wording.held_words(framed[1], said)
     is_apart = bool(subject.names) and not (is_linked or is_said or held)
     is_apart = is_apart and _may_be_of_leading(snapshot, subject, said, framed[1], targets)

@@ -108,7 +108,7 @@ def retired_saying(window: Window, texts: Iterable[str]) -> dict[str, list[str]]
             row = snapshot.store_tables.node(node)
             body = snapshot.stored.body(snapshot.store_tables.version(node, row.versions))
             text = "" if body is None else asked.get(_text_hash(_statement_of(body)), "")
-            if body is not None and text.split() == _statement_of(body).split() and _is_retired(snapshot, node):
+            if body is not None and wording.says_again(text, _statement_of(body)) and _is_retired(snapshot, node):
                 found.setdefault(text, []).append(row.lineage.hex())
     return found
 
@@ -130,12 +130,11 @@ def _is_telling(text: str) -> bool:
 
 
 def _text_hash(text: str) -> int:
-    return hash(" ".join(text.split()))
+    return hash(wording.fold_blanks(text))
 
 
 def has_replaced(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, text: str) -> bool:
     """True if a statement was made of one in the words of a text, as a correction does: who says it again goes back."""
-    words = wording.fold_blanks(text)
     known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
     before = (snapshot.body(each.row) for each in known if each.number < seen.number)
-    return any(body is not None and wording.fold_blanks(body.content) == words for body in before)
+    return any(body is not None and wording.says_again(body.content, text) for body in before)

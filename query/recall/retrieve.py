@@ -726,7 +726,7 @@ def _has_all_words(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words
 def _says_the_same(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, other: ranking.Ranked) -> bool:
     """True if two hits have the same text."""
     one, two = snapshot.body(hit.passed.seen.row), snapshot.body(other.passed.seen.row)
-    return one is not None and two is not None and wording.fold_blanks(one.content) == wording.fold_blanks(two.content)
+    return one is not None and two is not None and wording.says_again(one.content, two.content)
 
 
 def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:

@@ -207,9 +207,8 @@ def _is_said_again(pair: Rivals, said: Mapping[int, Statement]) -> bool:
     """
     if not {pair.earlier, pair.later} <= said.keys():
         return False
-    words, after = wording.fold_blanks(said[pair.earlier].text), start_order(said[pair.later].seen)
-    again = (one.seen for one in said.values() if wording.fold_blanks(one.text) == words)
-    return any(start_order(seen) > after for seen in again)
+    words, after = said[pair.earlier].text, start_order(said[pair.later].seen)
+    return any(start_order(one.seen) > after and wording.says_again(one.text, words) for one in said.values())
 
 
 def is_trusted_less(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, other: ranking.Ranked) -> bool:

@@ -60,7 +60,7 @@ def saying_the_same(
     With ``ended`` it is also what holds no more.
     """
     now, choice = window.place.moment.valid, valid_period.Choice(include_superseded=ended)
-    folded, lost = wording.fold_blanks(text), _Telling.of(text).without(_Telling.of(instead))
+    lost = _Telling.of(text).without(_Telling.of(instead))
     codes = codes_of(text[:_TOLD_WITHIN]) - codes_of(instead[:_TOLD_WITHIN])
     coded, looked_at = code_pattern(codes), set[int]()
 
@@ -77,7 +77,7 @@ def saying_the_same(
                 continue
             ref, is_turn = snapshot.tables.node(node).lineage.hex(), seen.row.type == _TURN
             said = analysis.without_speaker(body.content) if is_turn else body.content
-            is_same = not is_turn and wording.fold_blanks(said) == folded
+            is_same = not is_turn and wording.says_again(said, text)
             is_reply = is_turn and told is not None and _follows(snapshot, gate, node, told)
             has_code = coded is not None and coded.search(said[:_TOLD_WITHIN].casefold()) is not None
             if not (is_same or has_code or lost.is_in(said, is_reply=is_reply)):

@@ -866,6 +866,16 @@ def test_what_was_forgotten_and_is_said_again_is_told_to_be_that(house: House, d
     assert not any("ended before" in note for note in other.notes)
 
 
+def test_what_was_forgotten_is_told_of_however_its_accents_are_composed(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mem = worlddb.memory(db)
+        (old,) = mem.add("Zoë's café opens at seven.").ids
+        mem.forget(old)
+        again = mem.add(unicodedata.normalize("NFD", "Zoë's  café opens at seven."))
+        (note,) = [note for note in again.notes if "ended before" in note]
+        assert old in note
+
+
 def test_forgotten_messages_are_told_of_singly_and_under_another_session_too(tmp_path: Path) -> None:
     """One or two messages of a list, and a list under another session's name, came back without a note."""
     said = [("user", "My PIN is 1234."), ("assistant", "I will keep that."), ("user", "Yes."), ("user", "Good night.")]
