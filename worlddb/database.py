@@ -7,11 +7,10 @@ from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from worlddb.due_work import (
@@ -28,7 +27,6 @@ from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.store import high_water, scratch
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, follow_events, journal
 from worlddb.query.question.question import MAX_NEAR
 from worlddb.query.reads import store_facts, window
@@ -96,7 +94,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.enrichment.enricher import Enricher
     from worlddb.reconciler.enrichment.enrichment_run import Enriched
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, LiteralErasurePlan, TextsReached
-    from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
+    from worlddb.reconciler.ingest.extraction import Extractor, Turn
     from worlddb.reconciler.pipeline import Writer
     from worlddb.reconciler.replay import redecision
     from worlddb.reconciler.replay.redecision import Redecided
@@ -791,22 +789,7 @@ class Database(WriteCalls):
         from worlddb.intake import passages
         from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 
-        asked = passages.checked_extractor(EntityExtractor() if extractor is None else extractor)
-        known: dict[tuple[Any, ...], Any] = {}
-
-        def look(view: View) -> tuple[Sequence[cmd.Command], Sequence[str]]:
-            ref = view._reference_to_write(document)
-            said = passages.passages_of(view, ref)
-
-            def recorded(key: str) -> Any:
-                return _recorded_answer(view, passages.candidate_key(ref, "world", key))
-
-            texts = (ref, *((each.ref, each.turn.text) for each in said))
-            if texts not in known:
-                more = {"recorded": recorded} if getattr(extractor, "asks_a_model", False) else {}
-                known[texts] = asked([each.turn for each in said], **more)
-            return passages.commands_of(ref, said, known[texts], why), sorted({ref, *(each.ref for each in said)})
-
+        look = passages.PassageReader(EntityExtractor() if extractor is None else extractor, document, why)
         return self._decide_reads(look)
 
     def batch(
@@ -933,9 +916,9 @@ class Database(WriteCalls):
             InputError: an argument or a turn is wrong; nothing was written.
             ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
+        from worlddb.intake import conversation_intake
         from worlddb.reconciler.ingest import chat_messages
         from worlddb.reconciler.ingest.extraction import Ingest, checked_turns
-        from worlddb.reconciler.pipeline import execute
 
         request = Ingest(
             checked_turns(chat_messages.as_turns(turns)),
@@ -952,53 +935,8 @@ class Database(WriteCalls):
         )
         if limits.checked_flag(embed, "embed") and not self._models.any:
             raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
-        if getattr(extractor, "asks_a_model", False):
-            receipt = self._noted(request, execute(self._writer, request._replace(extractor=None), idempotency_key))
-            receipt = self._extracted(request, receipt) if receipt else receipt
-        else:
-            receipt = self._noted(request, execute(self._writer, request, idempotency_key))
+        receipt = conversation_intake.ingested(self._writer, self._reader, self.view, request, idempotency_key)
         return self._run_due_work(receipt) if embed and receipt else self._wake_background(receipt)
-
-    def _noted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
-        """Add a note if a new conversation or document has the name of one that came in a bundle, which has no keys."""
-        with self._reader.snapshot() as snapshot:
-            named = snapshot.tables.named(name_digest(request.conversation))
-            is_alone = len(list(islice(named, 2))) < 2
-        if not receipt.events or is_alone:
-            return receipt
-        view = self.view(seq=receipt.seq, valid=receipt.ingest_time, world=request.into)
-        called = view.find(name=request.conversation)
-        begun = [world for world in called if world.seq == receipt.seq and world.ref in receipt.refs]
-        came = [world.ref for world in called if begun and "imported" in world.source and world.type == begun[0].type]
-        if not came:
-            return receipt
-        return receipt.with_notes([outcome.Note("beside_imported", (begun[0].ref, *came[:20]))])
-
-    def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
-        """Write what a model finds in turns that are committed; they stay whatever becomes of it."""
-        from worlddb.reconciler.ingest.extraction import candidate_key
-        from worlddb.reconciler.pipeline import execute
-
-        turns = [turn if turn.at is not None else replace(turn, at=request.at) for turn in request.turns]
-        view, inside = self.view(world=request.into), request
-        if request.into is not None and (container := view.get(request.into)) is not None:
-            inside = request._replace(into=bytes.fromhex(container.ref))
-
-        def recorded(key: str) -> Any:
-            return _recorded_answer(view, candidate_key(inside, key))
-
-        asked: Any = request.extractor
-        try:
-            asked = partial(asked, recorded=recorded)
-            found = execute(self._writer, request._replace(turns=turns, extractor=asked), None)
-        except (errors.UnavailableError, errors.InputError) as error:
-            return receipt.with_notes([outcome.Note("not_extracted", (str(error),))])
-        if not found:
-            return receipt.with_notes([outcome.Note("not_extracted", (str(found.outcome),))])
-        notes = tuple(dict.fromkeys((*receipt.notes, *found.notes)))
-        return replace(
-            found, events=receipt.events + found.events, revised=receipt.revised + found.revised, notes=notes
-        )
 
     # -- reading
 
@@ -1690,17 +1628,9 @@ class Database(WriteCalls):
             MalformedFile: it is no receipt of a recall.
             InputError: there is no such filter.
         """
-        from worlddb.log.beliefs import recall_receipt
-        from worlddb.query.beliefs import receipted_recall
+        from worlddb.beliefs import kept_receipts
 
-        found = recall_receipt.read_recall_receipt(receipt)
-        within = round(limits.checked_amount(tolerance, "tolerance") * recall_receipt.SCALE)
-        wrong = recall_receipt.find_mismatch(found, recall_receipt.question_of(question, filters))
-        view = self._view_of_receipt(found) if wrong is None else wrong
-        if not isinstance(view, View):
-            return view
-        again = partial(view.recall, question, receipt=True, **receipted_recall.arguments(found), **filters)
-        return receipted_recall.check(view._window, found, again, within)
+        return kept_receipts.check(self._reader, self.view, receipt, question, tolerance, filters)
 
     def keep_receipt(self, receipt: RecallReceipt | str | bytes) -> None:
         """Keep the receipt of a recall in the log, several in one commit.
@@ -1713,15 +1643,12 @@ class Database(WriteCalls):
             InputError: it is not of this store.
             ReadOnlyBackup, HypotheticalStore: nothing can be kept here.
         """
-        from worlddb.log.beliefs import recall_receipt
-        from worlddb.query.beliefs import receipted_recall
+        from worlddb.beliefs import kept_receipts
+        from worlddb.log.beliefs.recall_receipt import read_recall_receipt
 
-        found = recall_receipt.read_recall_receipt(receipt)
+        found = read_recall_receipt(receipt)
         self._refuse_unwritable()
-        with self._reader.snapshot() as snapshot:
-            here = receipted_recall.moment_in(snapshot, self._reader.store_id, found)
-        if not isinstance(here, int):
-            raise errors.InputError(f"The receipt cannot be kept: {here.problems[0]}", "Give it as it was made")
+        kept_receipts.refuse_foreign(self._reader, found)
         if self._shared.receipts.add({found.hash: found}, self.write_receipts, self.at_close):
             self.write_receipts()
 
@@ -1730,24 +1657,10 @@ class Database(WriteCalls):
 
         A receipt that names a text erased since is not written.
         """
-        return self._shared.receipts.write(self._write_receipts)
+        from worlddb.beliefs import kept_receipts
 
-    def _write_receipts(self, waiting: Sequence[RecallReceipt]) -> outcome.Receipt | None:
-        from worlddb.query.beliefs import receipted_recall
-        from worlddb.reconciler.transaction import inputs
-
-        def attempt() -> outcome.Receipt | None:
-            with self._reader.snapshot() as snapshot:
-                seq = snapshot.log.head().seq
-                kept = [each for each in waiting if receipted_recall.has_its_texts(snapshot, each)]
-            if not kept:
-                return None
-            refs = dict.fromkeys(bytes.fromhex(ref) for each in kept for ref in each.refs)
-            look = inputs.Look(seq, now_of(self._clock), only_these=True, texts=tuple(refs))
-            commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in kept]
-            return outcome.settled(self._execute(commands, None, look=look))
-
-        return outcome.retry_while_changed(attempt)
+        now = now_of(self._clock)
+        return self._shared.receipts.write(partial(kept_receipts.write, self._reader, self._execute, now))
 
     def _refuse_unwritable(self) -> None:
         """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
@@ -1823,27 +1736,10 @@ class Database(WriteCalls):
             MalformedFile: it is no receipt of a recall.
             InputError: it is not a receipt of this store.
         """
-        from worlddb.log.beliefs import recall_receipt
-        from worlddb.query.beliefs import receipted_recall
+        from worlddb.beliefs import kept_receipts
 
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
-        found = recall_receipt.read_recall_receipt(receipt)
-        wrong = recall_receipt.find_mismatch(found, None)
-        view = self._view_of_receipt(found) if wrong is None else wrong
-        if not isinstance(view, View):
-            raise errors.InputError(f"The receipt cannot be proved: {view.problems[0]}", "Give it as it was made")
-        return recall_receipt.proofs_text(receipted_recall.prove(view._window, found))
-
-    def _view_of_receipt(self, receipt: RecallReceipt) -> View | RecallCheck:
-        """The view of a receipt, or the reason why this store has none."""
-        from worlddb.query.beliefs import receipted_recall
-
-        with self._reader.snapshot() as snapshot:
-            seq = receipted_recall.moment_in(snapshot, self._reader.store_id, receipt)
-        if not isinstance(seq, int):
-            return seq
-        world = receipted_recall.outermost(receipt)
-        return self.view(seq=seq, valid=receipt.valid, world=world, unify=receipt.options.unify)
+        return kept_receipts.prove(self._reader, self.view, receipt)
 
     def _checkpoint(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
         from worlddb.query.proofs import proofs
@@ -2517,9 +2413,3 @@ def _schedule(
         if given is not None:
             raise errors.InputError(f"{what} was given without a thread for it", "Give background=True too")
     return None
-
-
-def _recorded_answer(view: View, key: str) -> Any:
-    """What a model said when the world of a key was written."""
-    found = view.keyed(key)
-    return None if found is None or found.erased else found.source.get("answer")

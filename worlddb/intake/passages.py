@@ -123,11 +123,36 @@ def _without_repeats(commands: list[cmd.Command]) -> list[cmd.Command]:
     return kept
 
 
-def checked_extractor(extractor: Any) -> Any:
-    """The function that reads documents: the extractor's own ``of_documents``, or the extractor.
+class PassageReader:
+    """What an extractor finds in a document, as commands; texts that were read before are not read again.
 
     Raises:
-        InputError: it cannot be called.
+        InputError: the extractor cannot be called.
     """
-    limits.checked_callable(extractor, "extractor")
-    return getattr(extractor, "of_documents", extractor)
+
+    def __init__(self, extractor: Any, document: Any, why: str) -> None:
+        limits.checked_callable(extractor, "extractor")
+        self._asked = getattr(extractor, "of_documents", extractor)
+        self._asks_a_model = getattr(extractor, "asks_a_model", False)
+        self._document, self._why = document, why
+        self._known: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, view: View) -> tuple[list[cmd.Command], list[str]]:
+        """The commands, and the worlds that they rest on."""
+        ref = view._reference_to_write(self._document)
+        said = passages_of(view, ref)
+
+        def recorded(key: str) -> Any:
+            return recorded_answer(view, candidate_key(ref, "world", key))
+
+        texts = (ref, *((each.ref, each.turn.text) for each in said))
+        if texts not in self._known:
+            more = {"recorded": recorded} if self._asks_a_model else {}
+            self._known[texts] = self._asked([each.turn for each in said], **more)
+        return commands_of(ref, said, self._known[texts], self._why), sorted({ref, *(each.ref for each in said)})
+
+
+def recorded_answer(view: View, key: str) -> Any:
+    """What a model said when the world of a key was written."""
+    found = view.keyed(key)
+    return None if found is None or found.erased else found.source.get("answer")
