@@ -21,6 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 import worlddb
+from tests.server.test_serve import PATIENCE_SECONDS
 from tests.support.rest import BASE, RestClient, RestServer, check_type, serve_store
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
@@ -1001,3 +1002,45 @@ def test_a_statement_that_named_nobody_gets_the_subject_of_its_repetition(ana: R
     assert "does now" in again["notes"][0] and "type Habit was left out" in again["notes"][1]
     found = ana.send("POST", "/v1/worlds/quay-notes/recall", text="who rows?", about=["Bea"])["hits"]
     assert [hit["ref"] for hit in found] == first
+
+
+@pytest.mark.parametrize(
+    ("method", "slow", "path", "body", "share"),
+    [
+        ("recall", View, "/v1/recall?text=oven", None, rest.READS_AT_ONCE),
+        ("create", Database, "/v1/worlds", {"name": "oven"}, rest.WRITES_AT_ONCE),
+    ],
+)
+def test_a_key_that_keeps_many_calls_running_leaves_threads_to_others(
+    served: RestServer, monkeypatch: pytest.MonkeyPatch, method: str, slow: type, path: str, body: Any, share: int
+) -> None:
+    """Calls that take long, of one key of one world, had all threads, and nobody else was answered."""
+    names = f"{method}-a", f"{method}-b"
+    greedy, other = (served.keys.add(served.db.head().store_id, name, None, write=True) for name in names)
+    running, ended, run = list[str](), threading.Event(), getattr(slow, method)
+
+    def long(target: Any, *given: Any, **how: Any) -> Any:
+        if getattr(target, "author", names[0]) == names[0]:
+            running.append(method)
+            assert ended.wait(PATIENCE_SECONDS)
+        return run(target, *given, **how)
+
+    async def ask(client: httpx.AsyncClient, key: str, path: str, body: Any) -> int:
+        headers = {"Authorization": f"Bearer {key}"}
+        return (await client.request("GET" if body is None else "POST", path, headers=headers, json=body)).status_code
+
+    async def work() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(served.rest), base_url=BASE) as client:
+            asked = [asyncio.create_task(ask(client, greedy, path, body)) for _ in range(rest.THREADS + 5)]
+            try:
+                for its in ((other, "/v1/log?limit=1", None), (other, "/v1/worlds", {"name": "wasp"})):
+                    assert await asyncio.wait_for(ask(client, *its), PATIENCE_SECONDS) < 300
+                while len(running) < share:
+                    await asyncio.sleep(0.01)
+                assert len(running) == share
+            finally:
+                ended.set()
+            assert max(await asyncio.gather(*asked)) < 300
+
+    monkeypatch.setattr(slow, method, long)
+    anyio.run(work)

@@ -6,11 +6,11 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import blake2b
 from math import ceil
 from time import monotonic, thread_time
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -36,6 +36,10 @@ MAX_FILE_BYTES: Final = 33_554_432
 """The largest uploaded bundle; larger ones are imported on the command line."""
 THREADS: Final = 40
 """Calls of all clients that run at the same time."""
+READS_AT_ONCE: Final = 4
+"""Reads of one key that run at the same time, beside quick ones: more would take the processor from other keys."""
+WRITES_AT_ONCE: Final = 24
+"""Writes of one key that run at the same time. They wait for the same lock and share syncs."""
 MAX_QUERY_BYTES: Final = 65_536
 MAX_CLIENTS: Final = 1_000
 """Clients that are cached; the least recently used one is dropped first."""
@@ -59,15 +63,21 @@ _SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
 _UNCACHED_HEADERS: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
 """Headers that a small read has no use for; a request with one is not answered from the cache."""
+T = TypeVar("T")
 _WHOLE_STORE_ONLY: Final = "This key opens one world, and this request is about the whole store"
 
 
 class Client:
-    """A connected client: its store, and the budget of its running requests."""
+    """A connected client: its store, the budget of its running requests, and its share of the threads."""
 
     def __init__(self, store: ClientStore, serve: Callable[[Scope, Receive, Send], Any]) -> None:
         self.store = store
         self.serve = http_guards.Budget(serve, refuse=problems.guard_response)
+        self._reads, self._writes = asyncio.Semaphore(READS_AT_ONCE), asyncio.Semaphore(WRITES_AT_ONCE)
+
+    def turn(self, route: Route) -> asyncio.Semaphore:
+        """What a call of a route holds while it has a thread; calls beyond the key's share wait for it."""
+        return self._reads if route.right == "read" else self._writes
 
 
 class _WholeAnswer(NamedTuple):
@@ -504,8 +514,7 @@ class Rest:
             if route.quick or route.small:
                 reply, reading = await self._answer_read(exchange, store, request)
             else:
-                loop = asyncio.get_running_loop()
-                reply = await loop.run_in_executor(self._threads, route.call, store, request)
+                reply = await self._in_thread(exchange, route.call, store, request)
         await self._send_reply(exchange, reply, reading)
 
     @contextmanager
@@ -533,8 +542,7 @@ class Rest:
         if self._quick.has(request_hash):
             reply, reading, seconds = self._read_on_loop(exchange, store, request)
         else:
-            loop = asyncio.get_running_loop()
-            reply, reading, seconds = await loop.run_in_executor(self._threads, _answer_timed, route, store, request)
+            reply, reading, seconds = await self._in_thread(exchange, _answer_timed, route, store, request)
         self._quick.note(request_hash, seconds)
         return reply, reading
 
@@ -552,7 +560,7 @@ class Rest:
             await self._send_stream(exchange, reply, reply.value)
             return
         if reply.media_type == LINES:
-            await self._send_stream(exchange, reply, self._encode_lines(reply.value))
+            await self._send_stream(exchange, reply, self._encode_lines(exchange, reply.value))
             return
         await exchange.answer(*self._whole_answer(exchange, reply, reading))
 
@@ -598,7 +606,13 @@ class Rest:
         client = exchange.client
         return client is not None and self._gate.authenticate(_token(exchange)) != client.store.grant
 
-    async def _encode_lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
+    async def _in_thread(self, exchange: _Exchange, work: Callable[..., T], *given: object) -> T:
+        """Call something in a thread, when it is the turn of the client."""
+        loop, client, route = asyncio.get_running_loop(), exchange.client, exchange.route
+        async with nullcontext() if client is None or route is None else client.turn(route):
+            return await loop.run_in_executor(self._threads, work, *given)
+
+    async def _encode_lines(self, exchange: _Exchange, lines: Iterator[Any]) -> AsyncIterator[bytes]:
         """Yield objects as JSON lines, many at once, read in a thread."""
         encode = msgspec.json.Encoder().encode
 
@@ -610,8 +624,7 @@ class Rest:
                     break
             return bytes(part)
 
-        loop = asyncio.get_running_loop()
-        while part := await loop.run_in_executor(self._threads, next_part):
+        while part := await self._in_thread(exchange, next_part):
             yield part
 
 
