@@ -68,6 +68,26 @@ def test_a_key_opens_nothing_once_it_has_expired(tmp_path: Path) -> None:
         assert db.head().seq == before
 
 
+def test_an_expired_key_stays_so_when_the_clock_goes_back(tmp_path: Path) -> None:
+    """The log knew a later time than that at which the key ended, and it opened the store again."""
+    clock = ManualClock()
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        expires_at = clock.now() + 5_000_000
+        made, other = (
+            db.accounts.create_key(name, expires_at=expires_at + more) for name, more in (("k", 0), ("o", 9_000_000))
+        )
+        clock.advance(5_000_000)
+        db.create("Note", "Tea")
+        clock.advance(-4_000_000)
+        with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as again:
+            for handle in (db, again):
+                assert handle.accounts.authenticate(made.secret) is None
+                assert handle.accounts.grant(made.key.id) is None
+                assert handle.accounts.authenticate(other.secret) is not None
+        with pytest.raises(InputError, match="has passed"):
+            db.accounts.create_key("late", expires_at=expires_at)
+
+
 def test_names_and_ids_are_unique_and_wrong_ones_write_nothing(db: Database) -> None:
     db.accounts.create_key("k")
     db.accounts.create_account("ana")

@@ -89,7 +89,15 @@ class Keyring:
         )
 
     def _if_unexpired(self, grant: Grant | None) -> Grant | None:
-        return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
+        if grant is None or grant.expires_at == times.FOREVER:
+            return grant
+        return None if grant.expires_at <= self.now() else grant
+
+    def now(self) -> int:
+        """The clock's time, or that of the last commit if the clock is behind: what has expired stays so."""
+        with self.store.snapshot() as snapshot:
+            last = snapshot.log.header(snapshot.log.head().seq)
+            return max(self.store.clock.now(), last.ingest_time)
 
     def trouble(self) -> str:
         """Why no key is admitted, if the file is damaged or missing, or the store was rolled back; else empty."""
@@ -315,7 +323,7 @@ class Accounts:
                 "Use 1 to 64 letters, digits, dots, underscores, hyphens and @, beginning with a letter or digit",
             )
         expires = None if expires_at is None else times.parse_time(expires_at, "expires_at")
-        if expires is not None and expires <= self._store.clock.now():
+        if expires is not None and expires <= self._keyring.now():
             raise errors.InputError(
                 f"expires_at {times.format_time(expires)} has passed, so the key would open nothing",
                 "Give a later time, or none",
