@@ -23,10 +23,10 @@ from worlddb.projections.tables.apply.log_marks import add_commit, refuse_suppos
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
-from worlddb.reconciler.decisions import bulk, configuration, model_evidence, worlds
+from worlddb.reconciler.decisions import bulk, model_evidence, worlds
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.entity_resolution import equivalence, namesakes
+from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, ingest_commands
 from worlddb.reconciler.redaction import text_guard
@@ -318,7 +318,7 @@ def resolve(ctx: context.Context, command: cmd.Command, resolving: StoreThreshol
         return namesakes.Resolution(keyed, ())
     if command.resolve == "all":
         home = schema.ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
-        setting = configuration.thresholds_for(ctx, resolving, command.type, home)
+        setting = resolver.thresholds_for(ctx, resolving, command.type, home)
         return namesakes.Resolution(keyed, model_evidence.find_matches(ctx, command, setting))
     return namesakes.Resolution(keyed, namesakes.match_exactly(ctx, command))
 

@@ -25,7 +25,6 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.decisions.configuration import ThresholdSetting, thresholds_for
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.pipeline import Writer, execute
@@ -269,7 +268,7 @@ class ComparedWorld(NamedTuple):
 
     lineage: bytes
     comparisons: resolver.Comparisons
-    setting: ThresholdSetting
+    setting: resolver.ThresholdSetting
     settled: frozenset[int]
 
 
@@ -386,7 +385,7 @@ def _compare_worlds(
         names = (body.name, *ctx.aliases(node))
         if not vectors_of_texts.has_identifying_name(names) or vectors_of_texts.is_tool_made_place(ctx, node):
             continue
-        setting = thresholds_for(ctx, writer.resolving, body.type, node)
+        setting = resolver.thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
         candidate = namesakes.Candidate(names, body.type, namesakes.scope_of(ctx, node), node)
         near = {} if meaning is None else _near_in_meaning(ctx, candidate, meaning, thresholds.embedding)

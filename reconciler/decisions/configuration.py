@@ -3,7 +3,7 @@
 They are decided as every command is, so the log says from when on each held where.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
@@ -12,7 +12,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.relation_laws import NEVER_FUNCTIONAL
-from worlddb.reconciler.similarity.verdict import StoreThresholds, Thresholds
+from worlddb.reconciler.similarity.verdict import Thresholds
 from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.context import Context, node_ref
 
@@ -183,32 +183,6 @@ FIELDS: Final = Thresholds.__struct_fields__
 """The names of the thresholds, in their order in commands, events and rows."""
 
 
-class ThresholdSetting(NamedTuple):
-    """The thresholds for a candidate, and the world that they were set for, if any."""
-
-    thresholds: Thresholds
-    world: bytes | None = None
-
-    def as_evidence(self) -> dict[str, Any]:
-        """The part of the evidence that names the world, beside the thresholds themselves."""
-        return {} if self.world is None else {"tuned": self.world.hex()}
-
-
-def thresholds_for(ctx: Context, resolving: StoreThresholds, type_name: str, home: int) -> ThresholdSetting:
-    """Find the thresholds for a candidate of a type in a world.
-
-    They are the nearest ones set, else those of the open store.
-    """
-    if ctx.tuned is None:
-        ctx.tuned = settings.is_anything_tuned(ctx.tables)
-    if not ctx.tuned or resolving.instead:
-        return ThresholdSetting(resolving.of(type_name))
-    found = settings.tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
-    if found is None:
-        return ThresholdSetting(resolving.of(type_name))
-    return ThresholdSetting(thresholds_of(found), ctx.lineage(found.world))
-
-
 def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
     """Set thresholds for a world; returns the world's reference.
 
@@ -302,11 +276,6 @@ def _has_name(ctx: Context, said: settings.TrustStatement) -> bool:
     if said.seq == ctx.draft.seq:
         return said.row.body != ev.NONE
     return recorded_texts.body_at(ctx.draft.log, said.seq, said.row.body) is not None
-
-
-def thresholds_of(known: settings.Tuning) -> Thresholds:
-    """The thresholds of a tuning."""
-    return Thresholds(**{name: getattr(known.row, name) for name in FIELDS})
 
 
 def is_same_tuning(known: settings.Tuning | None, command: cmd.Tune) -> bool:

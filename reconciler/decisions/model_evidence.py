@@ -18,7 +18,6 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.decisions import configuration
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import namesakes, resolver
@@ -110,7 +109,7 @@ def add_model_evidence(
 
 
 def find_matches(
-    ctx: context.Context, command: cmd.Create, setting: configuration.ThresholdSetting
+    ctx: context.Context, command: cmd.Create, setting: resolver.ThresholdSetting
 ) -> list[namesakes.Match]:
     """The worlds that a new one may be, by all tiers of the resolver and the models' evidence."""
     evidence = command.evidence
@@ -130,7 +129,7 @@ def find_matches(
     return [_as_match(match._replace(evidence=match.evidence | compared), setting) for match in found]
 
 
-def _as_match(match: namesakes.Match, setting: configuration.ThresholdSetting) -> namesakes.Match:
+def _as_match(match: namesakes.Match, setting: resolver.ThresholdSetting) -> namesakes.Match:
     return match._replace(evidence=match.evidence | setting.as_evidence())
 
 
@@ -152,7 +151,7 @@ def _new_worlds(ctx: context.Context, store: Store, commands: list[cmd.Command])
         if scope is None or not vectors_of_texts.has_identifying_name(names) or _find_keyed(ctx, command) is not None:
             continue
         home = _find_node(ctx, commands, command.world)
-        setting = configuration.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
+        setting = resolver.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
         candidate = namesakes.Candidate(names, command.type, scope)
         inside = vectors_of_texts.searched_worlds(ctx, scope) if command.content else None
         yield _NewWorld(at, candidate, setting.thresholds, command.content, inside)

@@ -9,11 +9,12 @@ nearer. ``similarity/`` has the scores, the guards and the verdict.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.names.canonical import Form, form_of, forms
 from worlddb.reconciler.commands.commands import Create
@@ -24,6 +25,7 @@ from worlddb.reconciler.similarity.verdict import (
     Ambiguous,
     Considered,
     Resolved,
+    StoreThresholds,
     Thresholds,
     Tiebreaker,
     Verdict,
@@ -32,6 +34,37 @@ from worlddb.reconciler.similarity.verdict import (
 from worlddb.reconciler.transaction.context import Context
 
 _INITIAL: Final = re.compile(r" \w\b")
+
+
+class ThresholdSetting(NamedTuple):
+    """The thresholds for a candidate, and the world that they were set for, if any."""
+
+    thresholds: Thresholds
+    world: bytes | None = None
+
+    def as_evidence(self) -> dict[str, Any]:
+        """The part of the evidence that names the world, beside the thresholds themselves."""
+        return {} if self.world is None else {"tuned": self.world.hex()}
+
+
+def thresholds_for(ctx: Context, resolving: StoreThresholds, type_name: str, home: int) -> ThresholdSetting:
+    """Find the thresholds for a candidate of a type in a world.
+
+    They are the nearest ones set, else those of the open store.
+    """
+    if ctx.tuned is None:
+        ctx.tuned = settings.is_anything_tuned(ctx.tables)
+    if not ctx.tuned or resolving.instead:
+        return ThresholdSetting(resolving.of(type_name))
+    found = settings.tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
+    if found is None:
+        return ThresholdSetting(resolving.of(type_name))
+    return ThresholdSetting(_thresholds_of(found), ctx.lineage(found.world))
+
+
+def _thresholds_of(known: settings.Tuning) -> Thresholds:
+    """The thresholds of a tuning."""
+    return Thresholds(**{name: getattr(known.row, name) for name in Thresholds.__struct_fields__})
 
 
 class Search:

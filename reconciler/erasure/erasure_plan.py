@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
-from worlddb.log.model import codec, errors, ids
+from worlddb.log.model import errors, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Cause
+from worlddb.log.model.blobs import Body
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.accounts import account_rows
 from worlddb.projections.tables.apply import settings
@@ -22,7 +22,7 @@ from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalise_name
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.commands.commands import Erase, EraseLiteral, TakeBack
+from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
@@ -72,7 +72,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             naming_places = {place for mark in find_naming_settings(log, tables, reached) for place in mark.blobs}
             marks[command_targets[0].node] = sorted(naming_places - assigned_places)
     reached_nodes = [target.node for command_targets in targets for target in command_targets]
-    blobs = blobs_of(log, tables, seq, reached_nodes, inside.whole)
+    blobs = recorded_texts.places_of_texts(log, tables, seq, reached_nodes, inside.whole)
     keys = _add_keys_of_users(log, tables, reached_nodes, blobs)
     return inputs.PlannedErasure(named, targets, blobs, marks, inside.kept, inside.whole, keys)
 
@@ -346,105 +346,3 @@ def _spoken_texts(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence
         if details is not None and details.properties.get("role") == recorded_texts.SPEAKER:
             names = {body.name for body in recorded_texts.bodies_of(log, tables, row.target)}
             yield from (recorded_texts.text_without_speaker(body.content, name) for name in names for body in bodies)
-
-
-# -- blobs
-
-
-def blobs_of(
-    log: LmdbLog, tables: rows.Tables, last: int, nodes: list[int], homes: Collection[int] = ()
-) -> dict[int, list[inputs.BlobPlace]]:
-    """The blobs of some nodes that still exist up to commit ``last``.
-
-    Each is listed under one node only. For nodes in ``homes`` they include those of all edges whose home they are.
-    """
-    owners = _owners(tables, nodes)
-    at_home = {bytes(tables.node(node).lineage): node for node in homes}
-    owner_by_place: dict[inputs.BlobPlace, int] = {}
-    for seq in range(1, last + 1):
-        events = log.events(seq)
-        for event in events.events if at_home else ():
-            if isinstance(event, ev.Linked) and event.home in at_home and _is_live(tables, event.edge):
-                owners.setdefault(event.edge, at_home[event.home])
-        for place, owner in _owned_places(log, seq, events, owners):
-            if place[1] != ev.NONE and place not in owner_by_place and log.blob(*place) is not None:
-                owner_by_place[place] = owner
-    blobs: dict[int, list[inputs.BlobPlace]] = {}
-    for place in sorted(owner_by_place):
-        blobs.setdefault(owner_by_place[place], []).append(place)
-    return blobs
-
-
-def _is_live(tables: rows.Tables, edge: bytes) -> bool:
-    place = tables.place_of(edge)
-    return place is not None and tables.edge(place).unlinked == schema.LIVE
-
-
-def _owners(tables: rows.Tables, nodes: list[int]) -> dict[bytes, int]:
-    """The owner of each lineage, edge and proposal; one between two nodes belongs to the first."""
-    owners = {tables.node(node).lineage: node for node in nodes}
-    for node in nodes:
-        for _, row in (*tables.outgoing(node), *tables.incoming(node)):
-            owners.setdefault(row.edge, node)
-    wanted = set(nodes)
-    for proposal, staged in tables.all_proposals():
-        for node in (staged.source, staged.target):
-            if node in wanted:
-                owners.setdefault(proposal, node)
-    return owners
-
-
-def _owned_places(
-    log: LmdbLog, seq: int, events: codec.Events, owners: dict[bytes, int]
-) -> Iterator[tuple[inputs.BlobPlace, int]]:
-    """The places of an owner's texts in a commit, in its events and its commands."""
-    touched = None
-    for event in events.events:
-        owner = owners.get(_subject(event, owners))
-        if owner is not None:
-            touched = owner
-            yield (seq, getattr(event, "body", ev.NONE)), owner
-            yield (seq, getattr(event, "details", ev.NONE)), owner
-            yield (seq, getattr(event, "vector", ev.NONE)), owner
-    if touched is None and not any(ref in owners for ref in events.refs):
-        return
-    stored = log.blob(seq, 0)
-    cause = None if stored is None else codec.decode_blob(stored, seq)
-    if isinstance(cause, Cause):
-        # Some texts of commands are in no event, such as the reason of an unlink and the names of an unalias.
-        for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
-            # The reason of a take-back concerns all worlds of the commit, and is erased with any of them.
-            owner = owners.get(ref, touched if code == TakeBack.CODE else None)
-            if owner is not None and code not in (Erase.CODE, EraseLiteral.CODE):
-                yield (seq, body), owner
-                yield (seq, details), owner
-
-
-_LINEAGE_EVENTS: Final = (
-    *(ev.Created, ev.Revised, ev.Ended, ev.Voided, ev.Named, ev.Filled, ev.Embedded, ev.Restated),
-    *(ev.Expires, ev.Labelled, ev.Unlabelled, ev.Pinned, ev.Tagged, ev.Deprecated),
-    *(ev.Stated, ev.Unstated),
-)
-"""Events whose texts belong to the lineage that they name."""
-
-
-def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
-    """The lineage, edge or proposal that the texts of an event are about.
-
-    A receipt is about all worlds that it names; the first of ``owners`` counts. An erasure's own reason stays.
-    """
-    if isinstance(event, ev.Recalled):
-        return next((each for each in (event.world, *event.shown) if each in owners), b"")
-    if isinstance(event, _LINEAGE_EVENTS):
-        return event.lineage
-    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
-        return event.world
-    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded | ev.KeyMade | ev.Forked | ev.Merged):
-        return event.world
-    if isinstance(event, ev.Trusted):
-        return event.world if event.of == "world" else b""
-    if isinstance(event, ev.Linked):
-        return event.edge
-    if isinstance(event, ev.Proposed | ev.Decided):
-        return event.proposal
-    return b""

@@ -22,12 +22,12 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.commands.commands import Command, Embed, Recluster
-from worlddb.reconciler.erasure.erasure_plan import blobs_of
 from worlddb.reconciler.pipeline import commit
 from worlddb.reconciler.replay import carried_commits, event_comparison, recorded_commands
 from worlddb.reconciler.replay.redecision import Decider, RecordedNonces
 from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
+from worlddb.reconciler.transaction.recorded_texts import places_of_texts
 
 
 def fit_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
@@ -249,7 +249,7 @@ class HypotheticalHistory:
                 struck |= {event.lineage} if isinstance(event, ev.Struck) else set()
         nodes = {lineage: node for lineage in erased_places if (node := tables.node_of(lineage)) is not None}
         wholly_erased = [node for lineage, node in nodes.items() if lineage not in struck]
-        present = blobs_of(log, tables, log.head().seq, wholly_erased)
+        present = places_of_texts(log, tables, log.head().seq, wholly_erased)
         places = {
             lineage: sorted(
                 {
