@@ -120,30 +120,15 @@ def name_other_things(one: str, other: str, asked: Asked) -> bool:
 
 
 def _before_asked(claim: str, asked: Asked) -> dict[str, frozenset[str]]:
+    def tells(word: str) -> bool:
+        return _may_tell(word) and word not in lexicon.ONLY_GERMAN | lexicon.NEGATIVE
+
     found: dict[str, frozenset[str]] = {}
     for word, noun in pairwise(wording.TOKEN.findall(claim[:1].casefold() + claim[1:])):
         is_named = noun.islower() and lexicon.stem(noun) in asked.telling
-        if is_named and word.isalpha() and word.islower() and word not in _LITTLE and not word.endswith(("ing", "th")):
+        if is_named and word.isalpha() and word.islower() and tells(word) and not word.endswith(("ing", "th")):
             found[lexicon.stem(noun)] = found.get(lexicon.stem(noun), frozenset()) | {lexicon.stem(word)}
     return found
-
-
-_LITTLE: Final = frozenset().union(
-    *(
-        lexicon.DETERMINERS,
-        lexicon.FIRST,
-        lexicon.LIGHT_WORDS,
-        lexicon.AUX,
-        lexicon.PREPOSITIONS,
-        lexicon.CHANGE,
-        lexicon.ONLY_GERMAN,
-        lexicon.NEGATIVE,
-        quantities.NUMBER_WORDS,
-        lexicon.BEHIND,
-        ("new", "old", "first", "second", "third", "last", "so", "and", "but"),
-    )
-)
-"""Words before a noun that do not tell which one it is."""
 
 
 def is_of_speaker(claim: str, asked: Asked) -> bool:
@@ -248,65 +233,34 @@ def _end_told(question: str, asked: Asked, earlier: str, later: str) -> Change:
 
     It names whom or what the question does; else it is a guess.
     """
-    ends = _ends_of_states(question)
-    told = _told_of(question, earlier, later, _telling_of(asked)) if any(end.search(later) for end in ends) else ""
-    if not any(end.search(told) for end in ends):
+    if _kind_of(question) != "polar" or not (_UNDONE.search(question) and _DONE.search(later)):
+        return ""
+    told = _told_of(question, later)
+    if not _DONE.search(told):
         return ""
     people, known = _people_in(question), content_of(earlier) | content_of(question)
     if people:
         return "" if people.isdisjoint(_stems_in(told)) else "sure"
-    if _is_of_another(told, known, asked.telling, is_called=False) or _is_of_other_thing(
-        told, known, asked.telling, "polar"
-    ):
+    if _is_of_another(question, told, known, asked.telling):
         return ""
     return "perhaps" if known.isdisjoint(content_of(told)) else "sure"
 
 
-@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
-def _ends_of_states(question: str) -> tuple[re.Pattern[str], ...]:
-    """The patterns of what ends a state for which a question asks that wants a yes or a no; none for another one."""
-    if _kind_of(question) != "polar":
-        return ()
-    return tuple(end for state, end in _STATES if state.search(question))
-
-
-_STATES: Final = tuple(
-    (lazy(rf"(?i)\b(?:{state})\b"), lazy(rf"(?i)\b(?:{end})\b"))
-    for state, end in (
-        (
-            r"owe[sd]?|lent|lend|borrow\w*|schulde\w*|geliehen",
-            r"(?:paid|gave|given|handed|brought|sent|transferred)\b[^.!?]*\b(?:back|over|money|loan)"
-            r"|paid (?:me|us|him|her|them|up)|returned|settled|(?:is|are|['’]re) (?:even|quits)"
-            r"|zurück(?:gezahlt|bezahlt|gegeben|gebracht)|überwiesen|beglichen",
-        ),
-        (
-            r"can|may|able|allowed|darf|dürfen|dürfte|kann|können",
-            r"all[ -]clear|cleared|green light|grünes Licht|wieder (?:erlaubt|fit|gesund)"
-            r"|(?:allowed|able|may|can|fine|ok|okay|free)(?: \w+){0,3} (?:again|now)|(?:darf|kann)\b[^.!?]*\bwieder",
-        ),
-        (
-            r"broken|down|out of order|closed|shut|ill|sick|hurt\w*|injured|kaputt|krank|gesperrt|geschlossen|zu",
-            r"(?:works?|working|runs?|running|opens?|up|well|healthy|better|back|fine) again|fixed|repaired|mended"
-            r"|healed|recovered|reopen\w*|(?:is|are|am|['’]s|['’]m) (?:open|well|better|back)|repariert"
-            r"|(?:läuft|geht|funktioniert)\b[^.!?]*\bwieder|wieder (?:gesund|ganz|heil|offen|fit|auf)|geheilt",
-        ),
-        (
-            r"wait\w*|missing|lost|gone|overdue|late|warte\w*|vermiss\w*|weg|verloren",
-            r"came|arrived|(?:is|are|['’]s) here|turned up|found|(?:brought|gave)\b[^.!?]*\bback|returned|angekommen"
-            r"|gefunden|aufgetaucht|zurückgebracht",
-        ),
-        (
-            r"fight\w*|argu\w*|quarrel\w*|angry|mad|upset|talking|streit\w*|böse|sauer",
-            r"made up|sorry|apologi[sz]ed|(?:good|friends|talking|fine) again|vertragen|versöhnt|entschuldigt"
-            r"|wieder gut",
-        ),
-        (
-            r"on (?:call|duty|leave|holiday|vacation)|away|im urlaub|krankgeschrieben",
-            r"over|back|done|ended|vorbei|zu ende|zurück",
-        ),
-    )
+_UNDONE: Final = lazy(
+    r"(?i)\b(?:owe[sd]?|len[dt]|borrow\w*|can|may|able|allowed|broken|down|out of order|closed|shut|ill|sick|hurt\w*"
+    r"|injured|wait\w*|missing|lost|gone|overdue|late|fight\w*|argu\w*|angry|mad|upset|away|on (?:call|duty|leave)"
+    r"|schulde\w*|geliehen|dar[fn]|dürfen|kann|können|kaputt|krank|gesperrt|geschlossen|zu|warte\w*|vermiss\w*|weg"
+    r"|verloren|streit\w*|böse|sauer|im urlaub)\b"
 )
-"""States, with what is said when they are over."""
+"""A state that something ends which was hoped for."""
+_DONE: Final = lazy(
+    r"(?i)\b(?:(?:paid|gave|given|handed|brought|sent|transferred)\b[^.!?]*\b(?:back|over|money|loan)|returned|settled"
+    r"|paid (?:me|us|him|her|them) up|all[ -]clear|cleared|green light|again|fixed|repaired|mended|healed|recovered"
+    r"|reopen\w*|(?:is|are|am|['’]s|['’]m) (?:open|well|better|back|here|even|over)|arrived|turned up|found"
+    r"|made up|apologi[sz]ed|wieder|zurück\w*|überwiesen|beglichen|repariert|geheilt|angekommen|gefunden"
+    r"|aufgetaucht|vertragen|versöhnt|entschuldigt|vorbei)\b"
+)
+"""What ends one: it is paid, allowed, whole or here again."""
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -334,7 +288,7 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     is_loose = not asked.telling.isdisjoint(new)
     # Whom or what it is about tells of everything of theirs.
     is_named = not is_loose and bool(kind) and not (named - asked.telling).isdisjoint(new)
-    if not (is_loose or has_old or is_dated or is_named) or not (told := _told_of(question, earlier, later, telling)):
+    if not (is_loose or has_old or is_dated or is_named) or not (told := _told_of(question, later)):
         return ""
     # "Ravi walks" names no walks.
     if any(name_other_things(f" {earlier}", f" {clause}", asked) for clause in _CLAIM_ENDS.split(told) if clause):
@@ -342,20 +296,14 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     # Of whom only the name is said, it is so still, unless they are called otherwise.
     if kind == "name" and not shared and _CALLED.match(question) and _RENAMED.search(told) is None:
         return ""
-    if kind != "polar" and _asks_for_contrary(telling, _stems_in(told)):
-        return ""
     is_of_them = has_old or _may_be_of(_people_in(question), told)
     # "The recital" is Ada's as long as nobody else is named.
     if not is_of_them and not (_says_exactly(question, told, shared) and not _values_of(told).names):
         return ""
     sign = _sign_of(told)
     known = content_of(earlier) | named | telling
-    if sign == _SHIFTED_A_LITTLE and not has_old and _is_new_beside(told, known):
-        sign = 0
     fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
-    # Who is named is known, whoever the sentence begins with.
-    is_known = kind == "name" and has_old
-    if not fits or (not is_known and _is_of_another(told, known, telling, is_called=kind == "name")):
+    if not fits or (not has_old and _is_of_another(question, told, known, telling)):
         return ""
     topic = (_topic_of(question, earlier, told, shared, telling) or is_loose) + is_dated
     if fits == _FITS:
@@ -364,28 +312,19 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
         is_gone = has_old and _is_gone(question, told, kind, sign, has_topic=topic > 0)
         is_close = topic > 1 or is_moved or is_instead or is_gone
         if sign and is_close and is_of_them:
-            return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
+            return "sure"
         if is_named or not is_of_them:
             return "perhaps" if sign >= _CHANGED else ""
         return "perhaps" if sign or (topic > 1 and kind in _TYPED) or (topic > 0 and has_old) else ""
     is_close = topic > 1 or has_old
     if sign == _REPLACED and is_close and is_of_them:
-        return "sure" if has_old or not _is_of_other_thing(told, known, telling, kind) else "perhaps"
+        return "sure"
     is_told = sign >= _CHANGED or (sign and _NOW.search(told) is not None)
     return "perhaps" if is_told and is_close else ""
 
 
 _TYPED: Final = ("time", "number", "place")
 """The kinds of values that another one takes the place of, though nothing says so."""
-
-
-def _is_new_beside(told: str, known: frozenset[str]) -> bool:
-    """True if all that is new in a sentence is a thing of which nothing was said: "the kids have a new teacher"."""
-    things = [lexicon.stems(thing.casefold().split()) for thing in _NEW_THING.findall(told)]
-    return bool(things) and all(map(known.isdisjoint, things)) and not _OF_LATE.search(_NEW_THING.sub(" ", told))
-
-
-_NEW_THING: Final = lazy(r"(?i)\bnew ((?:[a-z'’-]+ ?){1,2})")
 
 
 def _is_gone(question: str, told: str, kind: str, sign: int, *, has_topic: bool) -> bool:
@@ -398,99 +337,74 @@ def _is_gone(question: str, told: str, kind: str, sign: int, *, has_topic: bool)
     return sign > _SHIFTED_A_LITTLE if kind == "place" else kind != "name" or _ONLY_NEW.search(told) is None
 
 
-def _is_of_other_thing(told: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
-    """True if a sentence begins with a thing of which nothing was said, or that only is named after one.
+def _is_of_another(question: str, told: str, known: frozenset[str], telling: frozenset[str]) -> bool:
+    """True if a sentence is about somebody or something of which nothing was said.
 
-    "My suitcase weighs 23 kilos", "the printer paper moved", "piano lessons", if asked for swimming lessons. What is
-    told of "it", "us" or "the rent" behind that may still be what changed.
+    "My sister's rent", "my suitcase weighs 23 kilos", "the printer paper moved", "Lea moved her trial". What is told
+    of "it", "us" or "the rent" behind that may still be what changed.
     """
-    return any(_begins_with_other_thing(one, known, telling, kind) for one in analysis.sentences(told))
+    return any(_begins_with_another(question, one, known, telling) for one in analysis.sentences(told))
 
 
-def _begins_with_other_thing(sentence: str, known: frozenset[str], telling: frozenset[str], kind: str) -> bool:
+def _begins_with_another(question: str, sentence: str, known: frozenset[str], telling: frozenset[str]) -> bool:
     first, *others = _CLAIM_ENDS.split(_GREETING.sub("", sentence, 1))
-    if any(not telling.isdisjoint(_stems_in(each)) for each in others if each):
-        return False
-    said = _WORD.findall(_BESIDE_THING.sub(" ", first))
+    said = _WORD.findall(first)
     words = [word.casefold() for word in said]
     is_begun = words[:1] != [] and words[0] in _ARTICLES
-    nouns = words[1:] if is_begun else words
-    # "New password Swordfish9" has the value behind the noun.
-    value = next((at for at, word in enumerate(said) if at > is_begun and word[-1].isdecimal()), None)
+    nouns = words[is_begun:]
     around = enumerate(pairwise([*nouns, ""]))
-    if is_begun and words[0] not in _OURS and said[1:2] != [] and said[1][0].isupper():
-        end = next((at for at, word in enumerate(said[1:]) if word[0].islower()), value)  # German nouns have capitals.
-    else:
-        end = next((at for at, (word, after) in around if at and _ends_noun(word, after)), value)
-    if end is None or end > wording.MAX_OF_NOUN:
+    end = next((at for at, (word, after) in around if word in _NOT_IN_NOUN or (at and _is_verb(word, after))), 0)
+    phrase = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]]
+    thing = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) for word in phrase if _may_tell(word)]
+    behind = [*zip(nouns[end - 1 :], nouns[end:], nouns[end + 1 :], strict=False)] if thing else []
+    owned = {word for before, word, noun in behind if lexicon.stem(noun) in telling and before not in _BEFORE_PLACES}
+    is_whose = bool(_people_in(question)) or _WHOSE.search(question) is not None
+    if known.isdisjoint(thing) and is_whose and said[:1] != [] and not _THEIRS.isdisjoint(owned):
+        return True
+    if not (_REFERRED.isdisjoint(_words_of(sentence)) and _ARTICLES.isdisjoint(owned) and _THEIRS.isdisjoint(owned)):
         return False
-    phrase, rest = [word.removesuffix("'s").removesuffix("’s") for word in nouns[:end]], nouns[end:]
-    of_phrase = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) if _may_tell(word) else "" for word in phrase]
-    if not any(of_phrase) or not _REFERRED.isdisjoint(_words_of(sentence)):
+    if any(telling & _stems_in(each) for each in others if each):
         return False
-    if any(
-        word in _ITS_OR_OURS and lexicon.stem(noun) in telling and before not in lexicon.PREPOSITIONS
-        for before, word, noun in zip(["", *rest], rest, rest[1:], strict=False)
-    ):
-        return False
-    if not known.intersection(of_phrase):
-        return is_begun
-    *which, head = of_phrase
-    if head in known:
-        return any(each and each not in known and word not in _DATED for each, word in zip(which, phrase, strict=False))
-    return bool(head) and kind != "name" and phrase[-1] not in _OF_WHAT_IS_ASKED
+    if known.isdisjoint(thing):
+        return bool(thing) and (is_begun or not _related().isdisjoint(thing) or nouns[:end] != phrase)
+    is_other = not _OTHER.isdisjoint(phrase) or any(each not in known for each in thing)
+    return is_other and (thing[-1] in known or _kind_of(question) in ("place", ""))
 
 
-def _ends_noun(word: str, after: str) -> bool:
-    """True if a word is behind the noun that a sentence begins with: lessons are, but not the lessons before that."""
-    return word in _NOT_IN_NOUN or (
-        lexicon.may_be_verb(word) and not (word[-1] == "s" and (after in lexicon.AUX or lexicon.is_past(after)))
-    )
+def _is_verb(word: str, after: str) -> bool:
+    """True if a word may be the verb behind a noun; "lessons" in "lessons went up" is none."""
+    return lexicon.may_be_verb(word) and not (word[-1] == "s" and (after in lexicon.AUX or lexicon.is_past(after)))
 
 
-_BESIDE_THING: Final = lazy(
-    r"(?i) (?:next (?:to|door)|opposite|beside|near|behind|across from)(?: (?:the|my|our) [\w-]+)?\b"
-)
-_ITS_OR_OURS: Final = lexicon.word_set("the my our its their his her")
-_REFERRED: Final = (
-    lexicon.FIRST - {"my", "our"} | lexicon.PRONOUNS | lexicon.word_set("that them this those him her it")
-)
+_THEIRS: Final = lexicon.word_set("its their his her")
+_OTHER: Final = lexicon.word_set("other another")
+_REFERRED: Final = lexicon.FIRST - {"my", "our"} | lexicon.word_set("it that this them those they")
+_BEFORE_PLACES: Final = lexicon.PREPOSITIONS | lexicon.word_set("next to for from with")
 _NOT_IN_NOUN: Final = (
     lexicon.ONLY_GERMAN
     | lexicon.AUX
-    | lexicon.PREPOSITIONS
-    | lexicon.word_set("now to for from with and or the a an my our has have again hat war")
+    | _BEFORE_PLACES
+    | lexicon.word_set("now and or the a an my our has have again hat war")
 )
-_OF_WHAT_IS_ASKED: Final = lexicon.word_set(
-    "class lesson lessons appointment session meeting practice training rehearsal match course group club party trip"
-    " slot date time day price cost fee rent rate bill charge salary pay membership subscription number address guy"
-    " man woman person"
-)
-"""Nouns behind the name of a thing that say nothing of another one: the guitar lesson is the guitar."""
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
-def _told_of(question: str, earlier: str, later: str, telling: frozenset[str]) -> str:
+def _told_of(question: str, later: str) -> str:
     """The sentences that a message tells, without those of what somebody else did, or of another thing.
 
     "Lea moved her trial" changes nothing of Noah's, "the school changed its password" nothing of ours, "they moved the
     printer to desk 3" nothing of my desk, and who gives up football is as allergic as before. What is so today does not
     say what usually is.
     """
-    known = content_of(earlier) | content_of(question) | telling
-    told = [one for one in analysis.sentences(_told_in(later)) if not _is_by_another(question, one, known)]
-    clauses = [each for one in told for each in _CLAIM_ENDS.split(one) if each]
-    kept = [each for each in clauses if not _leaves_another(question, each, known, telling)]
-    if len(kept) < len(clauses):
-        told = [", ".join(each for each in kept if not content_of(each).isdisjoint(known))]
+    told = _told_in(later)
     is_once = _USUALLY.search(question) is not None and _ONCE_ONLY.search(later) is not None
-    return "" if is_once and _FROM_NOW.search(later) is None else " ".join(told)
+    return "" if is_once and _FROM_NOW.search(later) is None else told
 
 
 def changes_another(question: str, asked: Asked, earlier: str, later: str) -> bool:
     """True if what a message says for sure is of somebody or something else than was asked, or of today only."""
     told = _told_in(later)
-    return bool(told) and not _told_of(question, earlier, later, _telling_of(asked))
+    return bool(told) and not _told_of(question, later)
 
 
 def agree_in_times(question: str, one: str, other: str) -> bool:
@@ -507,66 +421,19 @@ def agree_in_times(question: str, one: str, other: str) -> bool:
     return is_same and all(mine == theirs or not (mine and theirs) for mine, theirs in pairs)
 
 
-def _is_by_another(question: str, sentence: str, known: frozenset[str]) -> bool:
-    """True if somebody does something of their own who was not named: "Lea moved her", "Paul switched to"."""
-    found = _BY_ANOTHER.match(_GREETING.sub("", sentence, 1))
-    if found is None or not (_WHOSE.search(question) or _people_in(question)):
-        return False
-    who = found["who"]
-    if not content_of(who).isdisjoint(known) or not content_of(who):
-        return False
-    return bool(found["own"]) or who[0].isupper()
-
-
-def _leaves_another(question: str, clause: str, known: frozenset[str], telling: frozenset[str]) -> bool:
-    """True if a clause says that something is moved, given up or denied of which nothing was said."""
-    if _kind_of(question) not in ("time", "number"):
-        moved = _MOVED_THING.search(clause)
-        if moved is not None and (thing := content_of(moved["thing"])) and thing.isdisjoint(known):
-            return True
-    elif any(lexicon.stem(group.casefold()) not in known for group in _NUMBERED_GROUP.findall(clause)):
-        return True
-    given = _GIVEN_UP.search(clause)
-    if given is not None and (thing := content_of(given["thing"])) and thing.isdisjoint(known):
-        return _kind_of(question) not in ("time", "number", "name") and content_of(clause[given.end() :]) <= thing
-    denied = _DENIED.search(clause)
-    if denied is None or lexicon.stem(denied["is"].casefold()) not in telling:
-        return False
-    thing = content_of(denied["thing"]) - telling
-    return bool(thing) and thing.isdisjoint(known)
-
-
-def _asks_for_contrary(telling: frozenset[str], told: frozenset[str]) -> bool:
-    """True if what is told is the contrary of what is asked for: when something opens, instead of when it closes."""
-    return any(
-        one in telling and other in told and one not in told
-        for pair in _contraries()
-        for one, other in (pair, pair[::-1])
-    )
-
-
-@cache
-def _contraries() -> tuple[tuple[str, str], ...]:
-    pairs = "open close, start end, start finish, begin end, arrive leave, arrive depart, buy sell, win lose"
-    return tuple(
-        (lexicon.stem(one), lexicon.stem(other)) for one, other in (pair.split() for pair in pairs.split(", "))
-    )
-
-
 def _change_of_unnamed(
     question: str, asked: Asked, earlier: str, later: str, around: Callable[[], Collection[str]], *, is_soon: bool
 ) -> Change:
     """The same for what has no word of the question, nor of the earlier message."""
     telling = _telling_of(asked)
-    told = _told_of(question, earlier, later, telling)
+    told = _told_of(question, later)
     is_anew, is_correction = _ANEW.search(told) is not None, _CORRECTING.search(told) is not None
     sign = _sign_of(told) if is_anew or is_correction or _REFERRING.search(told) else 0
     sign = sign or _SHIFTED_A_LITTLE * is_correction
     if not sign or _value_fits(question, earlier, told, sign, has_old=False) < _FITS:
         return ""
     people = content_of(question) - asked.telling
-    is_called = _kind_of(question) == "name"
-    if _is_of_another(told, content_of(earlier) | people | telling, telling, is_called=is_called):
+    if _is_of_another(question, told, content_of(earlier) | people | telling, telling):
         return ""
     if is_anew and not people.isdisjoint(content_of(told)):
         return "perhaps"
@@ -685,8 +552,7 @@ def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], te
     is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts))
     is_exact = _says_exactly(question, told, shared)
     is_most = 2 * len(shared) > len(telling) or (is_measured and is_exact and 2 * len(shared) == len(telling))
-    is_head = is_exact and _head_of(question, telling) in shared
-    topic = 2 if shared and (is_most or is_head) else int(bool(shared))
+    topic = 2 if shared and is_most else int(bool(shared))
     if shared and kind == "time" and not _values_of(earlier).dates.isdisjoint(new.dates):
         return 2
     return topic
@@ -746,6 +612,7 @@ def _values_of(text: str) -> _Values:
                 amounts.add(number)
             if found["at"] is not None and may_be_hour:
                 hours.add(number)
+    amounts.update(map(str.casefold, _RATE.findall(plain)))
     names = (name[1] or name[2] for name in _NAME.finditer(text))
     called = {lexicon.stem(low) for name in names if (low := name.casefold()) not in _telling_nothing()} - _related()
     placed = {place.casefold() for place in _PLACED.findall(plain)}
@@ -765,8 +632,7 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
         has_one = (old.dates and new.dates - old.dates) or (old.hours and new.hours - old.hours)
         return _FITS if has_one or ((old.dates or old.hours) and _PUT_OFF.search(told)) else 0
     if kind == "number":
-        pairs = (old.amounts, new.amounts), (_rates_in(earlier), _rates_in(told))
-        return _FITS if any(mine and theirs - mine for mine, theirs in pairs) else 0
+        return _FITS if old.amounts and new.amounts - old.amounts else 0
     if kind == "name":
         if old.amounts and new.amounts - old.amounts and _CALLED.match(question):
             return _FITS
@@ -815,33 +681,11 @@ def tells_asked_kind(message: str, question: str) -> bool:
     return not told <= content_of(question)
 
 
-def _rates_in(text: str) -> frozenset[str]:
-    """How often a text says that something takes place: "daily", "every other week"."""
-    return frozenset(map(str.casefold, _RATE.findall(text)))
-
-
 def _kind_of(question: str) -> str:
     found = _KIND.match(question)
     if found is None:
         return ""
     return "name" if found["called"] else next((kind for kind, said in found.groupdict().items() if said), "")
-
-
-def _head_of(question: str, telling: frozenset[str]) -> str:
-    """The stem of the noun behind "what", "which" or "whose"; empty without one."""
-    phrase = _ASKED_NOUN.match(question)
-    words = [] if phrase is None else [lexicon.stem(word) for word in _WORD.findall(phrase[1].casefold())]
-    return next((word for word in reversed(words) if word in telling), "")
-
-
-def _is_of_another(told: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
-    """True if a sentence is about somebody or something of which nothing was said.
-
-    ``is_called``: a name is asked for, so that "Stig's captain" says who it is.
-    """
-    # "Nice guy" says nothing of anything.
-    said = (one for one in analysis.sentences(told) if one.count(" ") > 1)
-    return any(_begins_with_another(one, known, telling, is_called=is_called) for one in said)
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
@@ -859,40 +703,13 @@ def _may_be_of(people: frozenset[str], told: str) -> bool:
     return not people or _OF_SOMEBODY.search(told) is not None or not people.isdisjoint(_stems_in(told))
 
 
-def _begins_with_another(sentence: str, known: frozenset[str], telling: frozenset[str], *, is_called: bool) -> bool:
-    begin = _GREETING.sub("", sentence, 1)
-    words = _WORD.findall(begin)
-    other = _OF_ANOTHER.match(begin)
-    if other is not None and content_of(other["who"] or other["whose"] or other[0]).isdisjoint(known):
-        said = pairwise(word.casefold() for word in _WORD.findall(begin[other.end() :]))
-        is_ours = _GOES_OVER.match(begin, other.end()) is None and any(
-            word in _OURS and lexicon.stem(noun) in telling for word, noun in said
-        )
-        if not is_ours and _OF_ME.search(begin, other.end()) is None:
-            return True
-    for before, noun in pairwise(words):
-        if lexicon.stem(noun.casefold()) not in telling:
-            continue
-        if before.casefold() in ("other", "another"):
-            return True
-        whose = (
-            not is_called
-            and before.endswith(("'s", "’s"))
-            and before.casefold()[:-2] not in lexicon.PRONOUNS | {"that", "there", "what"}
-        )
-        is_name = not is_called and before[0].isupper() and before != words[0]
-        if (whose or is_name) and (called := content_of(before)) and called.isdisjoint(known):
-            return True
-    return False
-
-
 @cache
 def _related() -> frozenset[str]:
     return lexicon.stems(_RELATED.replace("neighbou?r", "neighbour|neighbor").split("|"))
 
 
 _OURS: Final = lexicon.word_set("the my our")
-_ARTICLES: Final = _OURS | lexicon.word_set("der die das mein meine unser unsere")
+_ARTICLES: Final = _OURS | lexicon.word_set("der die das den dem mein meine unser unsere")
 _HOURS: Final = 31
 """The greatest number that may be an hour, or a day of a month."""
 _IN_CHATS: Final = lexicon.word_set(
@@ -967,20 +784,7 @@ _ONCE_ONLY: Final = lazy(r"(?i)\b(?:this (?:week|time|once|month)|next week|toda
 _FROM_NOW: Final = lazy(r"(?i)\b(?:from|as of|starting|since) (?:now|this|next|today|tomorrow)\b|\bfor good\b")
 _WHOSE: Final = lazy(r"(?i)\b(?:my|our|I|we|home|his|her)\b|['’]s\b(?! the\b)")
 """What says of a question whose the thing is that it asks about."""
-_BY_ANOTHER: Final = lazy(
-    r"(?i)(?:the |my |our )?(?P<who>[\w-]+)(?:(?:['’]s| has| have| had)? (?:just |finally )?)(?:"
-    r"(?P<own>\w+(?:ed|t|d|ut) (?:her|his|its|their)\b)|(?:switched|swapped|changed|moved|went) (?:over |back )?to\b)"
-)
-"""Somebody who did something with what is theirs, or went over to something."""
-_MOVED_THING: Final = lazy(
-    r"(?i)\b(?:mov(?:ed|ing)|shift(?:ed|ing)|switched|relocated|put) (?:the|my|our|their|his|her|that|a) "
-    r"(?P<thing>(?:(?!to\b)[\w'’-]+ ){1,3})(?:in)?to\b"
-)
-_NUMBERED_GROUP: Final = lazy(r"(?i)\b(year|grade|class|form|group|team) \d+\b")
-"""One of several groups, each of which has times of its own."""
-_GIVEN_UP: Final = lazy(r"(?i)\b(?:g[ai]ven? up|quit|stopped|dropped) (?P<thing>(?:(?!for\b|and\b)[\w'’-]+ ?){1,3})")
 _DENIAL: Final = lazy(r"(?i)\b(?:not|never|no)\b|n['’]t\b")
-_DENIED: Final = lazy(r"(?i)\b(?:not|never|isn['’]t|aren['’]t|don['’]t|doesn['’]t) (?P<is>\w+) (?P<thing>.+)")
 _CORRECTING: Final = lazy(
     r"(?i)\b(?:wait|meant|(?:was|(?:got|read|had) it) wrong|scratch that|sorry|correction|actually|make that"
     r"|my mistake|oops|typo|quatsch|mein fehler|entschuldigung|(?:ich )?meinte|falsch|vertan|korrektur|verwechselt)\b"
@@ -1058,30 +862,14 @@ _KIND: Final = lazy(
 _CALLED: Final = lazy(r"(?i)\W*(?:what|wie)\b")
 """What asks how something is called, which may be a number."""
 _RENAMED: Final = lazy(r"(?i)\b(?:renam\w*|call\w*|names?|named|nickname\w*|heißt|heissen|genannt|umbenannt|getauft)\b")
-_ASKED_NOUN: Final = lazy(
-    r"(?i)\W*(?:what|which|whose|wie heiß(?:t|en)|welche[nmrs]?)(?:['’]s| is| are)? (?:(?:das|der|die|den|dem) )?"
-    r"((?:(?!(?:do|does|did|am|is|are|at|in|on|of|for|from|to)\b)[\w'’-]+ ?)+)"
-)
 _RELATED: Final = (
     "mum|mom|mother|dad|father|parents|brother|sister|cousin|uncle|aunt|friend|mate|colleague|neighbou?r|flatmate"
     "|roommate|pupil|student|boss|classmate|teammate|coworker|grandma|grandpa|gran|nephew|niece|son|daughter|husband"
     "|wife|boyfriend|girlfriend|guy|woman|man|kids?|boy|girl|other people|some people"
 )
-_NO_VERB: Final = r"(?!(?:\w+ing|now|the|an?|been|got|on|in|at|back|moved|left|gone|not|so|too|very)\b)"
-_OF_ANOTHER: Final = lazy(
-    r"(?i:(?:(?:my|our|his|her|their|a|an|the|some|another)\b ?)?(?:[\w'’-]+ )??"
-    rf"(?P<who>(?:{_RELATED})s?)\b(?:['’]s?(?: [\w-]+)?)?)|(?-i:(?P<whose>[A-Z][\w-]+)['’]s {_NO_VERB}[a-z][\w-]+)"
-    r"|(?i:next door|someone|somebody|everyone|some of|the \w+ (?:across|opposite|next to|down) )"
-)
-"""Somebody, or something of theirs, at the beginning of a sentence."""
-_GOES_OVER: Final = lazy(
-    r"(?i)\s*(?:has |have |is |are )?(?:switch|swapp|chang|mov|go)(?:ed|ing|es|s)? (?:over |back )?to\b"
-)
-"""What somebody does who changes only what is theirs."""
 _PERSON: Final = lazy(r"(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bof )(?<!\bon )(?<=\w )([A-Z]\w+)")
 _DATED: Final = lexicon.CALENDAR | lexicon.WEEKDAYS
 _OF_SOMEBODY: Final = lazy(r"(?i)\b(?:he|she|they|his|her|hers|him|their|them)\b")
-_OF_ME: Final = lazy(r"(?i)\b(?:me|us|we|we['’]re|we['’]ve|I|I['’]m|I['’]ve|our|ours|mine)\b")
 _READ: Final = 1200
 """The characters of a message in which claims are looked for."""
 _CLAIM_ENDS: Final = lazy(r"[,;:–—] +| +- +| but | so (?=(?:I|my|we|our|now)\b)")
