@@ -273,6 +273,12 @@ def _irregular_pasts() -> frozenset[str]:
 
 
 @cache
+def irregular_forms() -> dict[str, tuple[str, ...]]:
+    """By each irregular verb its past, and its participle if that is another."""
+    return {verb.split()[0]: tuple(verb.split()[1:]) for verb in _IRREGULAR.split(";")}
+
+
+@cache
 def other_forms() -> dict[str, tuple[str, ...]]:
     """The stem of each form of an irregular verb with those of its other forms."""
     found: dict[str, tuple[str, ...]] = {}

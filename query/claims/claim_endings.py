@@ -601,14 +601,12 @@ _DEPARTING: Final = re.compile(
 
 def relate_told_end(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of a statement that plainly says that something is over: "is off warfarin", "got rid of the brace",
-    "gave birth", "nimmt kein Ibuprofen mehr".
+    "gave birth".
 
     What says more than the thing that is gone is not ended by it.
     """
     if not _may_tell_end(later.key) or later.mood or earlier.mood or earlier.former:
         return None
-    if _denies_in_other_language(earlier.key, later.key):
-        return _ended(later, "it is so no more", is_whole=True)
     if earlier.negated or later.negated or earlier.past or earlier.head != later.head or earlier.topic - {""}:
         return None
     if _IS_PREGNANT(earlier.key) is not None and _GAVE_BIRTH(later.key) is not None:
@@ -634,32 +632,7 @@ def _ended(later: Frame, reason: str, *, is_whole: bool) -> ClaimComparison:
     return told._replace(is_single_valued=is_whole, doubt="" if is_whole else pairs.SAYS_MORE)
 
 
-def _denies_in_other_language(earlier: str, later: str) -> bool:
-    """True if a text says in German, Spanish, French or Italian, with its other words, that the earlier one is so no
-    more."""
-    before, after = (frozenset(key.replace("'", " ").replace("’", " ").split()) for key in (earlier, later))
-    for needed, denying, beside in _NO_MORE:
-        if needed <= after and not denying.isdisjoint(after) and (needed | denying).isdisjoint(before):
-            return after - needed - denying - beside == before - beside
-    return False
-
-
-_NO_MORE: Final = (
-    (
-        frozenset(("mehr",)),
-        frozenset(("nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines")),
-        frozenset(("ein", "eine", "einen", "einem", "einer", "eines", "jetzt", "nun", "seit", "heute", "gestern")),
-    ),
-    (frozenset(("ya",)), frozenset(("no",)), frozenset(("un", "una", "unos", "unas", "el", "la", "ahora"))),
-    (
-        frozenset(("plus",)),
-        frozenset(("ne", "n")),
-        frozenset(("de", "d", "du", "des", "la", "le", "l", "un", "une", "maintenant")),
-    ),
-    (frozenset(("più",)), frozenset(("non",)), frozenset(("un", "una", "uno", "il", "la", "lo", "l", "ora"))),
-)
-"""Of each language a word of what is no more, those that deny beside it, and words that may come or go with them."""
-_ENDING: Final = frozenset(("off", "rid", "birth", "had", "lost", "miscarried", "mehr", "ya", "plus", "più"))
+_ENDING: Final = frozenset(("off", "rid", "birth", "had", "lost", "miscarried"))
 """One of these words is in every statement that :func:`relate_told_end` knows."""
 _OFF_WORDS: Final = "off came come comes went gone got gets rid weaned tapered"
 _IS_OFF: Final = wording.kept_search(

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
-from worlddb.query.claims import claim_attributes, lexicon, quantities, wording
+from worlddb.query.claims import claim_attributes, foreign_statements, lexicon, quantities, wording
 
 _ENDING: Final = lexicon.word_set(
     "stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled ditched"
@@ -179,7 +179,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """
     if len(text) > wording.MAX_CHARACTERS:
         return None
-    plain, subject = wording.resolve_subject(text, subject)
+    plain, subject = wording.resolve_subject(text := foreign_statements.in_english(text), subject)
     simple = wording.normalise_text(plain)
     tokens = wording.TOKEN.findall(unfolded := quantities.normalise_quantities(simple))
     if not tokens or not subject:

@@ -24,6 +24,7 @@ from worlddb.query.claims import (
     claim_coexistence,
     claim_doubts,
     claim_endings,
+    foreign_statements,
     lexicon,
     quantities,
     wording,
@@ -461,7 +462,7 @@ def forget() -> None:
 
 
 _ROOM: Final = (
-    *(lexicon, quantities, wording, claim_attributes, frames, asked_terms, chat_changes),
+    *(lexicon, quantities, foreign_statements, wording, claim_attributes, frames, asked_terms, chat_changes),
     *(pairs, claim_endings, claim_coexistence, claim_doubts, sys.modules[__name__]),
 )
 

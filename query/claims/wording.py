@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import times
 from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
-from worlddb.query.claims import lexicon, quantities
+from worlddb.query.claims import foreign_statements, lexicon, quantities
 
 MAX_CHARACTERS: Final = 400
 """A longer text is more than one statement and gets no frame."""
@@ -640,7 +640,7 @@ def leading_subject(text: str) -> frozenset[str]:
 
     What somebody changed is about the thing. "My sister Clara" is Clara's, and "i", as what is mine.
     """
-    plain = _rephrase_change(text[:MAX_CHARACTERS])[:LEADING].replace("’", "'")
+    plain = _rephrase_change(foreign_statements.in_english(text[:MAX_CHARACTERS]))[:LEADING].replace("’", "'")
     titled = TITLED.findall(plain)
     if not titled:
         return frozenset()

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.running import LocalRunner
-from worlddb.tools.cli.completion import SHELLS
-from worlddb.tools.cli.main import COMMANDS
+from worlddb.tools.cli.main import COMMANDS, SHELLS
 
 ASK = """
 source {script}

@@ -1,0 +1,121 @@
+"""Statements in other languages are put into English words, and so compete, end and go on as English ones do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb import Memory
+from worlddb.query.claims.foreign_statements import in_english
+
+IN_ENGLISH = (
+    ("Ich wohne in Hamburg.", "I live in Hamburg."),
+    ("Ab dem 1. April arbeite ich bei Kranich.", "I work at Kranich from 1 april on."),
+    ("Ich bin nach Kiel umgezogen.", "I have moved to Kiel."),
+    ("Der Zahnarzttermin wurde auf den 19. März verschoben.", "The dentist appointment was moved to 19 march."),
+    ("Mein Fahrrad ist gestohlen worden.", "My bicycle has been stolen."),
+    ("Ich nehme kein Ibuprofen mehr.", "I no longer take Ibuprofen."),
+    ("Inzwischen trinke ich lieber Kaffee als Tee.", "I prefer drinking coffee as tea now."),
+    ("Vivo en Valencia.", "I live in Valencia."),
+    ("La nueva contraseña del wifi es limonero.", "The new wifi password is limonero."),
+    ("La cita se ha aplazado al 17 de marzo.", "The appointment has been postponed to 17 march."),
+    ("Lucía se ha mudado a Santander.", "Lucía has moved to Santander."),
+    ("He dejado de fumar.", "I have stopped smoking."),
+    ("J'ai déménagé à Grenoble.", "I have moved to Grenoble."),
+    ("Je ne mange pas de viande.", "I do not eat of meat."),
+    ("Je n'habite plus à Lyon.", "I no longer live in Lyon."),
+    ("Il mio colore preferito è il verde.", "My favourite colour is green."),
+    ("Non prendo più antibiotici.", "I no longer take antibiotici."),
+    ("Mi sono trasferito a Torino.", "I have moved to Torino."),
+    ("Mudei-me para o Porto.", "I moved to Porto."),
+    ("Já não tomo omeprazol.", "I no longer take omeprazol."),
+    ("私は横浜に住んでいます。", "I live in Hengbang."),
+    ("もうロキソニンは飲んでいません。", "I no longer drink Rokisonin."),
+    ("家賃は今月から10万円です。", "The rent is 100000 yen from this month."),
+)
+
+
+@pytest.mark.parametrize(("text", "english"), IN_ENGLISH)
+def test_a_statement_is_put_into_the_words_and_the_order_of_english(text: str, english: str) -> None:
+    assert in_english(text) == english
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I no longer live in Rome.", "My son is in the band, no pan.", "He is an amateur in die casting."),
+        *(
+            "Anna will move to Man.",
+            "Vera Como runs a bar.",
+            "The war was long.",
+            "Zoe plays chess.",
+            "Tia wears a brace.",
+            "",
+        ),
+        *("Ana", "我住在上海。", "Мой брат живет в Москве."),
+    ],
+)
+def test_a_text_in_english_or_in_a_language_without_a_table_stays_as_it_is(text: str) -> None:
+    assert in_english(text) == text
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with worlddb.memory(tmp_path / "store", user="ana") as opened:
+        yield opened
+
+
+TELLS_CHANGE = (
+    ("Ich wohne in Hamburg.", "Ich bin nach Kiel umgezogen."),
+    ("Meine Miete beträgt 950 Euro.", "Meine Miete beträgt jetzt 1020 Euro."),
+    ("Ich arbeite bei Globex.", "Ich habe bei Globex gekündigt."),
+    ("Ich gehe montags zum Yoga.", "Freitags gehe ich jetzt zum Yoga, nicht mehr montags."),
+    ("Vivo en Valencia.", "Me he mudado a Castellón."),
+    ("Tomo omeprazol.", "Ya no tomo omeprazol."),
+    ("La contraseña del wifi es girasol.", "La nueva contraseña del wifi es limonero."),
+    ("Mi jefe se llama Ramón Ortega.", "Mi nueva jefa es Carmen Vidal."),
+    ("J'habite à Lyon.", "J'ai déménagé à Grenoble."),
+    ("Mon loyer est de 870 euros.", "Mon loyer est maintenant de 910 euros."),
+    ("Je suis végétarien.", "Je ne suis plus végétarien."),
+    ("Abito a Milano.", "Mi sono trasferito a Torino."),
+    ("Prendo ibuprofene.", "Non prendo più ibuprofene."),
+    ("Moro em Lisboa.", "Não moro mais em Lisboa."),
+    ("O aluguel custa 700 euros.", "O aluguel agora custa 750 euros."),
+    ("私は横浜に住んでいます。", "私は鎌倉に引っ越しました。"),
+    ("好きな色は緑です。", "好きな色は今は青です。"),
+    ("家賃は9万円です。", "家賃は今月から10万円です。"),
+    ("上司は田中さんです。", "新しい上司は佐藤さんです。"),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), TELLS_CHANGE)
+def test_a_change_told_in_another_language_is_told_at_the_write(memory: Memory, earlier: str, later: str) -> None:
+    was = memory.add(earlier).id
+    told = {near.ref: near.relation for near in memory.add(later).near}
+    assert told.get(was) in ("replacement", "contradiction")
+
+
+GOES_ON = (
+    ("Mein Bruder wohnt in Leipzig.", "Meine Schwester wohnt in Dresden."),
+    ("Ich lerne Italienisch.", "Ich lerne Spanisch."),
+    ("Ich nehme Ibuprofen.", "Ich nehme nicht mehr Zucker als nötig."),
+    ("Mi perro se llama Toby.", "Mi gato se llama Luna."),
+    ("Vivo en Valencia.", "Mi madre vive en Bilbao."),
+    ("Tomo omeprazol.", "Ya no tomo ibuprofeno."),
+    ("J'ai un chat.", "J'ai un chien."),
+    ("Ma sœur habite à Nantes.", "Mon frère habite à Brest."),
+    ("Mia sorella vive a Roma.", "Mio fratello vive a Bari."),
+    ("A minha irmã mora em Braga.", "O meu irmão mora em Faro."),
+    ("犬の名前はハナです。", "猫の名前はタマです。"),
+    ("弟は名古屋に住んでいます。", "妹は京都に住んでいます。"),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), GOES_ON)
+def test_what_goes_on_beside_it_is_told_as_no_change(memory: Memory, earlier: str, later: str) -> None:
+    was = memory.add(earlier).id
+    told = {near.ref: near.relation for near in memory.add(later).near}
+    assert told.get(was, "compatible") == "compatible"
