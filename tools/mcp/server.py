@@ -82,8 +82,6 @@ def describe_prompt(prompt: Prompt) -> protocol.Prompt:
 
 
 CALLS_AT_ONCE: Final = 4
-LAST_WORDS_SECONDS: Final = 5
-"""Time for a client that has closed its end to read the remaining answers."""
 MAX_CLIENT_NAME: Final = 100
 
 T = TypeVar("T")
@@ -355,8 +353,9 @@ class MemoryServer(MCPServer[Any]):
         lowlevel = self._lowlevel_server
         with anyio.CancelScope() as until:
             async with streams as (incoming, outgoing):
-                await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
-                until.deadline = anyio.current_time() + LAST_WORDS_SECONDS
+                lines.answers = standard_streams.AnswerStream(outgoing)
+                await lowlevel.run(incoming, lines.answers, lowlevel.create_initialization_options())
+                until.deadline = anyio.current_time() + standard_streams.LAST_WORDS_SECONDS
 
 
 def serve(session: Session, tools: tuple[catalogue.Tool, ...]) -> None:

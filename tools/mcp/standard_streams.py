@@ -9,15 +9,21 @@ import re
 import select
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+from typing import Final, Self
 
 import anyio
 import anyio.lowlevel
 import mcp_types as protocol
+from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 MAX_LINE_BYTES: Final = 4_194_304
 """Longest message that is read; the longest that the tools accept is a tenth of it."""
+LAST_WORDS_SECONDS: Final = 5
+"""Time for a client to read its last answers, after it closed its end."""
+MAX_UNREAD: Final = 1_000
+"""Answers that wait for a client to read them; while there are as many, nothing more is read from it."""
 _READ_BYTES: Final = 65_536
 _END_BYTES: Final = 4_096
 """What is kept of either end of a message that is too long: clients write the id of a request first or last."""
@@ -27,18 +33,22 @@ class StandardInput:
     """Standard input, line by line.
 
     A line that is no text in UTF-8, is too long or is no message of JSON-RPC reads as an empty line, which is no
-    message. ``refuse`` sends the answer to a request in such a line, so that nobody waits for it.
+    message. ``refuse`` sends the answer to a request in such a line, so that nobody waits for it. With ``answers``
+    nothing more is read while too many of these are unread.
     """
 
     def __init__(self, descriptor: int, refuse: Callable[[str], Awaitable[None]] | None = None) -> None:
         self._descriptor = descriptor
         self._refuse = refuse
+        self.answers: AnswerStream | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
         kept, head, size = bytearray(), b"", 0
         while piece := await self._read():
             *ends, rest = piece.split(b"\n")
             for end in ends:
+                if self.answers is not None and not await self._waits_for_reader(self.answers):
+                    return
                 kept, size = kept + end, size + len(end)
                 yield await (self._text(bytes(kept)) if size <= MAX_LINE_BYTES else self._refuse_long(head, kept, size))
                 kept, head, size = bytearray(), b"", 0
@@ -58,6 +68,17 @@ class StandardInput:
             # Files and the null device cannot be waited for; reading them never blocks.
             await anyio.lowlevel.checkpoint()
         return os.read(self._descriptor, _READ_BYTES)
+
+    async def _waits_for_reader(self, answers: "AnswerStream") -> bool:
+        """Wait until the client has read enough answers; false if it has closed its end and reads none."""
+        while not answers.has_room:
+            with anyio.move_on_after(LAST_WORDS_SECONDS) as waiting:
+                await answers.read()
+            ends = select.poll()
+            ends.register(self._descriptor, 0)
+            if waiting.cancelled_caught and ends.poll(0):
+                return False
+        return True
 
     async def _text(self, line: bytes) -> str:
         problem = _wrong_in(line)
@@ -140,6 +161,44 @@ def _request_by_ends(head: bytes, tail: bytes) -> str | int | None:
     except ValueError:
         return None
     return asked
+
+
+class AnswerStream:
+    """A stream of answers that counts those which wait for the client: it may ask faster than it reads."""
+
+    def __init__(self, stream: WriteStream[SessionMessage]) -> None:
+        self._stream = stream
+        self._unread = 0
+        self._was_read = anyio.Event()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether fewer than :data:`MAX_UNREAD` answers wait."""
+        return self._unread < MAX_UNREAD
+
+    async def read(self) -> None:
+        """Wait until the client has read an answer."""
+        self._was_read = anyio.Event()
+        await self._was_read.wait()
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send an answer; it waits until the one before it was read."""
+        self._unread += 1
+        try:
+            await self._stream.send(item)
+        finally:
+            self._unread -= 1
+            self._was_read.set()
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
 
 
 _WRITE_BYTES: Final = select.PIPE_BUF

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.conftest import ROOT_SEED
 from tests.support import mcp_fuzz
 from tests.support.mcp_clients import command, start_server
 from tests.support.serving import HELLO, PATIENCE_SECONDS, message, request, send, serve_http
+from worlddb.tools.mcp import standard_streams
 
 EVERY = 25
 """After so many requests the server is asked whether it is there."""
@@ -198,16 +200,48 @@ def test_a_client_that_reads_slowly_gets_every_answer(store: Path) -> None:
         assert run.ended() == b""
 
 
-def test_a_client_that_has_closed_its_end_and_reads_nothing_is_given_up(store: Path) -> None:
+def test_a_client_that_asks_and_reads_nothing_is_not_read_either_until_it_reads(store: Path) -> None:
+    """Its answers lay in memory, as many as it asked for."""
+    asked = message("tools/list", 7) + b"\n"
+    with start_server(store) as run:
+        run.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        run.stdin.flush()
+        run.stdout.readline()
+        os.set_blocking(run.stdin.fileno(), False)
+        sent, last = 0, time.monotonic()
+        while time.monotonic() - last < 2.0:
+            try:
+                sent += os.write(run.stdin.fileno(), asked)
+                last = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        assert sent % len(asked) == 0, "short messages are written whole to a pipe"
+        taken = sent // len(asked)
+        assert taken > standard_streams.MAX_UNREAD
+        in_pipes = 2 * 65_536 // len(asked)
+        assert taken < standard_streams.MAX_UNREAD + in_pipes + 1_000, "what waits in pipes and was read with it"
+        for _ in range(taken):
+            assert b'"result"' in run.stdout.readline()
+        os.set_blocking(run.stdin.fileno(), True)
+        assert run.ended() == b""
+
+
+@pytest.mark.parametrize("asked", [40, 20_000])
+def test_a_client_that_has_closed_its_end_and_reads_nothing_is_given_up(store: Path, asked: int) -> None:
     head = state(store)
-    hurry = "from worlddb.tools.mcp import server; server.LAST_WORDS_SECONDS = 1"
+    hurry = "from worlddb.tools.mcp import standard_streams; standard_streams.LAST_WORDS_SECONDS = 1"
     main = "import sys; from worlddb.tools.cli.main import main; sys.exit(main())"
     hurried = [sys.executable, "-c", f"{hurry}; {main}", *command(store)[3:]]
     with subprocess.Popen(hurried, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         try:
             assert run.stdin is not None
             run.stdin.write(json.dumps(HELLO).encode() + b"\n")
-            run.stdin.write(b"".join(message("tools/list", 100 + number) + b"\n" for number in range(40)))
+            run.stdin.flush()
+            os.set_blocking(run.stdin.fileno(), False)
+            with suppress(BlockingIOError):
+                for number in range(asked):
+                    os.write(run.stdin.fileno(), message("tools/list", 100 + number) + b"\n")
+                    time.sleep(0.0001)
             run.stdin.close()
             assert run.wait(timeout=PATIENCE_SECONDS) == 0
         finally:

@@ -30,9 +30,9 @@ from worlddb.tools.mcp import catalogue, tool_arguments, tool_results
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.mcp_wording import explain_error
 from worlddb.tools.mcp.resources import PROMPTS, TEMPLATES
-from worlddb.tools.mcp.server import LAST_WORDS_SECONDS, MemoryServer
+from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Call, Session
-from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
+from worlddb.tools.mcp.standard_streams import LAST_WORDS_SECONDS, MAX_LINE_BYTES, MAX_UNREAD
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.tool_results import MAX_CONFLICTS, MAX_LISTED_TEXT, MAX_NAME, MAX_READ_TEXT
 
@@ -571,6 +571,7 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
         MAX_GROUP,
         MAX_NEIGHBOURS,
         MAX_LINE_BYTES,
+        MAX_UNREAD,
         LAST_WORDS_SECONDS,
     ]
 
