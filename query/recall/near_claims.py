@@ -129,8 +129,32 @@ class _Subject(NamedTuple):
         return len(targets) == len(self.names) and all(not name.isdisjoint(targets) for name in self.names)
 
 
-_Framed = tuple[claim_frame.Frame | None, str, str]
-"""What a statement says by its words, the statement itself, and the same for comparing it letter by letter."""
+class _Told(NamedTuple):
+    """A new statement: what it says by its words, itself without a stated beginning and as it was given, and when."""
+
+    frame: claim_frame.Frame | None
+    claim: str
+    text: str
+    since: int | None
+    until: int
+
+    def about(self, subject: frozenset[str]) -> "_Told":
+        """The same, as it is said of another subject."""
+        return self._replace(frame=claim_frame.frame(self.claim, subject))
+
+
+class _Match(NamedTuple):
+    """A statement that may be about the subject of a new one.
+
+    ``is_said``: in the same words. ``is_linked``: by what it refers to, or as who has it now. ``is_apart``: though it
+    refers to something else, so that it only competes.
+    """
+
+    subject: _Subject
+    told: _Told
+    is_said: bool
+    is_linked: bool
+    is_apart: bool
 
 
 def near(
@@ -159,7 +183,8 @@ def near(
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float | None]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, told, names)
-        framed = claim_frame.frame(told, subject.words), told, text
+        end = times.FOREVER if until is None else until
+        new = _Told(claim_frame.frame(told, subject.words), told, text, since, end)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
         # A text in another script has a vector of zeros. What is about the subject and not among the nearest is far.
@@ -169,8 +194,7 @@ def near(
         targets = _referred_to(snapshot, [node for node in shown if node not in linked])
         found = []
         for node, seen in shown.items():
-            span = since, times.FOREVER if until is None else until
-            one = _compare_claims(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
+            one = _compare_claims(snapshot, gate.inside, subject, new, (node, seen), cosines[node], targets.get(node))
             if one is not None and not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
                 if is_plan and one.is_of_one:
                     one = msgspec.structs.replace(one, is_of_one=False, doubt="the new one begins later, by its words")
@@ -180,7 +204,7 @@ def near(
             known = {node for node, one, _ in found if one.relation != "compatible"}
             for node in shown.keys() - known:
                 seen, is_linked = shown[node], targets.get(node) is None
-                if _competes_later(snapshot, subject, framed[:2], seen, is_linked=is_linked):
+                if _competes_later(snapshot, subject, new, seen, is_linked=is_linked):
                     further.append((seen.validity.start, node, build.stated_start(seen.row) != "defaulted"))
         return _without_overtaken(ordered, since, further)[:limit]
 
@@ -301,52 +325,37 @@ def _compare_claims(
     snapshot: visible.VisibleSnapshot,
     inside: int,
     subject: _Subject,
-    framed: _Framed,
-    node: int,
-    seen: SeenVersion,
-    span: tuple[int | None, int],
-    cosines: dict[int, float | None],
+    told: _Told,
+    old: tuple[int, SeenVersion],
+    cosine: float | None,
     targets: Sequence[int] | None,
 ) -> Near | None:
-    """A statement that is near a text; ``None`` if it is not near, or has another subject.
+    """A statement that is near a new one; ``None`` if it is not near, or has another subject.
 
-    ``span`` is since when and until when the text is to hold. ``targets`` are the worlds that it refers to; ``None`` if
-    the subject is among them, and others are looked up when it is near.
+    ``old`` is its world and version. ``targets`` are the worlds that it refers to; ``None`` if the subject is among
+    them, and others are looked up when it is near.
     """
+    node, seen = old
     body = snapshot.body(seen.row)
     said = "" if body is None else body.content
-    if not said.strip():
+    match = _match_subject(snapshot, inside, subject, told, node, said, targets) if said.strip() else None
+    if match is None:
         return None
-    is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    is_said = wording.says_again(said, framed[2])
-    held = frozenset[str]() if is_linked or is_said else wording.held_words(framed[1], said)
-    is_apart = bool(subject.names) and not (is_linked or is_said or held)
-    is_apart = is_apart and _may_be_of_leading(snapshot, subject, said, framed[1], targets)
-    if subject.names and not (is_linked or is_said or is_apart or held) and targets:
-        # Whom the text is about may be no world yet: what refers to others is about them.
-        return None
-    if is_apart or held:
-        # Of what one has at a time each other one is told who has it.
-        subject = _Subject(held or wording.leading_subject(framed[1]), ())
-        framed = claim_frame.frame(framed[1], subject.words), framed[1], framed[2]
-    if (is_apart or held or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
-        # "I" is somebody else in another world.
-        return None
-    start, (since, until) = seen.validity.start, span
+    start, since, until = seen.validity.start, told.since, told.until
     # A start that nobody stated yields to one that somebody did, of what has no end.
     is_stated = build.stated_start(seen.row) != "defaulted"
     is_later = since is not None and start > since and (until < times.FOREVER or is_stated)
     meets = snapshot.place.moment.valid if since is None else since
-    told = wording.without_beginning(said) if is_stated else said
-    told = said if told != said and _has_yet_to_begin(said, start, meets) else told
-    how: Any = {"is_linked": is_linked or bool(held), "is_later": is_later, "began": 1970 + start // _YEAR}
-    alike = claim_pairs.REPEATED if is_said else _likeness(subject, told, framed[:2], cosines.get(node), **how)
-    if alike is None or (is_apart and not (alike.is_single_valued and alike.relation in claim_pairs.COMPETING)):
+    claim = wording.without_beginning(said) if is_stated else said
+    claim = said if claim != said and _has_yet_to_begin(said, start, meets) else claim
+    how: Any = {"is_linked": match.is_linked, "is_later": is_later, "began": 1970 + start // _YEAR}
+    alike = claim_pairs.REPEATED if match.is_said else _likeness(match.subject, claim, match.told, cosine, **how)
+    if alike is None or (match.is_apart and not (alike.is_single_valued and alike.relation in claim_pairs.COMPETING)):
         return None
-    if is_apart:
+    if match.is_apart:
         other = "they refer to different things" if targets else "it refers to nothing, and the new one does"
         alike = alike._replace(is_single_valued=False, doubt=other)
-    if not (is_later or is_apart) and _takes_turn_back(snapshot, node, seen, framed[2], alike):
+    elif not is_later and _takes_turn_back(snapshot, node, seen, told.text, alike):
         alike = alike._replace(relation="replacement", reason=_BACK, is_single_valued=True)
     alike = _doubt_of_plan(alike, is_plan=_has_yet_to_begin(said, start, meets)) if alike.is_single_valued else alike
     targets = referred_to(snapshot, node) if targets is None else targets
@@ -361,12 +370,40 @@ def _compare_claims(
         is_later=is_later,
         is_of_one=alike.is_single_valued,
         doubt=alike.doubt if alike.relation == "replacement" else "",
-        is_repeated=is_said
+        is_repeated=match.is_said
         and _meet(seen, since, until)
-        and (not subject.names or not targets or subject.is_that_of(targets))
+        and (not match.subject.names or not targets or match.subject.is_that_of(targets))
         and inside in snapshot.containers(node)
-        and not (is_stated and since is not None and _are_two_acts(framed[0], start, since)),
+        and not (is_stated and since is not None and _are_two_acts(match.told.frame, start, since)),
     )
+
+
+def _match_subject(
+    snapshot: visible.VisibleSnapshot,
+    inside: int,
+    subject: _Subject,
+    told: _Told,
+    node: int,
+    said: str,
+    targets: Sequence[int] | None,
+) -> _Match | None:
+    """How a statement may be about the subject of a new one; ``None`` if it has another subject."""
+    is_linked = targets is None or not subject.nodes.isdisjoint(targets)
+    is_said = wording.says_again(said, told.text)
+    held = frozenset[str]() if is_linked or is_said else wording.held_words(told.claim, said)
+    is_named = bool(subject.names) and not (is_linked or is_said or held)
+    is_apart = is_named and _may_be_of_leading(snapshot, subject, said, told.claim, targets)
+    if is_named and not is_apart and targets:
+        # Whom the text is about may be no world yet: what refers to others is about them.
+        return None
+    if is_apart or held:
+        # Of what one has at a time each other one is told who has it.
+        subject = _Subject(held or wording.leading_subject(told.claim), ())
+        told = told.about(subject.words)
+    if (is_apart or held or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
+        # "I" is somebody else in another world.
+        return None
+    return _Match(subject, told, is_said, is_linked or bool(held), is_apart)
 
 
 def _takes_turn_back(
@@ -393,7 +430,7 @@ def _meet(seen: SeenVersion, since: int | None, until: int) -> bool:
 def _competes_later(
     snapshot: visible.VisibleSnapshot,
     subject: _Subject,
-    framed: tuple[claim_frame.Frame | None, str],
+    told: _Told,
     seen: SeenVersion,
     *,
     is_linked: bool,
@@ -404,13 +441,13 @@ def _competes_later(
         return False
     is_told = is_linked and bool(subject.nodes)
     began = 1970 + seen.validity.start // _YEAR
-    found = _likeness(subject, body.content, framed, None, is_linked=is_told, is_later=True, began=began)
+    found = _likeness(subject, body.content, told, None, is_linked=is_told, is_later=True, began=began)
     if found is not None and found.relation in claim_pairs.COMPETING:
         return found.doubt in claim_doubts.PARTING
     if not (is_told or wording.names_agree(wording.leading_subject(body.content), subject.words)):
         return False
     other = claim_frame.frame(body.content, subject.words)
-    return framed[0] is not None and other is not None and claim_pairs.may_take_turns(framed[0], other)
+    return told.frame is not None and other is not None and claim_pairs.may_take_turns(told.frame, other)
 
 
 def _are_two_acts(told: claim_frame.Frame | None, start: int, since: int) -> bool:
@@ -473,14 +510,14 @@ def _has_yet_to_begin(text: str, start: int, now: int) -> bool:
 def _likeness(
     subject: _Subject,
     said: str,
-    framed: tuple[claim_frame.Frame | None, str],
+    told: _Told,
     cosine: float | None,
     *,
     is_linked: bool,
     is_later: bool,
     began: int,
 ) -> ClaimComparison | None:
-    given, text = framed
+    given, text = told.frame, told.claim
     first = wording.leading_subject(said)
     leads = wording.names_agree(first, subject.words)
     if not is_linked and not leads and (given is None or not subject.words <= wording.words_of(said)):
