@@ -21,7 +21,7 @@ from worlddb.query.question.question import CONVEX, LANES, MAX_NEAR, Question, R
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import recall, retired_texts
+from worlddb.query.recall import recall, rivalry
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
@@ -411,7 +411,7 @@ def _takes_turn_back(
 ) -> bool:
     """True if a text says again, in its words, what a statement took the place of, and would hold beside that."""
     may_be = alike.relation == "compatible" and seen.number > 1
-    return may_be and retired_texts.has_replaced(snapshot, node, seen, words)
+    return may_be and rivalry.has_replaced(snapshot, node, seen, words)
 
 
 def _doubt_of_plan(alike: ClaimComparison, *, is_plan: bool) -> ClaimComparison:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names.canonical import type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version, versions_as_of
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
@@ -21,7 +21,7 @@ from worlddb.query.lanes.vector_lane import VectorLane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import ASKED, CONVEX, Request
 from worlddb.query.reads import build
-from worlddb.query.recall import candidates, ranking, retired_texts, scoring
+from worlddb.query.recall import candidates, ranking, scoring
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 
 _TURN: Final = type_digest("Turn")
@@ -211,6 +211,13 @@ def _is_said_again(pair: Rivals, said: Mapping[int, Statement]) -> bool:
     return any(start_order(one.seen) > after and wording.says_again(one.text, words) for one in said.values())
 
 
+def has_replaced(snapshot: visible.VisibleSnapshot, node: int, seen: SeenVersion, text: str) -> bool:
+    """True if a statement was made of one in the words of a text, as a correction does: who says it again goes back."""
+    known = versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
+    before = (snapshot.body(each.row) for each in known if each.number < seen.number)
+    return any(body is not None and wording.says_again(body.content, text) for body in before)
+
+
 def is_trusted_less(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, other: ranking.Ranked) -> bool:
     one, than = (provenance.trust_in(snapshot).share(each.passed.node, each.passed.seen.row) for each in (hit, other))
     return one < than
@@ -237,7 +244,7 @@ def competing_pairs(
         if told is None and later in again and _is_back(old, new, subject, again[later]):
             told = _BACK, "later"
         was_corrected = told is None and old.seen.number > 1
-        if was_corrected and retired_texts.has_replaced(snapshot, earlier, old.seen, new.text):
+        if was_corrected and has_replaced(snapshot, earlier, old.seen, new.text):
             told = _CORRECTED_BACK, "later"
         # Of two long claims of turns words tell little.
         if told is None or (old.is_turn and new.is_turn and _are_long(old.text, new.text, subject)):

@@ -1297,10 +1297,10 @@ class View:
         return said_elsewhere.telling_elsewhere(self._window, refs)
 
     def _retired_saying(self, texts: Iterable[str]) -> dict[str, list[str]]:
-        """See :func:`retired_texts.retired_saying`."""
-        from worlddb.query.recall import retired_texts
+        """See :func:`said_elsewhere.retired_saying`."""
+        from worlddb.query.recall import said_elsewhere
 
-        return retired_texts.retired_saying(self._window, texts)
+        return said_elsewhere.retired_saying(self._window, texts)
 
     def _near_of_no_user(self, text: str, **how: Any) -> list[Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""

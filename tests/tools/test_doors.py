@@ -16,7 +16,7 @@ from tests.support import rest
 from tests.support.running import LocalRunner
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes, memory_statements
-from worlddb.query.recall import retired_texts
+from worlddb.query.recall import said_elsewhere
 from worlddb.statements import retries
 from worlddb.tools import agents
 from worlddb.tools.agents import recall, remember
@@ -904,7 +904,7 @@ def test_what_was_forgotten_last_is_known_however_much_was_made_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After reopening, the last worlds that were made counted, and afterwards any number of them."""
-    monkeypatch.setattr(retired_texts, "MAX_RETIRED", 3)
+    monkeypatch.setattr(said_elsewhere, "MAX_RETIRED", 3)
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         mem = worlddb.memory(db, user="ana")
         old, *others = (mem.add(f"Parrot number {each} is green.").id for each in range(6))
@@ -915,7 +915,7 @@ def test_what_was_forgotten_last_is_known_however_much_was_made_after_it(
         (note,) = [note for note in mem.add("Parrot number 0 is green.").notes if "ended before" in note]
         assert old in note
         assert not any("ended before" in note for note in mem.add("Parrot number 1 is green.").notes)
-        (kept,) = (each for each in db._reader.interiors.kept.values() if isinstance(each, retired_texts.RetiredTexts))
+        (kept,) = (each for each in db._reader.interiors.kept.values() if isinstance(each, said_elsewhere.RetiredTexts))
         for number in range(6, 12):
             mem.forget(mem.add(f"Parrot number {number} is green."))
             assert mem.add(f"Parrot number {number} is green.").notes
@@ -923,7 +923,7 @@ def test_what_was_forgotten_last_is_known_however_much_was_made_after_it(
 
 
 def test_no_hash_of_a_forgotten_text_outlives_its_erasure(tmp_path: Path) -> None:
-    text, kept = "Ana's door code is 4711.", list[retired_texts.RetiredTexts]()
+    text, kept = "Ana's door code is 4711.", list[said_elsewhere.RetiredTexts]()
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         mem = worlddb.memory(db, user="ana")
         first = mem.add(text)
@@ -933,15 +933,15 @@ def test_no_hash_of_a_forgotten_text_outlives_its_erasure(tmp_path: Path) -> Non
 
         def known() -> list[int]:
             caches = db._reader.interiors.kept.values()
-            kept[:] = [each for each in caches if isinstance(each, retired_texts.RetiredTexts)]
+            kept[:] = [each for each in caches if isinstance(each, said_elsewhere.RetiredTexts)]
             return [told for each in kept for told in each._nodes]
 
-        assert retired_texts._text_hash(text) in known()
+        assert said_elsewhere._text_hash(text) in known()
         db.erase([first.id, again.id], reason="asked")
         assert known() == []
         assert not any("ended before" in note for note in mem.add(text).notes)
         assert any("ended before" in note for note in mem.add("Ana has a blue bike.").notes)
-        assert retired_texts._text_hash(text) not in known() and kept
+        assert said_elsewhere._text_hash(text) not in known() and kept
 
 
 @pytest.mark.parametrize("door", DOORS)
