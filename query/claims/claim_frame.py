@@ -192,7 +192,10 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     denied, opposed = _count_denials(tokens, bare)
     bare = [lexicon.OPPOSITE.get(word, word) for word in bare]
     content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in lexicon.NEGATIVE]
-    heavy = [word for word in content_words if word not in WITHOUT_CONTENT and not word[0].isdecimal()]
+    named = _proper_names(plain, naming)
+    # "Go" is what somebody uses, though to go tells little.
+    little = WITHOUT_CONTENT - named if named else WITHOUT_CONTENT
+    heavy = [word for word in content_words if word not in little and not word[0].isdecimal()]
     goes_on = _negated_endings(tokens)
     denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     hours = quantities.clock_hours(joined)
@@ -203,7 +206,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         subject,
         head,
         lexicon.stems(heavy),
-        lexicon.stems(word for word in content_words if word in lexicon.LIGHT_WORDS),
+        lexicon.stems(word for word in content_words if word in lexicon.LIGHT_WORDS and word not in named),
         claim_attributes.stated_attributes(tokens, rest, verb, passive, owned)
         | claim_attributes.predicate_attributes(rest, plain, thing.noun, owned, sort),
         verb,
@@ -220,7 +223,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         *_find_singled_out(tokens, naming),
         lexicon.stems(lexicon.SAME_WORD.get(word, word) for word in _indefinite_words(tokens)),
         owned,
-        _proper_names(plain, naming),
+        lexicon.stems(named),
         "unsure" if plain.endswith("?") or _is_temporary(unfolded, tokens) else _find_mood(tokens, naming),
         _is_recurring(tokens),
         _is_former(rest, passive),
@@ -612,9 +615,9 @@ _DIGITS_OF_A_YEAR: Final = 4
 
 
 def _proper_names(plain: str, naming: Set[str]) -> frozenset[str]:
-    """The stems of capitalised words, without the first one and those of the subject."""
+    """The capitalised words, without the first one and those of the subject."""
     found = (each[0].casefold() for each in wording.TITLED.finditer(plain) if each.start() and each[0][0].isupper())
-    return lexicon.stems(
+    return frozenset(
         lexicon.SAME_WORD.get(word, word) for word in found if word not in naming and word not in lexicon.TIMES
     )
 

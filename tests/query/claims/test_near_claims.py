@@ -1119,6 +1119,18 @@ def test_nearly_the_same_words_that_say_something_else_are_not_the_same(one: str
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("We use Go for the backend.", "We use Python for the backend."),
+        ("We build the app with Make on Linux.", "We build the app with Bazel on Linux."),
+    ],
+)
+def test_a_name_that_is_also_a_common_word_tells_two_statements_apart(one: str, other: str) -> None:
+    for earlier, later in ((one, other), (other, one)):
+        assert claim_relation.relation_of(earlier, later) != "same"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("Olga is a dentist.", "Olga works as a dentist."),
         ("Wren speaks Welsh and Dutch.", "Wren speaks Dutch and Welsh."),
         ("Yusuf runs a small bakery in Leeds.", "In Leeds, Yusuf runs a small bakery."),
