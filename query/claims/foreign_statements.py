@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from anyascii import anyascii
@@ -802,9 +803,8 @@ _ADJECTIVES: Final = frozenset(
 
 
 def _joined(items: Iterable[_Item]) -> str:
-    items = [*items]
     said = list[str]()
-    for item, behind in zip(items, [*items[1:], _Item("stop", "")], strict=True):
+    for item, behind in pairwise([*items, _Item("stop", "")]):
         if item.kind == "small" and item.english == "the" and behind.english in _POSSESSIVES:
             continue  # "La mia casa" is my house.
         is_over = item.kind == "no more" and " " in item.said

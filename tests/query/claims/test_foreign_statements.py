@@ -62,6 +62,14 @@ def test_a_text_in_english_or_in_a_language_without_a_table_stays_as_it_is(text:
     assert in_english(text) == text
 
 
+@pytest.mark.parametrize(
+    "text", ["Ha!", "Hat den Termin abgesagt.", "habe ein grünes Fahrrad gekauft, 80 Euro, von einem Händler"]
+)
+def test_what_begins_with_a_verb_and_names_nobody_is_read_too(memory: Memory, text: str) -> None:
+    memory.add(text)
+    assert memory.recall(text).hits[0].content == text
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with worlddb.memory(tmp_path / "store", user="ana") as opened:
