@@ -467,6 +467,11 @@ def function_words(words: Sequence[str], text: str = "") -> frozenset[str]:
     return best
 
 
+def may_be_foreign(text: str) -> bool:
+    """False if a text in ASCII has no function word of another language than English, which is quick to say."""
+    return not text.isascii() or not _FOREIGN.isdisjoint(words_in(text))
+
+
 def words_in(text: str) -> set[str]:
     """The words of a text in ASCII, in small letters: what parts them is no letter and no digit."""
     return set(text.encode().translate(_LOWER_WORDS).decode("latin-1").split())

@@ -6,13 +6,14 @@ from typing import Final, NamedTuple
 
 from worlddb.projections.indexes import analysis
 from worlddb.query.claims import claim_frame as frames
-from worlddb.query.claims import lexicon, wording
+from worlddb.query.claims import foreign_statements, lexicon, wording
 from worlddb.query.claims.claim_frame import Frame
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
 def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question and its significant stems; ``None`` without any, or with a possessive ("Ana's")."""
+    question = foreign_statements.in_english(question)
     tokens = wording.TOKEN.findall(wording.normalise_text(wording.fold_blanks(question)))
     telling = [] if any(word[0] in "'’" for word in tokens) else _significant_words(question, tokens)
     return (frozenset(tokens), lexicon.stems(telling)) if telling else None
@@ -34,7 +35,7 @@ def asked_state(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
 
     Of "which car did I drive?" the value need not have the word for its kind.
     """
-    plain = _POSSESSIVE.sub("", question)
+    plain = _POSSESSIVE.sub("", foreign_statements.in_english(question))
     asked = question_terms(_KIND_ASKED.sub(r"\1 ", plain)) or question_terms(plain)
     of_states = lexicon.single_verbs().union(*_asking_stems().values())
     return None if asked is None or asked[1].isdisjoint(of_states) else asked
@@ -59,7 +60,7 @@ def tells_state(text: str, words: frozenset[str], telling: frozenset[str]) -> bo
 
     ``words`` and ``telling`` are what that gives. "Living in Brno" and "Tom and I live in Brno" are said of the asker.
     """
-    is_mine = not words.isdisjoint(lexicon.FIRST)
+    text, is_mine = foreign_statements.in_english(text), not words.isdisjoint(lexicon.FIRST)
     begin = [word for word in wording.TOKEN.findall(text[: wording.LEADING].casefold()) if word not in lexicon.CHANGE][
         :1
     ]

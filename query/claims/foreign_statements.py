@@ -584,6 +584,54 @@ def _english_words() -> frozenset[str]:
     return analysis.STOP_WORDS | lexicon.LIGHT_WORDS | lexicon.attribute_words().keys() | lexicon.CHANGE | verbs
 
 
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def other_forms(question: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """By each word of a question in another language its other forms and words for the same, and words that tell it.
+
+    Of "wohnte" that is "wohnen" and "lebt"; of "coche", the car, who drives tells it. Words are in small letters.
+    """
+    language = _language_of(question) if _KANA.search(question) is None else ""
+    if not language:
+        return {}
+    known, by_english = _readings(language)[0], _forms_of(language)
+    found = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]()
+    for word in dict.fromkeys(_TOKEN.findall(question.casefold().replace("’", "'"))):
+        words = [
+            each.english for each in known.get(word, ()) if each.kind in _OF_CONTENT and each.english not in _HELPING
+        ]
+        same = dict.fromkeys(form for each in words for form in by_english.get(each, ()) if form != word)
+        stems = (stem for each in words for stem in analysis.told_by().get(lexicon.plain_stem(each), ()))
+        told = dict.fromkeys(form for stem in stems for form in _forms_by_stem(language).get(stem, ()))
+        if same or told:
+            found[word] = tuple(same), tuple(form for form in told if form not in same)
+    return found
+
+
+_OF_CONTENT: Final = frozenset(("finite", "infinitive", "participle", "noun"))
+_HELPING: Final = frozenset(("be", "have", "have_done", "become", "can", "must", "may", "want"))
+"""Verbs that tell little of what is asked."""
+
+
+@cache
+def _forms_of(language: str) -> dict[str, tuple[str, ...]]:
+    """By each English word the single words of a language for it."""
+    found: dict[str, dict[str, None]] = {}
+    for form, readings in _readings(language)[0].items():
+        for each in readings if " " not in form else ():
+            if each.kind in _OF_CONTENT:
+                found.setdefault(each.english, {})[form] = None
+    return {english: tuple(forms) for english, forms in found.items()}
+
+
+@cache
+def _forms_by_stem(language: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for english, forms in _forms_of(language).items():
+        stem = lexicon.plain_stem(english)
+        found[stem] = (*found.get(stem, ()), *forms)
+    return found
+
+
 def _put_in_order(text: str, language: str) -> str:
     sentences = list[str]()
     for items in _clauses(_items(text, language)):
@@ -1053,7 +1101,7 @@ def _japanese_sentence(text: str) -> str:
     plain = re.sub("か$", "", plain.rstrip("。.?! "))
     plain, times = _japanese_times(plain)
     is_over, is_still = plain.startswith("もう"), plain.startswith("まだ")
-    plain = re.sub("^(?:もう|まだ)", "", plain)
+    plain = re.sub("^(?:もう|まだ|[にの、])", "", plain)
     subject, rest = "I", plain
     if (told := _JA_TOPIC.match(plain)) is not None:
         subject, rest = "I" if told["topic"] in _JA_MINE else _japanese_noun(told["topic"], owned=True), told["rest"]

@@ -11,12 +11,31 @@ from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
 from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
+from worlddb.query.claims import foreign_statements
 from worlddb.query.snapshot import valid_period, visible
 
 
 @lru_cache(maxsize=64)
 def _terms(text: str) -> tuple[analysis.Term, ...]:
-    return analysis.query_terms(text)
+    terms = analysis.query_terms(text)
+    if not analysis.may_be_foreign(text) or not (forms := _forms(text)):
+        return terms
+    known = {term.text for term in terms if term.field == analysis.STEM}
+    others = {other: weight for stem, found in forms.items() if stem in known for weight, other in found}
+    more = (analysis.Term(analysis.STEM, other, weight, instead=True) for other, weight in others.items())
+    return (*terms, *(term for term in more if term.text not in known))
+
+
+@lru_cache(maxsize=64)
+def _forms(text: str) -> dict[str, tuple[tuple[float, str], ...]]:
+    """By the stem of a word in another language those of its other forms and of what tells it, each with its worth."""
+    found = dict[str, tuple[tuple[float, str], ...]]()
+    for word, (same, told) in foreign_statements.other_forms(text).items():
+        stems = [(analysis.OTHERWISE_BOOST, stem) for each in told for stem in _stems_of(each)]
+        stems += [(1.0, stem) for each in same for stem in _stems_of(each)]
+        for stem in _stems_of(word):
+            found[stem] = (*found.get(stem, ()), *stems)
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -37,6 +56,7 @@ def matched(text: str, name: str, content: str) -> list[str]:
 def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     _terms.cache_clear()
+    _forms.cache_clear()
     _sought.cache_clear()
     _query_size.cache_clear()
     _places.cache_clear()
@@ -91,7 +111,9 @@ def _places(text: str) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for term in _terms(text):
         if term.field == analysis.STEM and not term.instead:
-            forms = (form.get(term.text, ()) for form in (analysis.other_forms(), analysis.told_by()))
+            forms = [form.get(term.text, ()) for form in (analysis.other_forms(), analysis.told_by())]
+            if analysis.may_be_foreign(text):
+                forms.append(tuple(stem for _, stem in _forms(text).get(term.text, ())))
             for stem in (term.text, *chain.from_iterable(forms)):
                 found[stem] = found.get(stem, frozenset()) | {term.text}
     return found

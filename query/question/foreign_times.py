@@ -58,7 +58,10 @@ _WAS: Final = {
     r"(?!reit|kannt|rüh\w+t)\w{3,}(?:t|en)"
     r"|\w+iert|(?:ab|an|auf|aus|ein|mit|vor|zu|weg|um)ge\w{2,}(?:t|en))(?=\W*\Z))\b",
     "es": r"\b(?:fui|fue|fuimos|fueron|era|eran|estaba\w*|estuv\w+|hubo|hab[ií]a\w*|hice|hizo|hicimos|hicieron"
-    r"|he|has|ha|hemos|han|\w{2,}(?:ó|aron|ieron|aste|iste)|(?!café|aqu|porqu)\w{3,}[éí])\b",
+    r"|he|has|ha|hemos|han|\w{2,}(?:ó|aron|ieron|aste|iste)|(?!café|aqu|porqu)\w{3,}[éí]"
+    r"|(?!(?:ac|gr|al|tr|h)aba)\w{2,}(?:aba[ns]?|ábamos)"
+    r"|(?:viv|ten|quer|com|dec|hac|pod|sal|beb|prefer|conduc|le|ve|sab|cre|deb|pon|tra|sent|conoc|aprend|vend|escrib"
+    r"|recib|perten|perd|serv|corr|part|sub|dorm|exist|parec|o|ca|pertenec|manten|volv|entend|suger)ía(?:s|n|mos)?)\b",
     "fr": r"\b(?:étai\w+|avai\w+|avion?s|eut|fut|furent|dit(?=\s+(?:Ana|hier))"
     r"|(?!jamais|mais|vais|fais|sais|fait|sait|plait|lait|portrait|souhait|extrait|parfait|français|anglais"
     r"|irlandais)\w{3,}(?:ait|aient|ais)"
@@ -73,6 +76,9 @@ _WAS: Final = {
     r"|uscit|rimast|diventat|passat|entrat)[oaie]?)\b",
     "pt": r"\b(?:fui|foi|fomos|foram|era|eram|estava\w*|tive|teve|tivemos|tinha\w*|fiz|fez|fizemos|fizeram|houve"
     r"|havia|disse\w*|veio|vieram|(?!sou|vou|dou|estou|ou)\w{2,}ou|\w{2,}(?:aram|eram|iram)"
+    r"|(?!(?:l|gr|escr|tr|c)ava)\w{2,}(?:ava[ms]?|ávamos)"
+    r"|(?:viv|com|beb|prefer|quer|pod|sab|dev|vend|escrev|receb|conduz|dirig|faz|diz|traz|conhec|aprend"
+    r"|dorm|pertenc)ia[ms]?"
     r"|(?!meu|seu|teu|museu|europeu)\w{2,}[ei]u|(?!lei|rei|sei)\w{3,}ei)\b",
     "ru": r"(?<!\w)(?!стол|школ|дел[аои]\b|зал\w?\b|футбол|канал|материал|мало\b|сел[ао]\b|весел|начал[ао]\b"
     r"|пол\b|угл|недел|цел|журнал|сигнал|отел)\w+[аеиыуояё]л(?:а|о|и|ась|ось|ись|ся)?(?!\w)",

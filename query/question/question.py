@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, FOREVER, MONTHS, Interval, lazy
-from worlddb.projections.indexes.analysis import function_words, is_remark
+from worlddb.projections.indexes.analysis import function_words, is_remark, language_of
 from worlddb.projections.tables.apply.settings import TRUST_LEVELS
 from worlddb.query.question.english_times import ASKS_WHEN, PLANNED, WILL, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
@@ -206,6 +206,9 @@ _SAID_IN_GERMAN: Final = lazy(
     re.I,
 )
 """The same in German: "wo wohnte Ana früher?", "wohnt Ana noch in Turin?"."""
+_PREVIOUSLY_IN_GERMAN: Final = lazy(
+    r"\b(?P<before>früher|damals|vorher|zuvor|vorherige[rsnm]?|ehemals|ehemalige[rsnm]?|vorige[rsnm]?)\b", re.I
+)
 _SAID_IN_GERMAN_BY: Final = (
     *("früher", "ehemal", "ursprünglich", "anfangs", "vorher", "vorig", "nicht mehr", "geändert", "gewechselt"),
     *("zuvor", "noch"),
@@ -334,7 +337,41 @@ _PRESENT_BY: Final = frozenset(
 )
 
 
-_STILL: Final = lazy(r"\bstill\b", re.I)
+_STILL: Final = lazy(r"\bstill\b|\b(?:todav[ií]a|a[uú]n|encore|ancora|ainda|ещ[её]|nog)\b|まだ|还|還|아직", re.I)
+_PAST_ELSEWHERE: Final = (
+    # "Antes de mayo" names a time, and "prima di" too; "la prima volta" is the first.
+    r"\b(?:antes(?!\s+d[eoa]s?\b|\s+que\b)|anteriormente|antiguamente|antigamente|en\s+aquel\s+entonces|naquela\s+época"
+    r"|auparavant|autrefois|avant(?=\s*(?:[?.!,]|\Z))|prima(?=\s*(?:[?.!,]|\Z))|precedentemente|in\s+precedenza"
+    r"|un\s+tempo|раньше|прежде|vroeger|voorheen)\b"
+    r"|\b(?:anterior|antigu[oa]|antig[oa]|ancien(?:ne)?|précédente?|precedente|прежн\w+|предыдущ\w+|бывш\w+|vorige)"
+    r"\s+(?!semana|mes|mês|ano|año|noche|semaine|mois|année|nuit|settimana|mese|anno|notte|недел|год|месяц|week|maand"
+    r"|jaar)\w"
+    r"|(?<!semana )(?<!mes )(?<!mês )(?<!año )(?<!ano )(?<!noche )(?<!día )(?<!dia )\banterior(?=\s*(?:[?.!,]|\Z))"
+    r"|以前(?!から)|かつて|昔は"
+    r"|前の(?![日週月年])(?<![日週月年]前の)|之前(?=[^?？]{0,20}[是在住做用])"
+    r"|原来|原來|曾经|曾經|从前|從前"
+    r"|예전|이전(?:에|의)\s|원래"
+)
+_NO_LONGER_ELSEWHERE: Final = (
+    r"\b(?:ya\s+no|já\s+não|(?:ha|han|hanno|ont|a)\s+(?:cambiado|changé|cambiato)|cambió|mudou|больше\s+не"
+    r"|niet\s+meer)\b"
+    r"|\bn(?:e\s+|['’])\w+\s+plus\b|\bnon\s+\w+\s+più\b|\bnão\s+\w+\s+mais\b"
+    r"|もう.{1,40}(?:ない|ません)|不再|더\s?이상"
+)
+_STILL_ELSEWHERE: Final = (
+    r"\b(?:todav[ií]a|aún|encore(?!\s+(?:une?|des?)\b)|ancora(?!\s+un[ao]?\b)|ainda|ещ[её](?!\s+раз))\s+\w"
+    r"|まだ|还(?=[在是住用])|還(?=[在是住用])|아직"
+)
+_SAID_ELSEWHERE: Final = lazy(rf"(?P<before>{_PAST_ELSEWHERE})|{_NO_LONGER_ELSEWHERE}|{_STILL_ELSEWHERE}", re.I)
+"""What asks what was before in the other languages; as in English, also whether something is still or no more so."""
+_OF_A_VALUE_ELSEWHERE: Final = lazy(
+    r"\b(?:wer|wen|wem|wessen|was|wo|wohin|wie|welche[rsnm]?|wann"
+    r"|qui[eé]n(?:es)?|qu[eé]|cu[aá]l(?:es)?|d[oó]nde|cu[aá]nt[oa]s?|c[oó]mo"
+    r"|qui|que|quelles?|quels?|où|combien|comment|chi|che|cosa|quale|quali|qual|quanto|quanta|dove|come"
+    r"|quem|quais|quant[oa]s?|onde|кто|кого|что|где|куда|какой|какая|какое|какие|сколько|как)\b"
+    r"|誰|何|どこ|どの|どれ|いくら|谁|誰|什么|什麼|哪|多少|누구|무엇|뭐|어디|얼마|어느",
+    re.I,
+)
 
 
 def asks_for_change(text: str) -> bool:
@@ -353,6 +390,8 @@ def wish(text: str) -> str:
         for found in _SAID_IN_GERMAN.finditer(text):
             if not found["comes"]:
                 return _shorten(found[0])
+    if (elsewhere := said_elsewhere(text)) is not None:
+        return _shorten(elsewhere[0])
     if _SAID_BY.isdisjoint(_WORD_ALONE.findall(small)):
         return ""
     for found in _SAID.finditer(text):
@@ -363,6 +402,12 @@ def wish(text: str) -> str:
             return _shorten(said[0])
     named = _find_before_name(text)
     return "" if named is None else _shorten(named["said"])
+
+
+def said_elsewhere(text: str) -> re.Match[str] | None:
+    """What asks what was before in a question in another language than English and German."""
+    is_elsewhere = "¿" in text or language_of(text) not in ("", "de")
+    return _SAID_ELSEWHERE.search(text) if is_elsewhere else None
 
 
 def _find_before_name(text: str) -> re.Match[str] | None:
@@ -659,7 +704,8 @@ class Question:
     @property
     def unresolved_times(self) -> tuple[str, ...]:
         """The words that name a time which is not understood."""
-        return self._times.unresolved
+        asked = self.wish.casefold() if said_elsewhere(self.text) is not None else ""
+        return tuple(words for words in self._times.unresolved if words.casefold() != asked)
 
     @property
     def unlisted_times(self) -> int:
@@ -727,6 +773,10 @@ class Question:
         "What was my rent before?" asks so, "has my rent changed?" and "where is it, and where was it before?" do not.
         """
         text = without_opening(self.text)
+        if self.wish and language_of(text):
+            found = said_elsewhere(text) or _PREVIOUSLY_IN_GERMAN.search(text)
+            is_before = found is not None and bool(found["before"]) and self.asks_of == "past"
+            return "last" if is_before and _OF_A_VALUE_ELSEWHERE.search(text) is not None else ""
         if not self.wish or self.asks_before or _OF_A_VALUE.match(text) is None or _OF_NOW.search(text) is not None:
             return ""
         return "first" if _AT_FIRST.search(text) is not None else "last" * (_PREVIOUSLY.search(text) is not None)

@@ -14,7 +14,7 @@ from worlddb.projections.indexes.analysis import analyze, is_answering, is_askin
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES, VersionRow
-from worlddb.query.claims import asked_terms, chat_changes, claim_frame, lexicon, wording
+from worlddb.query.claims import asked_terms, chat_changes, claim_frame, foreign_statements, lexicon, wording
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
@@ -43,6 +43,7 @@ def lift_own_statements(
     lives in York". Such a statement has all content words of the question and begins with the person in the question.
     """
     turns, reported = _turns_about_others(snapshot, ranked) if stated else ({}, {})
+    question = foreign_statements.in_english(question)
     asks_for_home = _OF_HOME.search(question) is not None
     has_others = (
         turns

@@ -18,6 +18,7 @@ from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import asked_terms, wording
+from worlddb.query.claims.foreign_statements import in_english
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
@@ -664,12 +665,12 @@ def _lift_previous(search: _Search, ranked: list[ranking.Ranked]) -> list[rankin
     hits = {hit.passed.node: hit for hit in ranked[: ranking.LOOKED_AT]}
     said = {node: one for node, hit in hits.items() if (one := rivalry.statement_of(snapshot, hit)) is not None}
     claims = rivalry.claims_of_turns(snapshot, list(hits.values()), question, alone=not said)
-    asked = asked_terms.asked_stems(question)
+    asked = asked_terms.asked_stems(question) | asked_terms.asked_stems(in_english(question))
     fitting = {
         node
         for node, hit in hits.items()
         if (body := snapshot.body(hit.passed.seen.row)) is not None
-        and not asked.isdisjoint(analyze(f"{body.name} {body.content}").stems)
+        and not asked.isdisjoint(analyze(f"{body.name} {body.content} {in_english(body.content)}").stems)
     }
     superseded = search.gate_of(valid_period.Choice(include_superseded=True))
     beside: dict[int, set[int]] = {}

@@ -11,10 +11,20 @@ from itertools import combinations, islice
 from typing import Final, Literal, NamedTuple
 
 from worlddb.log.model.times import FOREVER
+from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version, versions_as_of
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
+from worlddb.query.claims import (
+    asked_terms,
+    chat_changes,
+    claim_frame,
+    claim_pairs,
+    claim_relation,
+    foreign_statements,
+    lexicon,
+    wording,
+)
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.lanes.vector_lane import VectorLane
@@ -58,7 +68,9 @@ class Statement(NamedTuple):
     @property
     def may_have_owner(self) -> bool:
         """False if it begins with nothing that belongs to somebody, which is quick to say."""
-        return "'" in self.text or "’" in self.text or self.text.casefold().startswith(("my ", "our "))
+        may_be_foreign = analysis.may_be_foreign(self.text)
+        plain = foreign_statements.in_english(self.text) if may_be_foreign else self.text
+        return "'" in plain or "’" in plain or plain.casefold().startswith(("my ", "our "))
 
 
 def statement_of(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> Statement | None:

@@ -127,3 +127,41 @@ def test_what_goes_on_beside_it_is_told_as_no_change(memory: Memory, earlier: st
     was = memory.add(earlier).id
     told = {near.ref: near.relation for near in memory.add(later).near}
     assert told.get(was, "compatible") == "compatible"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "now", "before"),
+    [
+        ("Ich wohne in Hamburg.", "Ich bin nach Kiel umgezogen.", "Wo wohne ich?", "Wo habe ich früher gewohnt?"),
+        (
+            "El alquiler cuesta 780 euros.",
+            "El alquiler cuesta ahora 840 euros.",
+            "¿Cuánto cuesta el alquiler?",
+            "¿Cuánto costaba antes el alquiler?",
+        ),
+        ("家賃は9万円です。", "家賃は今月から10万円です。", "家賃はいくらですか？", "家賃は以前いくらでしたか？"),
+    ],
+)
+def test_a_recall_puts_what_is_so_now_or_was_so_before_first(
+    memory: Memory, earlier: str, later: str, now: str, before: str
+) -> None:
+    for text in (earlier, later, "Mein Hund heißt Rex.", "Mi color favorito es el verde."):
+        memory.add(text)
+    assert [memory.recall(question).hits[0].content for question in (now, before)] == [later, earlier]
+
+
+@pytest.mark.parametrize(
+    ("note", "question"),
+    [
+        ("Mein Bruder lebt in Leipzig.", "Wo wohnte mein Bruder?"),
+        ("Conduzco un Ibiza.", "¿Qué coche tengo?"),
+        ("Nous avons mangé chez Lucie.", "Où est-ce qu'on mangeait ?"),
+        ("Giulia si è trasferita a Napoli.", "Dove si trasferisce Giulia?"),
+    ],
+)
+def test_a_question_finds_other_forms_of_its_words_and_what_tells_them(
+    memory: Memory, note: str, question: str
+) -> None:
+    for text in ("Otra nota sobre nada.", note, "Noch eine Notiz.", "Une note sans rien."):
+        memory.add(text)
+    assert memory.recall(question, lanes=("text",)).hits[0].content == note

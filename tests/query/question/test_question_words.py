@@ -942,9 +942,29 @@ def test_of_this_week_what_has_been_is_told_of_where_the_question_is_of_that() -
         ("Ist noch ein Platz frei?", ""),
         ("Kommt sie früher oder später?", ""),
         ("Was mache ich in der Zeit?", ""),
+        *(
+            ("¿Dónde vivía antes?", "before"),
+            ("¿Todavía tomo omeprazol?", "before"),
+            ("¿Ya no trabajo allí?", "before"),
+        ),
+        *(("Où est-ce que j'habitais avant ?", "before"), ("Est-ce que je prends encore ce médicament ?", "before")),
+        *(
+            ("Qui était mon ancien chef ?", "before"),
+            ("Dove abitavo prima?", "before"),
+            ("Onde eu morava antes?", "before"),
+        ),
+        *(
+            ("Где я жил раньше?", "before"),
+            ("私は以前どこに住んでいましたか？", "before"),
+            ("前の上司は誰でしたか？", "before"),
+        ),
+        *(("我以前住在哪里？", "before"), ("예전에 어디에 살았나요?", "before")),
+        *(("¿Qué hice antes de mayo?", ""), ("¿Qué hice el mes anterior?", ""), ("Qual è la prima riunione?", "")),
+        *(("Cosa ho fatto prima di maggio?", ""), ("Qu'est-ce que j'ai fait avant mars ?", "")),
+        *(("Avez-vous encore des questions ?", ""), ("3日前の会議は何でしたか？", "")),
     ],
 )
-def test_german_words_ask_what_was_before_and_those_of_others_what_is_now(text: str, asks: str) -> None:
+def test_words_of_other_languages_ask_what_was_before_and_what_is_now(text: str, asks: str) -> None:
     question = Question(text, ASKED_AT)
     assert (question.asks_for_change, bool(question.asks_for_present)) == (asks == "before", asks == "now")
 

@@ -220,6 +220,13 @@ def test_who_came_before_somebody_is_shown_with_who_came_after(db: Database) -> 
         *(("What was my rent originally?", "first"), ("Who did I have as therapist before that?", "last")),
         *(("Has my rent changed?", ""), ("Where is the office, and where did it use to be?", "")),
         *(("Who led it before Leah?", ""), ("What did I eat before the concert?", ""), ("Do I still live there?", "")),
+        *(("Wo habe ich früher gewohnt?", "last"), ("¿Cuánto costaba antes el alquiler?", "last")),
+        *(
+            ("Où est-ce que j'habitais avant ?", "last"),
+            ("前の上司は誰でしたか？", "last"),
+            ("Onde eu morava antes?", "last"),
+        ),
+        *(("Wohne ich noch in Kiel?", ""), ("¿Todavía vivo en Valencia?", ""), ("¿Ha cambiado el alquiler?", "")),
     ],
 )
 def test_a_question_asks_for_what_was_before_and_not_for_what_is(question: str, asks: str) -> None:
