@@ -193,9 +193,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     bare = [lexicon.OPPOSITE.get(word, word) for word in bare]
     content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in lexicon.NEGATIVE]
     named = _proper_names(plain, naming)
-    # "Go" is what somebody uses, though to go tells little.
-    little = WITHOUT_CONTENT - named if named else WITHOUT_CONTENT
-    heavy = [word for word in content_words if word not in little and not word[0].isdecimal()]
+    heavy = _heavy_words(content_words, named)
     goes_on = _negated_endings(tokens)
     denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     hours = quantities.clock_hours(joined)
@@ -205,7 +203,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         plain.rstrip(".!").casefold(),
         subject,
         head,
-        lexicon.stems(heavy),
+        heavy,
         lexicon.stems(word for word in content_words if word in lexicon.LIGHT_WORDS and word not in named),
         claim_attributes.stated_attributes(tokens, rest, verb, passive, owned)
         | claim_attributes.predicate_attributes(rest, plain, thing.noun, owned, sort),
@@ -236,15 +234,19 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         hours,
         frozenset(quantities.measured_things(tokens)),
         *(_find_plain_clause(plain, tokens, naming), _numbered_objects(rest, verb)),
-        (denies or lexicon.stems(heavy) - lexicon.stem_set("cancelled"))
-        if _is_cancelled(tokens, goes_on)
-        else frozenset(),
+        (denies or heavy - lexicon.stem_set("cancelled")) if _is_cancelled(tokens, goes_on) else frozenset(),
         quantities.times_a_year(simple),
         _sentences_about(plain, subject),
         opposed,
         bool(change) or _MARKED.search(plain) is not None,
         *_find_topic(plain, text, subject),
     )
+
+
+def _heavy_words(content_words: list[str], named: Set[str]) -> frozenset[str]:
+    """The stems that tell most. "Go" is what somebody uses if it is a name, though to go tells little."""
+    little = WITHOUT_CONTENT - named if named else WITHOUT_CONTENT
+    return lexicon.stems(word for word in content_words if word not in little and not word[0].isdecimal())
 
 
 def _thing_and_sort(plain: str, tokens: list[str], *, has_hours: bool) -> tuple[Thing, str]:

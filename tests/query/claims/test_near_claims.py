@@ -14,7 +14,16 @@ import worlddb
 from bench.near import PAIRS, TOLD, Pair
 from worlddb import Database, InputError, ManualClock
 from worlddb.projections.indexes import analysis
-from worlddb.query.claims import asked_terms, chat_changes, claim_frame, claim_pairs, claim_relation, lexicon, wording
+from worlddb.query.claims import (
+    asked_terms,
+    chat_changes,
+    claim_frame,
+    claim_pairs,
+    claim_relation,
+    foreign_statements,
+    lexicon,
+    wording,
+)
 from worlddb.query.recall import near_claims, said_elsewhere
 
 DAY = 86_400_000_000
@@ -533,6 +542,7 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     message = f"Hey, so I moved to Porto{' and on' * 400} with a secret."
     assert chat_changes.claims_in(message, asked_terms.asked_of("where do I live?")).startswith("I moved to Porto")
     chat_changes.in_asked_words("wann habe ich den Zahnarzt?", "Die Zahnarztpraxis hat zu.")
+    assert foreign_statements.other_forms("wo wohnte Ana?")
     told = f"It {'is long ' * 30}. The gym is on Elm Road."
     assert chat_changes.change_told(
         "where is the gym?",
