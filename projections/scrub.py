@@ -8,7 +8,7 @@ import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
-from worlddb.log.store import copies, environment, log, scratch
+from worlddb.log.store import copies, environment, log, scratch, shared_environment
 from worlddb.projections.indexes import text_index, text_snapshot
 
 ATTEMPTS: Final = 3
@@ -34,6 +34,7 @@ def try_finish_erasures(env: environment.Environment, *, wait_seconds: float | N
             return ""
         try:
             env.step("scrub")
+            shared_environment.refuse_linked(env.folder)
             copies.reconcile_notes(env)
             _delete_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
             _delete_scratch(env)

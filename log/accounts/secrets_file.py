@@ -114,10 +114,16 @@ class SecretsFile:
 
         lock = FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS, mode=0o600)
         try:
-            with lock:
-                yield
+            lock.acquire()
         except Timeout:
             raise errors.UnavailableError(f"Another process is changing {self.path}", "Try again") from None
+        except OSError as error:
+            remedy = "Check the permissions of its directory; the lock must be no link"
+            raise errors.UnavailableError(f"{self.path} cannot be locked: {error}", remedy) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def write(self, secrets: Secrets) -> None:
         """Replace the contents durably; readers never see half of them.

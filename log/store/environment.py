@@ -256,7 +256,7 @@ class Environment:
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
             DamagedStore: the file is damaged; it is left as it is.
-            UnavailableError: a second file has no room or cannot be written, or the data file is a symbolic link.
+            UnavailableError: a second file has no room or cannot be written, or a file is a symbolic link.
         """
         self._require_open()
         self._shared.refuse_replaced()

@@ -11,7 +11,7 @@ import errno
 import os
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -488,20 +488,42 @@ def _file_id(found: os.stat_result) -> _File:
 
 
 def refuse_linked(folder: Path) -> None:
-    """Refuse a data file that is a symbolic link.
+    """Refuse a store of which a file or folder is a symbolic link.
 
-    An erasure would replace the link, and leave its target with the text; two folders with one file would not see
-    each other's locks.
+    Where a link leads, files would be overwritten, and deleted by an erasure, whoever made it; the text would stay in a
+    data file that is linked, since an erasure replaces the link; and two folders with one file would not see each
+    other's locks.
 
     Raises:
-        UnavailableError: it is one.
+        UnavailableError: one of them is a link.
     """
-    data = folder / DATA_FILE
-    if data.is_symlink():
+    if (link := _link_in(folder, _OWN)) is not None:
         raise UnavailableError(
-            f"{data} is a symbolic link, and an erasure would leave erased texts in the file that it links to",
-            "Move the file back into the directory; or move the whole directory and link that",
+            f"{link} is a symbolic link: writes and erasures would change, or leave, what it leads to",
+            "Remove it, or move what it leads to here; the whole directory may be a link",
         )
+
+
+_OWN_FOLDERS: Final = frozenset(("indexes", "snapshots", "working"))
+_OWN: Final = _OWN_FOLDERS | {
+    *(DATA_FILE, LMDB_LOCK_FILE, lock.LOCK_FILE, lock.HOLDER_FILE, high_water.MARK_FILE),
+    "copies.jsonl",
+}
+"""What a store writes in its directory; whatever else lies there is left alone."""
+
+
+def _link_in(folder: Path, names: Collection[str] | None) -> str | None:
+    """The first link of some names in a folder, or below one of them; ``None`` stands for any name."""
+    with suppress(OSError), os.scandir(folder) as entries:  # Some may go meanwhile, or be another user's.
+        for each in entries:
+            if names is not None and each.name not in names:
+                continue
+            if each.is_symlink():
+                return each.path
+            is_walked = names is None or each.name in _OWN_FOLDERS
+            if is_walked and each.is_dir() and (link := _link_in(Path(each), None)) is not None:
+                return link
+    return None
 
 
 def _open_data_file(folder: Path) -> _OpenFile:

@@ -85,6 +85,9 @@ class WorkingMessage(msgspec.Struct, frozen=True, array_like=True):
 _DECODE: Final = msgspec.msgpack.Decoder(WorkingMessage).decode
 
 
+_PERMISSIONS: Final = "Check its permissions, and those of the directory that it is in"
+
+
 class MessageBuffers:
     """The buffers of one store, shared by all handles of a process; see :func:`open_buffers`."""
 
@@ -159,9 +162,12 @@ class MessageBuffers:
         return self._folder / str(number)
 
     def _highest(self) -> int:
-        with suppress(FileNotFoundError):
+        try:
             return max((int(name) for name in os.listdir(self._folder) if name.isdigit()), default=0)
-        return 0
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise errors.UnavailableError(f"{self._folder} cannot be read: {error}", _PERMISSIONS) from error
 
     def _size_bytes(self, number: int) -> int:
         """The size of an environment's file; 0 if somebody has deleted it."""
@@ -186,8 +192,7 @@ class MessageBuffers:
             number = self._highest()
             try:
                 if not number:
-                    self._folder.mkdir(mode=0o700, exist_ok=True)
-                    self._create_environment(1, [])
+                    self._begin()
                     continue
                 env = _open_whole(self._path(number))
             except _DAMAGE as error:
@@ -208,6 +213,15 @@ class MessageBuffers:
                 return env
             env.close()
         raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that you may write to it")
+
+    def _begin(self) -> None:
+        """Make the first environment."""
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._create_environment(1, [])
+        except OSError as error:
+            told = f"{self._folder} cannot be made: {error}"
+            raise durable.system_error(error, self._folder.parent, told, _PERMISSIONS) from error
 
     @contextmanager
     def _read_transaction(self) -> Iterator[lmdb.Transaction]:

@@ -20,6 +20,7 @@ from tests.support.running import LocalRunner
 from worlddb import Database, InputError, ManualClock, PlanLimit, RefusedError, UnknownReference
 from worlddb.log.accounts.secrets_file import SecretsFile
 from worlddb.tools.mcp import tool_arguments, write_tools
+from worlddb.tools.mcp.access_keys import KeyFile
 from worlddb.tools.mcp.session import Call, Session
 
 
@@ -86,6 +87,17 @@ def test_an_expired_key_stays_so_when_the_clock_goes_back(tmp_path: Path) -> Non
                 assert handle.accounts.authenticate(other.secret) is not None
         with pytest.raises(InputError, match="has passed"):
             db.accounts.create_key("late", expires_at=expires_at)
+
+
+def test_keys_that_cannot_be_locked_are_a_typed_error(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        for name in ("accounts", "keys"):
+            (tmp_path / f"store.{name}.lock").symlink_to(tmp_path / "elsewhere")
+        keys = KeyFile(tmp_path / "store.keys")
+        for use in (lambda: db.accounts.create_key("k"), lambda: keys.add(db.head().store_id, "k", None, write=True)):
+            with pytest.raises(worlddb.UnavailableError, match="cannot be locked"):
+                use()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_names_and_ids_are_unique_and_wrong_ones_write_nothing(db: Database) -> None:

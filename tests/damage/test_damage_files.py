@@ -327,3 +327,57 @@ def test_a_store_that_cannot_be_entered_says_to_copy_it(tmp_path: Path, number: 
     """LMDB, and not the system, says so where the file of readers is there already."""
     told = translate_error(lmdb.Error(f"{tmp_path}: {os.strerror(number)}"), tmp_path)
     assert isinstance(told, worlddb.UnavailableError) and "and open the copy" in told.remedy
+
+
+LINKED = [
+    *("data.mdb", "lock.mdb", "writer.lock", "writer.json", "high-water", "copies.jsonl", "indexes", "snapshots"),
+    *("working", "indexes/text", "indexes/text.lock", "indexes/text/meta.json", "working/1", "working/1/lock.mdb"),
+]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_nothing_that_a_link_in_a_store_leads_to_is_changed_or_deleted(tmp_path: Path, name: str) -> None:
+    """An erasure deleted all that lay where ``indexes`` led, and an opening overwrote files, whoever made the link."""
+    store, victim = tmp_path / "store", tmp_path / "victim"
+    with worlddb.open(store, embedder=None) as db:
+        worlddb.memory(db, user="ana", session="s").working.add("hello")
+        db.create("Note", "Ines", content="knee")
+        db.backup(tmp_path / "copy")
+        db.rebuild("text")
+    place = store / name
+    place.parent.mkdir(exist_ok=True)
+    if place.is_dir() or name == "snapshots":
+        shutil.rmtree(place, ignore_errors=True)
+        victim.mkdir()
+    else:
+        place.unlink(missing_ok=True)
+    letter = victim / "letter" if victim.is_dir() else victim
+    letter.write_text("precious")
+    place.symlink_to(victim)
+    with pytest.raises(worlddb.UnavailableError, match=f"{name} is a symbolic link"):
+        worlddb.open(store, embedder=None)
+    assert letter.read_text() == "precious" and place.is_symlink()
+    assert not victim.is_dir() or [*victim.iterdir()] == [letter]
+
+
+def test_an_erasure_deletes_nothing_where_a_link_leads_that_was_made_meanwhile(tmp_path: Path) -> None:
+    store, victim = tmp_path / "store", tmp_path / "victim"
+    (victim / "text").mkdir(parents=True)
+    with worlddb.open(store, embedder=None) as db:
+        gone = db.create("Note", "Ines", content="knee")
+        shutil.rmtree(store / "indexes", ignore_errors=True)
+        (store / "indexes").symlink_to(victim)
+        receipt = db.erase(gone, reason="r")
+        assert "bytes_remain" in {note.code for note in receipt.notes} and [*victim.iterdir()] == [victim / "text"]
+        (store / "indexes").unlink()
+        assert db.finish_erasures()
+
+
+def test_links_to_a_store_and_of_others_in_it_are_left_alone(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    worlddb.open(store, embedder=None).close()
+    (store / "notes").symlink_to(tmp_path)
+    (tmp_path / "link").symlink_to(store)
+    with worlddb.open(tmp_path / "link", embedder=None) as db:
+        assert db.erase(db.create("Note", "Ines"), reason="r").notes == ()
+    assert (store / "notes").is_symlink()

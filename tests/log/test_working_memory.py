@@ -440,3 +440,11 @@ def test_a_full_disk_is_told_of_working_memory_as_of_the_log(db: Database, monke
         with pytest.raises(worlddb.DiskFull, match="cannot be written to"):
             db.working.add("lost", session="s")
     assert [each.content for each in db.working.get(session="s")] == ["kept"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_typed_error(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        (tmp_path / "store" / "working").write_text("no folder")
+        for use in (lambda: db.working.get(session="s"), lambda: db.working.add("hello", session="s")):
+            with pytest.raises(worlddb.UnavailableError, match="working cannot be read"):
+                use()

@@ -210,10 +210,16 @@ class KeyFile:
 
         lock = FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS, mode=0o600)
         try:
-            with lock:
-                yield
+            lock.acquire()
         except Timeout:
             raise UnavailableError(f"Another process is changing {self.path}", "Try again") from None
+        except OSError as error:
+            remedy = "Check the permissions of its directory; the lock must be no link"
+            raise UnavailableError(f"{self.path} cannot be locked: {error}", remedy) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _write(self, ring: KeyRing) -> None:
         """Replace the file atomically."""
