@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from worlddb.forks.merging import Merge
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
     from worlddb.intake.memory_unit import IngestedMemory
+    from worlddb.interchange import Export
     from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallReceipt
     from worlddb.log.model.checkpoint import OwnCheckpoint
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     from worlddb.projections.runner import Progress
     from worlddb.projections.tables.dream.retention import Decay
     from worlddb.query.beliefs.withdrawal import Withdrawal
-    from worlddb.query.export.bundle_export import ErasureWatch
     from worlddb.query.forks.merge_plan import Choice
     from worlddb.query.recall.near_claims import Near
     from worlddb.query.snapshot import erasure_notes
@@ -104,7 +104,6 @@ if TYPE_CHECKING:
     from worlddb.working.working_memory import WorkingMemory
 
 
-Copied = TypeVar("Copied")
 Written = TypeVar("Written")
 
 
@@ -165,25 +164,8 @@ class Head(NamedTuple):
     supposes: str = ""
 
 
-def _import_request(
-    path: str | Path, into: cmd.Ref | None, why: str, head: str | bytes | None, keys: Sequence[str]
-) -> inputs.Arrival:
-    """Read and check a bundle, as a request to import it."""
-    from worlddb.log.model.checkpoint import anchor_of
-    from worlddb.log.store import bundle_contents
-    from worlddb.reconciler.transaction import inputs
-
-    anchor = None if head is None and not keys else anchor_of(head, keys)
-    bundle, contents = bundle_contents.read_contents(folder_of(path, _BUNDLE), anchor)
-    command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=into, why=why)
-    return inputs.Arrival(command, contents, None if anchor is None else anchor.checkpoint)
-
-
 Durability = Literal["commit", "group"]
 
-_BUNDLE: Final = "The bundle's path"
-_EXPORT: Final = "The path to export to"
-_NOT_EXPORTED: Final = "what is in it cannot be taken for what is known"
 _NOTHING_TO_SIGN: Final = "there is no checkpoint of it to be kept or signed"
 _NOTHING_TO_PROVE: Final = "there is nothing that it proves"
 
@@ -1778,27 +1760,9 @@ class Database(WriteCalls):
                 store, of fewer commits than the moment, or of more than there are.
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
-        from worlddb.log.store import bundle_contents, copies
-        from worlddb.query.export import bundle_export
-        from worlddb.query.proofs import proofs
-
         limits.checked_callable(progress, "progress")
-        self._reader.refuse_supposed(_NOT_EXPORTED)
-        if head is not None and not proof:
-            raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
-        copies.refuse_inside(self._env.folder, folder_of(path, _EXPORT))
-        view = self._moment(ingested, seq)
-        store_id, given = self._reader.store_id, self._world_or_root(view, ref)
-
-        def write(watch: ErasureWatch) -> bundle_contents.Bundle:
-            frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
-            if proof:
-                frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
-                frames = chain(frames, (frame,))
-            frames = watch.over(frames)
-            return bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
-
-        return self._copy_texts(self._kind_of_copy("bundle", given), path, view, write)
+        made = self._export_of(ref, ingested, seq)
+        return made.bundle(path, overwrite=overwrite, proof=proof, head=head, progress=progress)
 
     def export_lines(
         self,
@@ -1810,15 +1774,7 @@ class Database(WriteCalls):
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
         limits.checked_callable(progress, "progress")
-        return self._lines(self._moment(ingested, seq), ref, progress)
-
-    def _lines(self, view: View, ref: Any, progress: Progress | None) -> Iterator[dict[str, Any]]:
-        from worlddb.query.export import json_lines
-
-        self._reader.refuse_supposed(_NOT_EXPORTED)
-        return json_lines.lines_of(
-            self._reader, self._world_or_root(view, ref), view.moment, self._reader.store_id, progress
-        )
+        return self._export_of(ref, ingested, seq).lines(progress)
 
     def export_jsonl(
         self,
@@ -1834,19 +1790,8 @@ class Database(WriteCalls):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
-        from worlddb.log.store import bundle_contents, copies
-
         limits.checked_callable(progress, "progress")
-        copies.refuse_inside(self._env.folder, folder_of(path, _EXPORT))
-        view = self._moment(ingested, seq)
-
-        given = self._world_or_root(view, ref)
-
-        def write(watch: ErasureWatch) -> dict[str, Any]:
-            lines = watch.over(self._lines(view, ref, progress))
-            return bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
-
-        return self._copy_texts(self._kind_of_copy("JSON Lines", given), path, view, write)
+        return self._export_of(ref, ingested, seq).jsonl(path, overwrite=overwrite, progress=progress)
 
     def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
@@ -1857,13 +1802,13 @@ class Database(WriteCalls):
         Raises:
             DamagedStore: something is not what was written.
         """
-        from worlddb.log.store import bundle_contents
-        from worlddb.query.export import bundle_export
+        return self._export_of(ref, ingested, seq).check()
+
+    def _export_of(self, ref: Any, ingested: times.TimeLike | None, seq: int | None) -> Export:
+        from worlddb.interchange import Export
 
         view = self._moment(ingested, seq)
-        return bundle_contents.check_frames(
-            bundle_export.bundle_frames(self._reader, self._world_or_root(view, ref), view.seq, self._reader.store_id)
-        )
+        return Export(self._reader, self._world_or_root(view, ref), view.moment)
 
     def import_bundle(
         self,
@@ -1901,11 +1846,11 @@ class Database(WriteCalls):
             UnprovedBundle: the head does not stand for it. Nothing was written.
             NewerFormat: it was made by a newer release.
         """
+        from worlddb import interchange
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _import_request(path, self._resolve_optional(into), why, head, keys)._replace(
-            outside="allow" if allow_outside else "refuse", joins=join
-        )
+        arrival = interchange.read_arrival(path, self._resolve_optional(into), why, head, keys, join=join)
+        arrival = arrival._replace(outside="allow") if allow_outside else arrival
         return self._wake_background(execute(self._writer, arrival, idempotency_key))
 
     # -- forks
@@ -2011,52 +1956,10 @@ class Database(WriteCalls):
         Raises:
             InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
         """
-        from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, ImportRehearsed
-        from worlddb.reconciler.pipeline import execute
+        from worlddb import interchange
 
-        arrival = _import_request(path, self._resolve_optional(into), "", head, keys)._replace(
-            outside="rehearse", joins=join
-        )
-        world = arrival.contents.heading.world.hex()
-        try:
-            refused = execute(self._writer, arrival).outcome
-        except ImportRehearsed as decided:
-            return ImportPlan(world=world, events=decided.events, outside=decided.outside)
-        assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
-        return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
-
-    def _kind_of_copy(self, form: str, world: bytes) -> str:
-        """What a copy is called in the receipts of erasures: of a world other than the root world, with its id."""
-        return form if world == self._reader.root else f"{form} of {world.hex()}"
-
-    def _copy_texts(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
-        """Copy texts to a place, again if some are erased meanwhile, and record the place.
-
-        An erasure's receipt can then say that it did not reach them.
-
-        Raises:
-            UnavailableError: texts were erased during every attempt; there is no copy.
-        """
-        from worlddb.log.store import copies
-        from worlddb.query.export import bundle_export
-
-        place = folder_of(path)
-
-        def attempt() -> Copied:
-            watch, overwrites = bundle_export.ErasureWatch(self._reader), copies.is_only_file(place)
-            try:
-                made = write(watch)
-            except bundle_export.ErasedMeanwhile:
-                raise outcome.Changed from None
-            except errors.DamagedStore:  # What one page had, the next one had no more.
-                if not watch.has_new_erasure():
-                    raise
-                raise outcome.Changed from None
-            copy = copies.Copy(kind, str(place.resolve()), view.seq, watch.head)
-            copies.note_copy(self._env, copy, overwrites=overwrites)
-            return made
-
-        return outcome.retry_while_changed(attempt, "Texts are erased while they are copied")
+        arrival = interchange.read_arrival(path, self._resolve_optional(into), "", head, keys, join=join)
+        return interchange.rehearse(self._writer, arrival)
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None = None) -> View:
         view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
