@@ -272,7 +272,7 @@ _SPACED: Final = {
             "in": "en/durante/el/de/del",
         },
         (("entre", "y"), ("desde", "hasta"), ("de", "a"), ("del", "al")),
-        "principios/comienzos mediados finales/fines",
+        "principios/comienzos mediados finales/fines/final/fin",
         "el la los las de del ano dia",
         "recientemente ultimamente antiguamente hace_poco hace_mucho hace_tiempo desde_entonces hasta_entonces"
         " hasta_ahora en_aquel_entonces por_aquel_entonces",
@@ -358,7 +358,7 @@ _SPACED: Final = {
             "since or from": "da/dal/dall'",
             "from": "a_partire_da/a_partire_dal/a_partire_dall'",
             "before": "prima",
-            "until": "fino_a/fino_al/entro",
+            "until": "fino_a/fino_al/fino_alla/fino_all'/entro",
             "after": "dopo",
             "in": "in/a/nel/nell'/il/l'/durante/di/del/dell'",
         },
@@ -408,7 +408,7 @@ _SPACED: Final = {
         },
         (("entre", "e"), ("desde", "ate"), ("de", "a")),
         "inicio/comeco meados fim/final",
-        "o a os as de do da no na ano dia",
+        "o a os as de do da no na ao ano dia",
         "recentemente ultimamente antigamente ha_pouco ha_muito ate_entao desde_entao ate_agora naquela_epoca",
         "ultimos ultimas passados passadas",
         "dias semanas meses anos",
@@ -512,6 +512,9 @@ _UNSPACED: Final = {
                 "on {weekday} of {which} week",
             ),
             (rf"(?P<relative>[上这這本下])[个個]?{_CHINESE_WEEK}末", "{which} weekend"),
+            (rf"(?P<month>{_HAN})月[底末]", "in the end of {name}"),
+            (r"(?P<relative>[上这這本下])[个個]?月[底末]", "in the end of {which} month"),
+            ("月[底末]", "in the end of this month"),
             (rf"上上[个個]?{_CHINESE_WEEK}", "the week before last"),
             (r"上上[个個]?月", "the month before last"),
             (rf"(?P<relative>[上这這本下])[个個]?{_CHINESE_WEEK}", "{which} week"),
@@ -560,6 +563,9 @@ _UNSPACED: Final = {
             (r"(?:(?P<year>\d{4})|(?P<relative>[今去昨]))年の?(?P<season>[春夏秋冬])", "in {season} {of}"),
             (r"(?P<relative>[先今来])週の?(?P<weekday>[月火水木金土日])曜日?", "on {weekday} of {which} week"),
             (r"(?P<relative>[先今来])週末", "{which} weekend"),
+            (rf"(?P<month>{_HAN})月末", "in the end of {name}"),
+            (r"(?P<relative>[先今来])月末", "in the end of {which} month"),
+            ("月末", "in the end of this month"),
             ("先々週", "the week before last"),
             ("先々月", "the month before last"),
             (r"(?P<relative>[先今来])週", "{which} week"),
@@ -611,6 +617,9 @@ _UNSPACED: Final = {
                 "on {weekday} of {which} week",
             ),
             (r"(?P<relative>지난|저번|이번|다음)\s*주말", "{which} weekend"),
+            (r"(?P<month>\d{1,2})월\s*말", "in the end of {name}"),
+            (r"(?P<relative>지난|저번|이번|다음)\s*달\s*말", "in the end of {which} month"),
+            ("월말", "in the end of this month"),
             (r"지지난\s*주", "the week before last"),
             (r"지지난\s*달", "the month before last"),
             (r"(?P<relative>지난|저번|이번|다음)\s*주", "{which} week"),
@@ -752,6 +761,7 @@ def _grammar(language: str) -> _Grammar:
     last_year = rf"(?P<relative>{relative_words['last']}\s+{a_year}|{a_year}\s+{relative_words['last']})"
     of_a_year = rf"(?:,?\s+{small}(?:{_YEAR}|{last_year})(?:\s+год[ау])?(?!\w))"
     parts = _map_forms(table.parts, _PARTS)
+    ends = _any_of(form for form, word in units.items() if word in ("month", "year"))
     part = rf"(?:(?P<part>{_any_of(parts)})\s+{small})?"
     ago = [rf"{word.replace('_', ' ')}" for word in table.ago.split()]
     lasts, several = f"(?:{_any_of(table.lasts.split())})", f"(?:{_any_of(re.split('[ /]', table.several))})"
@@ -762,6 +772,7 @@ def _grammar(language: str) -> _Grammar:
         *(((_IN_FIGURES[language], "on {day} {name}"),) if language in _IN_FIGURES else ()),
         (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
         (rf"{part}{month}{of_a_year}", "in {part} {month} {of}"),
+        (rf"(?P<part>{_any_of(parts)})\s+{small}(?P<unit>{ends})(?!\w)", "in {part} this {unit}"),
         *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in relative_words.items()),
         *((rf"{named}\s+{words}(?!\w)", f"{which} {{unit}}") for which, words in relative_words.items()),
         (rf"{part}{month}(?!\w)", "in {part} {month}"),
@@ -944,6 +955,9 @@ def _scan_unspaced(text: str, language: str) -> Iterator[Phrase]:
                 if said is not None:
                     point = Phrase(begin, said.end(), _relate(relation, point))
                     break
+            else:
+                if language == "zh" and text[begin - 1 : begin] in ("到", "至"):
+                    point = Phrase(begin - 1, point.end, _relate("until", point))
         yield point
         position = point.end
 

@@ -1119,14 +1119,18 @@ def end_named(text: str, said: int) -> int | None:
     """
     text = text[:_TOLD_CHARACTERS]
     words = words_in(text) if MIN_TIME <= said <= MAX_TIME else set()
-    if (_ENDING.isdisjoint(words) and not words >= _FROM_TO) or is_yearly(text):
+    if (_ENDING.isdisjoint(words) and not words >= _FROM_TO and not _ends_elsewhere(text)) or is_yearly(text):
         return None
     points_text = text
     if language := language_of(text):
         from worlddb.query.question import foreign_times
 
         phrases = [phrase.english for phrase in foreign_times.phrases(text, language)]
+        if language == "ru":
+            # "До пятницы" is before Friday, and until then in what says how long something is so.
+            phrases = [re.sub("^before ", "until ", phrase) for phrase in phrases]
         points_text = "; ".join(phrase for phrase in phrases if phrase.startswith(("until ", "through ", "from ")))
+    points_text = _END_OF_THIS.sub("end of this ", points_text)
     for match in english.ENDS.finditer(points_text):
         # A question reads a weekday as the last one, and "by Friday" is no end.
         reader = _Reader(points_text, said, "ahead")
@@ -1140,7 +1144,7 @@ def end_named(text: str, said: int) -> int | None:
             point = reader._coming_weekday(match.end())
         if point is None or point.stretch is None:
             continue
-        if points_text is text and reader.tells_of_past(match.start(), point.end):
+        if not language and reader.tells_of_past(match.start(), point.end):
             continue
         ends: int = (point.stretch[1] - _EPOCH) // _MICROSECOND
         if ends > said:
@@ -1149,6 +1153,16 @@ def end_named(text: str, said: int) -> int | None:
 
 
 _ENDING: Final = frozenset(("until", "till", "through", "up", "ends", "expires", "bis", "hasta", "jusqu", "fino"))
+_END_OF_THIS: Final = re.compile(r"\bend of (?:the )?(?=(?:month|week|year)\b(?! of\b| \d))", re.I)
+"""Before a month, a week or a year that is none but the present one."""
+
+
+def _ends_elsewhere(text: str) -> bool:
+    """True if a text has a word for "until" that is not in ASCII."""
+    return not text.isascii() and _ENDING_ELSEWHERE.search(text) is not None
+
+
+_ENDING_ELSEWHERE: Final = re.compile(r"\b[Aa]té\b|\b[Дд]о\b|まで(?!に)|[到至]|까지")
 _FROM_TO: Final = frozenset(("from", "to"))
 """One of those words, or these two, are in every statement of which :func:`end_named` finds an end."""
 

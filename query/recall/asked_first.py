@@ -386,7 +386,12 @@ def _first_told(
     )
 
 
-_BEFORE: Final = re.compile(r"\b(?:before|prior to|bevor|vor) ([^?!.]+)", re.I)
+_BEFORE: Final = re.compile(
+    r"\b(?:before|prior to|bevor"
+    r"|vor(?! (?:\w+ ){1,2}?(?:tag|woche|monat|jahr|stunde|minute)\w*| (?:kurzem|langem|allem)\b)) ([^?!.]+)",
+    re.I,
+)
+"""What an event is before; "vor drei Wochen" was three weeks ago."""
 
 
 def _with_scores_of(ranked: Sequence[ranking.Ranked], order: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Memory
-from worlddb.query.claims.foreign_statements import in_english
+from worlddb.query.claims.claim_frame import frame
+from worlddb.query.claims.foreign_statements import in_english, other_forms
 
 IN_ENGLISH = (
     ("Ich wohne in Hamburg.", "I live in Hamburg."),
@@ -68,6 +71,19 @@ def test_a_text_in_english_or_in_a_language_without_a_table_stays_as_it_is(text:
 def test_what_begins_with_a_verb_and_names_nobody_is_read_too(memory: Memory, text: str) -> None:
     memory.add(text)
     assert memory.recall(text).hits[0].content == text
+
+
+SAID = sorted({word for text, _ in IN_ENGLISH for word in text.split()} | set("¿¡?!.,;:-'’"))
+JAPANESE = sorted({sign for text, _ in IN_ENGLISH for sign in text if not sign.isascii()})
+
+
+@given(
+    st.lists(st.sampled_from(SAID), max_size=8) | st.lists(st.sampled_from(JAPANESE), max_size=12) | st.text(max_size=9)
+)
+def test_any_words_in_any_order_are_read_without_an_error(words: list[str] | str) -> None:
+    for text in (" ".join(words), "".join(words)):
+        assert isinstance(in_english(text), str) and isinstance(other_forms(text), dict)
+        frame(text)
 
 
 @pytest.fixture
