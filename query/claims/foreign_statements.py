@@ -25,6 +25,8 @@ from worlddb.query.question import foreign_times
 
 MAX_KEPT: Final = 4_096
 """How many texts are kept in English, since recalls return the same memories repeatedly."""
+MAX_CHARACTERS: Final = 400
+"""A longer text is more than one statement."""
 LEAST_KNOWN: Final = 2
 """So many words of a language, and more than English ones, tell that a text is in it; of verbs one is enough."""
 
@@ -537,7 +539,12 @@ def _entries(table: str) -> Iterable[tuple[str, list[str]]]:
 
 
 def in_english(text: str) -> str:
-    """A statement or a question in English words, as far as the tables know them; as it is if it is in English."""
+    """A statement or a question in English words, as far as the tables know them.
+
+    As it is if it is in English, in a language without tables, or longer than one statement is.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return text
     return text if text.isascii() and _foreign_words().isdisjoint(analysis.words_in(text)) else _in_english(text)
 
 
@@ -560,7 +567,8 @@ def _language_of(text: str) -> str:
 
     One word is enough if it is a verb and no English one: "Tia nimmt Ibuprofen".
     """
-    words = [word.casefold() for word in _TOKEN.findall(_CLITIC.sub(" ", text.replace("’", "'")))]
+    said = _TOKEN.findall(_CLITIC.sub(" ", text[: analysis.MAX_QUERY_CHARACTERS].replace("’", "'")))
+    words, is_of_several = [word.casefold() for word in said], sum(word[0].isalnum() for word in said) > 1
     best, most = "", sum(word in _english_words() for word in words)
     for language in _TABLES:
         known = _readings(language)[0]
@@ -568,7 +576,7 @@ def _language_of(text: str) -> str:
         kinds = [
             {each.kind for each in known[word]} for word in words if word in known and word not in _english_words()
         ]
-        is_told = any(not each.isdisjoint(("finite", "participle")) for each in kinds)
+        is_told = is_of_several and any(not each.isdisjoint(("finite", "participle")) for each in kinds)
         is_told |= len(kinds) >= LEAST_KNOWN and any(each != {"noun"} for each in kinds)
         if count > most and is_told:
             best, most = language, count
@@ -584,7 +592,6 @@ def _english_words() -> frozenset[str]:
     return analysis.STOP_WORDS | lexicon.LIGHT_WORDS | lexicon.attribute_words().keys() | lexicon.CHANGE | verbs
 
 
-@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
 def other_forms(question: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """By each word of a question in another language its other forms and words for the same, and words that tell it.
 

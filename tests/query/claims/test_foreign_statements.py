@@ -58,7 +58,7 @@ def test_a_statement_is_put_into_the_words_and_the_order_of_english(text: str, e
             "Tia wears a brace.",
             "",
         ),
-        *("Ana", "我住在上海。", "Мой брат живет в Москве."),
+        *("Ana", "Van", "Ich wohne in Hamburg. " * 20, "我住在上海。", "Мой брат живет в Москве."),
     ],
 )
 def test_a_text_in_english_or_in_a_language_without_a_table_stays_as_it_is(text: str) -> None:
