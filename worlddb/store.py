@@ -568,13 +568,12 @@ class StoreReader:
             upto, is_cut = after, False
             with self.snapshot() as snapshot:
                 while upto < min(after + FEED_COMMITS, through) and len(rows) < most:
-                    for row in read(snapshot.log, snapshot.tables, upto, upto + 1):
-                        # A transaction ends with a commit, but for the first one: that one is taken up again.
-                        if len(rows) >= most == FIRST_ROWS:
-                            is_cut = True
-                            break
-                        if (row.seq, row.node, row.version) not in given:
-                            rows.append(row)
+                    found = iter(read(snapshot.log, snapshot.tables, upto, upto + 1))
+                    if given:
+                        found = (row for row in found if (row.seq, row.node, row.version) not in given)
+                    # A transaction ends with a commit, but for the first one: that one is taken up again.
+                    rows += islice(found, most - len(rows)) if most == FIRST_ROWS else found
+                    is_cut = most == FIRST_ROWS and next(found, None) is not None
                     upto += not is_cut
             given = {(row.seq, row.node, row.version) for row in rows if row.seq > upto}
             after, most = upto, FEED_ROWS

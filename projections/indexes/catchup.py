@@ -73,6 +73,40 @@ def _is_never_stopped() -> bool:
     return False
 
 
+class _Reading:
+    """The texts of a log up to ``head``, each read once although they are indexed in several batches.
+
+    What has been read ahead is dropped if somebody else has changed the index meanwhile: a text of it may be erased.
+    """
+
+    def __init__(self, feed: tail.Feed, head: int) -> None:
+        self.head = head
+        self.walk = tail.StretchWalk(head)
+        self._feed = feed
+        self._documents: Iterator[TextDocument] = iter(())
+        self._view: text_snapshot.TextView | None = None
+
+    def go_on(self, base: int, view: text_snapshot.TextView | None) -> None:
+        """Read from a boundary on, which is where the last batch ended if the index is as that left it."""
+        if self.walk.boundary != base or self._view is not view:
+            self.walk, self._documents = tail.StretchWalk(base), iter(self._feed(base, self.head))
+
+    def batch(self, documents: int) -> Iterator[TextDocument]:
+        """Yield the texts up to a boundary that lies about so many texts further on."""
+        taken = 0
+        for document in self._documents:
+            released = self.walk.add(document)
+            yield from released
+            taken += len(released)
+            if taken >= documents and self.walk.held:
+                return  # The next commit has begun, so the one that is the boundary is in.
+        yield from self.walk.end(self.head)
+
+    def indexed_as(self, view: text_snapshot.TextView | None) -> None:
+        """Note the index that has the last batch."""
+        self._view = view
+
+
 class TextFollower:
     """Searches a store's texts up to its head, and keeps the index in ``folder`` caught up.
 
@@ -216,7 +250,7 @@ class TextFollower:
             IndexLocked, IndexUnwritable: another process has the index; the folder cannot be written.
         """
         with self._guard:
-            index = self._open()
+            index, reading = self._open(), _Reading(self._feed, head)
             reported = 0
             while True:
                 index.refresh()
@@ -228,7 +262,7 @@ class TextFollower:
                 if stopped():
                     return False
                 with index_lock(self._folder, wait_seconds):
-                    reached = self._advance(index, head, documents or BATCH_DOCUMENTS)
+                    reached = self._advance(index, reading, documents or BATCH_DOCUMENTS)
                 if self._base(index) < reached:
                     return False  # made anew by another process, or unreadable as soon as written
                 if reached <= base:
@@ -375,40 +409,32 @@ class TextFollower:
                     self._open().distrust(view)
             self.catch_up(head)
 
-    def _advance(self, index: TextIndex, head: int, documents: int) -> int:
+    def _advance(self, index: TextIndex, reading: _Reading, documents: int) -> int:
         """Apply the next batch, under the lock. Return the commit that the index has reached then."""
         index.refresh()
         base = self._base(index)
-        if base >= head:
+        if base >= reading.head:
             return base
         if index.marker is not None and (base == 0 or not self._witness.fits()):
             # Never add to an index that another store, or another program, has written.
             with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
             base = 0
-        walk = tail.StretchWalk(base)
-
-        def up_to_boundary() -> Iterator[TextDocument]:
-            taken = 0
-            for document in self._feed(base, head):
-                released = walk.add(document)
-                yield from released
-                taken += len(released)
-                if taken >= documents and walk.held:
-                    return  # The next commit has begun, so the one that is the boundary is in.
-            yield from walk.end(head)
+        reading.go_on(base, index.view)
 
         def reached() -> Marker | None:
-            if walk.boundary == base:
+            boundary = reading.walk.boundary
+            if boundary == base:
                 return None
-            chain = self._chain_at(walk.boundary)
+            chain = self._chain_at(boundary)
             if chain is None:
-                raise text_snapshot.IndexUnwritable(f"the log ends before {walk.boundary}")
-            return Marker(self._store_id, walk.boundary, chain)
+                raise text_snapshot.IndexUnwritable(f"the log ends before {boundary}")
+            return Marker(self._store_id, boundary, chain)
 
-        index.apply_up_to(up_to_boundary(), reached)
+        index.apply_up_to(reading.batch(documents), reached)
         self._witness.write()
-        return walk.boundary
+        reading.indexed_as(index.view)
+        return reading.walk.boundary
 
 
 def _bounded_search(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.TextSearch, int]:
@@ -419,6 +445,8 @@ def _bounded_search(search: text_snapshot.TextSearch, head: int) -> tuple[text_s
 
 _BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked, Stated))
 """Events that bring texts, or say which are missing. A load has several times as many events of other types."""
+_WRITING_VERSION: Final = (Created, Revised)
+_OF_BUNDLES: Final = (Imported, Forked)
 _EMBEDDING: Final[frozenset[type[Event]]] = frozenset((Embedded,))
 
 
@@ -426,28 +454,27 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
     """Yield the texts that the commits in ``(after, through]`` wrote: versions and literals, without erased ones."""
     for seq in range(after + 1, through + 1):
         events = log.some_events(seq, _BRINGING_TEXT)
-        later = {position for event in events if isinstance(event, Imported | Forked) for position in event.absent}
-        numbers: dict[bytes, int] = {}
-        for at, event in enumerate(events):
-            if at % _NUMBERED_TOGETHER == 0:
-                some = events[at : at + _NUMBERED_TOGETHER]
-                numbers = tables.numbers_of([each.lineage for each in some if isinstance(each, Created | Revised)])
-            if isinstance(event, Filled):
-                yield from _filled_document(log, tables, seq, event)
-            elif isinstance(event, Stated):
-                from worlddb.projections.tables.statements import literal_rows
+        later = {position for event in events if isinstance(event, _OF_BUNDLES) for position in event.absent}
+        for begin in range(0, len(events), _NUMBERED_TOGETHER):
+            some = events[begin : begin + _NUMBERED_TOGETHER]
+            numbers = tables.numbers_in_order([each.lineage for each in some if isinstance(each, Created)])
+            numbers |= tables.numbers_of([each.lineage for each in some if isinstance(each, Revised)])
+            for event in some:
+                if isinstance(event, _WRITING_VERSION):
+                    node = None if event.body in later else numbers.get(event.lineage)
+                    stored = None if node is None else log.blob(seq, event.body)
+                    body = None if stored is None else codec.decode_blob(stored, seq)
+                    if isinstance(body, blobs.Body) and node is not None:
+                        is_first = isinstance(event, Created)
+                        version = 1 if is_first else table_reads.version_written(tables, node, seq, event.body)
+                        yield TextDocument(node, version, seq, body.name, body.content, body.type)
+                elif isinstance(event, Filled):
+                    yield from _filled_document(log, tables, seq, event)
+                elif isinstance(event, Stated):
+                    from worlddb.projections.tables.statements import literal_rows
 
-                for said in literal_rows.literals_of_event(log, tables, seq, event):
-                    yield TextDocument(said.node, said.number, said.seq, "", said.text)
-            elif isinstance(event, Created | Revised) and event.body not in later:
-                stored = log.blob(seq, event.body)
-                body = None if stored is None else codec.decode_blob(stored, seq)
-                node = numbers.get(event.lineage)
-                if isinstance(body, blobs.Body) and node is not None:
-                    version = (
-                        1 if isinstance(event, Created) else table_reads.version_written(tables, node, seq, event.body)
-                    )
-                    yield TextDocument(node, version, seq, body.name, body.content, body.type)
+                    for said in literal_rows.literals_of_event(log, tables, seq, event):
+                        yield TextDocument(said.node, said.number, said.seq, "", said.text)
 
 
 def _filled_document(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:

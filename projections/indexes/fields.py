@@ -259,25 +259,41 @@ def register_analyzers(index: Index) -> None:
 
 def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
     """The Tantivy document of one version, with the marker if it is the last of its batch."""
-    from tantivy import Document
-
-    document = Document()
+    document = _document_type()()
     document.add_unsigned(NODE, given.node)
     document.add_unsigned(VERSION, given.version)
     document.add_unsigned(SEQ, given.seq)
-    for field, text in ((analysis.NAME, given.name), (analysis.STEM, given.content)):
-        spaced, runs = analysis.prepare(text)
-        if analysis.needs_all_stemmers(spaced):
-            document.add_pre_tokenized_text(field, analysis.stem_analyzer(every=True).pre_tokenize(spaced))
-        else:
-            document.add_text(field, spaced)
-        document.add_text(analysis.PLAIN, spaced)
-        if runs:
-            document.add_text(analysis.GRAMS, " ".join(analysis.grams(runs)))
+    name, content = given.name, given.content
+    if name.isascii() and content.isascii():
+        document.add_text(analysis.NAME, name)
+        document.add_text(analysis.STEM, content)
+    else:
+        name = _put_wide(document, analysis.NAME, name)
+        content = _put_wide(document, analysis.STEM, content)
+    document.add_text(analysis.PLAIN, f"{name} {content}")
     document.add_text(analysis.TYPE, " ".join(analysis.type_stems(given.type)))
     if marker is not None:
         _put_marker(document, marker)
     return document
+
+
+@cache
+def _document_type() -> type[Document]:
+    from tantivy import Document
+
+    return Document
+
+
+def _put_wide(document: Document, field: str, text: str) -> str:
+    """Put a text that may have any letters, and return the part of it that is split at spaces."""
+    spaced, runs = analysis.prepare(text)
+    if analysis.needs_all_stemmers(spaced):
+        document.add_pre_tokenized_text(field, analysis.stem_analyzer(every=True).pre_tokenize(spaced))
+    else:
+        document.add_text(field, spaced)
+    if runs:
+        document.add_text(analysis.GRAMS, " ".join(analysis.grams(runs)))
+    return spaced
 
 
 def _put_marker(document: Document, marker: Marker) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -27,6 +27,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store import log
 from worlddb.log.store.environment import release_large_blocks
 from worlddb.projections import runner
+from worlddb.projections.indexes import catchup
 from worlddb.projections.tables.apply import deferred_rows
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalise_name, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
@@ -803,6 +804,26 @@ def test_a_rebuild_looks_up_the_ends_of_many_edges_at_once(tmp_path, monkeypatch
         db.rebuild("tables")
         assert len(looked) < 60
         assert db.head().root == root and db.verify(deep=True).ok
+
+
+def test_numbers_of_worlds_in_the_order_of_their_creation_come_from_one_look(tmp_path, monkeypatch):
+    looked: list[bytes] = []
+    numbers_of = Tables.numbers_of
+
+    def counting(tables: Tables, lineages: Sequence[bytes]) -> dict[bytes, int]:
+        looked.extend(lineages)
+        return numbers_of(tables, lineages)
+
+    db, loader = load(tmp_path / "store", 5, 8, 0, 4)
+    with db, db._env.read() as txn:
+        tables, created = Tables(txn), [loader.ref(number) for number in range(8)]
+        numbers = numbers_of(tables, created)
+        monkeypatch.setattr(Tables, "numbers_of", counting)
+        assert tables.numbers_in_order(created) == numbers and not any(looked)
+        assert list(catchup.text_documents(log.LmdbLog(txn), tables, 0, db.head().seq)) and not looked
+        strangers = [*created, bytes(16)], [bytes(16), *created], [*created[:2], bytes(16), *created[2:]]
+        for some in (*strangers, created[::2], created[::-1], created[3:], created[:1]):
+            assert tables.numbers_in_order(some) == numbers_of(tables, some)
 
 
 @examples(20)

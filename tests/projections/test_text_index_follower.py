@@ -243,6 +243,39 @@ def test_catching_up_goes_in_batches_that_follow_the_size_of_commits(
     assert texts.status() == Status(12, 120)
 
 
+@SHORT
+def test_a_batch_goes_on_reading_where_the_last_one_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catchup, "BATCH_DOCUMENTS", 10)
+    log = Log()
+    log.add(*["boston"] * 55)
+    reached: list[int] = []
+    assert follower(tmp_path, log).catch_up(log.head, progress=reached.append)
+    assert reached[:-1] == [10, 20, 30, 40, 50]
+    looked_for_a_boundary = [(begin, log.head) for begin in (0, *reached[:-1])]
+    assert sorted(log.asked) == sorted([(0, log.head), *looked_for_a_boundary])
+
+
+@SHORT
+def test_what_was_read_ahead_is_dropped_if_another_handle_began_the_index_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catchup, "BATCH_DOCUMENTS", 10)
+    log = Log()
+    log.add(*["boston"] * 20, "secret", *["boston"] * 20)
+    other = follower(tmp_path, log)
+
+    def erase(reached: int) -> None:
+        if reached == 10:
+            del log.documents[20]
+            other.rebuild(reached)
+            assert other.status() == Status(10, 10), "the index ends where it did before"
+
+    texts = follower(tmp_path, log)
+    assert texts.catch_up(log.head, progress=erase)
+    assert texts.status() == Status(41, 40)
+    assert seqs(texts, log, "secret") == []
+
+
 def test_many_commits_without_texts_move_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "STRETCH_COMMITS", 4)
     log = Log()
@@ -488,9 +521,9 @@ def test_a_search_beside_the_thread_finds_the_last_text_and_waits_for_a_step_at_
     steps: list[int] = []
     advance = catchup.TextFollower._advance
 
-    def counted(self: catchup.TextFollower, index: Any, head: int, documents: int) -> int:
+    def counted(self: catchup.TextFollower, index: Any, reading: Any, documents: int) -> int:
         steps.append(documents)
-        return advance(self, index, head, documents)
+        return advance(self, index, reading, documents)
 
     monkeypatch.setattr(catchup.TextFollower, "_advance", counted)
     with worlddb.open(tmp_path / "store") as db:
