@@ -9,6 +9,7 @@ from worlddb.log.model import errors, limits, times
 
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
+beginning = errors.beginning
 clipped = errors.clipped
 concealed = errors.concealed
 is_blank = limits.is_blank

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from worlddb import FOREVER, Near, Recall, Valid, View, World, format_time, parse_time
+from worlddb import FOREVER, Hit, Near, Recall, Valid, View, World, format_time, parse_time, plain_text
 
 MAX_CHAIN: Final = 50
 """Statements followed along a chain of supersessions."""
@@ -140,6 +140,20 @@ def recall_notes(
             note = note.replace(f"; {_OF_INDEX}", "").removeprefix(_OF_INDEX).removeprefix("; ")
         notes += [note] if note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
+
+
+def without_texts(notes: Iterable[str], unshown: Iterable[Hit], shown: Iterable[Hit]) -> list[str]:
+    """Return notes with the references of memories in the place of the texts that they quote, if these are not shown.
+
+    A page knows one memory more than it shows, and a plan bounds how many texts one question tells.
+    """
+    seen = {hit.content for hit in shown}
+    told = list(notes)
+    for hit in unshown:
+        quotes = () if hit.content in seen else (plain_text.shown(" ".join(hit.content.split())),)
+        for quote in (f"{plain_text.beginning(hit.content)} ({hit.ref})", *quotes):
+            told = [note.replace(quote, hit.ref) for note in told] if hit.content else told
+    return told
 
 
 def search_note(unavailable: Mapping[str, str], *, in_one_world: bool) -> str:

@@ -3,7 +3,7 @@
 Each takes the session, its checked arguments and the call, and returns one record.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -500,13 +500,14 @@ class _ScopedRecall:
         ]
         return told or UNSET
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes on the answer for its reader."""
+    def notes(self, shown: Sequence[Hit]) -> list[str]:
+        """Return notes on the answer for its reader, with the texts of no memories but those that are shown."""
         absent = [self._session.explain_unknown_scope(self._view, label) for label in self._missing]
         plan_notes = [] if "vector" in self._options["lanes"] else [answer_notes.WITHOUT_VECTORS]
         found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None, to_model=True)
-        return absent + found + plan_notes
+        refs = {hit.ref for hit in shown}
+        unshown = [hit for answer in self._answers for hit in answer.hits if hit.ref not in refs]
+        return absent + answer_notes.without_texts(found, unshown, shown) + plan_notes
 
 
 def _answer_recall(
@@ -520,7 +521,7 @@ def _answer_recall(
         memories=[scoped_recall.found(hit) for hit in page],
         groups=[],
         paths=scoped_recall.paths,
-        notes=scoped_recall.notes,
+        notes=scoped_recall.notes(hits[: paged.offset + given.limit]),
         space=scoped_recall.space,
         confidence=scoped_recall.confidence,
         weak=scoped_recall.weak,
@@ -543,7 +544,7 @@ def _answer_by_session(
         memories=list(memories.values()),
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],
         paths=scoped_recall.paths,
-        notes=scoped_recall.notes,
+        notes=scoped_recall.notes([hit for group in page for hit in group.hits[:most]]),
         space=scoped_recall.space,
         confidence=scoped_recall.confidence,
         weak=scoped_recall.weak,

@@ -53,6 +53,22 @@ def test_what_is_found_beside_what_somebody_else_said_is_judged_by_itself(db: wo
     assert texts(known)[0] == "The kettle is broken" and "perhaps nothing" not in str(known["notes"])
 
 
+@pytest.mark.parametrize(("asked", "quoted"), [({"limit": 1}, 0), ({"limit": 2}, 1), ({"group": 1, "limit": 1}, 0)])
+def test_a_note_quotes_no_memory_that_is_not_shown(db: worlddb.Database, asked: dict[str, int], quoted: int) -> None:
+    """A page of one quoted the next one, which a plan may not allow to be told with it."""
+    desk = Session(db)
+    for since, town in (("2020-01-01", "Lisbon"), ("2024-01-01", "Porto")):
+        call(desk, "memory_write", text=f"Ana lives in {town}.", valid_from=since, user_id="ana", run_id=town)
+    query = {"query": "where does Ana live?", "user_id": "ana"}
+    first = call(desk, "memory_recall", **query, **asked)
+    assert texts(first)[0] == "Ana lives in Porto."
+    (note,) = [each for each in first["notes"] if "compete" in each]
+    assert (note.count("'Ana lives in Porto.'"), note.count("'Ana lives in Lisbon.'")) == (1, quoted)
+    if asked == {"limit": 1}:
+        rest = call(desk, "memory_recall", **query, **asked, cursor=first["next_cursor"])
+        assert "'Ana lives in Lisbon.'" in str(rest["notes"])
+
+
 # -- by session
 
 
