@@ -16,10 +16,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from anyascii import anyascii
-
 from worlddb.log.model.times import DAYS
 from worlddb.projections.indexes import analysis
+from worlddb.projections.tables.names.canonical import in_latin_letters
 from worlddb.query.claims import lexicon
 from worlddb.query.question import foreign_times
 
@@ -1249,7 +1248,7 @@ def _romanised(text: str) -> str:
         return text
     if (amount := _YEN.fullmatch(text)) is not None:
         return f"{int(amount['count']) * (10_000 if amount['many'] else 1)} yen"
-    return re.sub("[^A-Za-z0-9]", "", anyascii(re.sub("(?:さん|君|ちゃん|様)$", "", text))).capitalize()
+    return re.sub("[^A-Za-z0-9]", "", in_latin_letters(re.sub("(?:さん|君|ちゃん|様)$", "", text))).capitalize()
 
 
 _YEN: Final = re.compile(r"(?P<count>\d+)(?P<many>万)?円")

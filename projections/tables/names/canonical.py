@@ -179,8 +179,13 @@ def forms_of(name: str) -> tuple[Form, ...]:
         return () if found is None else (found,)
     text = " ".join(map(_unify_script, text.split()))
     native = text if _IDEOGRAPHS.search(text) else ""
-    spelled = dict.fromkeys(anyascii(variant).lower() for variant in (text, text.translate(_UMLAUTS)))
+    spelled = dict.fromkeys(in_latin_letters(variant).lower() for variant in (text, text.translate(_UMLAUTS)))
     return tuple(found for found in (_form(each, native) for each in spelled) if found is not None)
+
+
+def in_latin_letters(text: str) -> str:
+    """A text in ASCII, each sign by its usual transliteration."""
+    return anyascii(text)
 
 
 def _unify_script(word: str) -> str:
