@@ -297,7 +297,9 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.check_writable_path(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.open_existing(args) as db:
-        view, found, named, worlds, absence = _ask_views(db, args, question := arguments.join_question(args.text))
+        question = arguments.join_question(args.text)
+        answer = _ask_views(db, args, question)
+        found = answer.found
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -307,59 +309,68 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
             out.hint(f"The receipt is in {args.receipt}: check-recall checks it against the store")
 
-        def write(page: base.Page) -> None:
-            for number, group in enumerate(found.groups, 1):
-                _write_group(page, number, group)
-                for hit in group.hits:
-                    _write_hit(page, view, question, "", hit, indent=3, explain=args.explain)
-            for number, hit in enumerate(() if found.groups else found.hits, 1):
-                _write_hit(page, view, question, f"{number}. ", hit, indent=0, explain=args.explain)
-            is_asked = bool(found.lanes or found.unavailable)
-            for path in found.paths:
-                beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
-                page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
-            if not found.hits:
-                page.line(_nothing_found(view, worlds) if is_asked else _NO_WORDS)
-                for hint in stores.hints_if_empty(view) if is_asked else ():
-                    out.hint(hint)
-            for hit in named[:_MAX_NAMED] if args.explain or not found.hits else ():
-                page.line((f"only a name: {wire.one_line(hit.name, 80)} ({wire.short(hit.ref)}), {hit.type}", "dim"))
-            if found.left_out:
-                out.hint(_left_out_note(view, found.left_out))
-            if args.explain:
-                _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
-                if found.times:
-                    page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
-            if absence is not None:
-                step = f" ({absence.step})" if absence.step else ""
-                page.line((f"{wire.short(absence.ref)}{step}: ", "title"), absence.reason)
-            _write_notes(out, args, found)
-
-        document = {
-            "query": question,
-            "hits": [wire.record(hit) for hit in found.hits],
-            "named": [{"ref": hit.ref, "name": hit.name, "type": hit.type} for hit in named],
-            **({} if args.group is None else {"groups": [_group_record(group) for group in found.groups]}),
-            "exact": found.exact,
-            "indexed": found.indexed,
-            "lanes": list(found.lanes),
-            "search_mode": found.search_mode,
-            "note": found.note,
-            "unavailable": found.unavailable,
-            "pending": found.pending,
-            "left_out": list(found.left_out),
-            **({"paths": [wire.record(path) for path in found.paths]} if found.paths else {}),
-            "times": [wire.valid(span) for span in found.times],
-            "unread": list(found.unread),
-            "weak": found.weak,
-            "confidence": found.confidence,
-            "space": found.space,
-            "view": wire.view(view),
-            **({} if absence is None else {"why_not": wire.record(absence)}),
-            **({} if found.receipt is None else {"reference": found.receipt.reference}),
-        }
-        out.answer(document, write)
+        write = partial(_write_answer, out=out, args=args, question=question, answer=answer)
+        out.answer(_document(args, question, answer), write)
     return base.DONE
+
+
+def _write_answer(page: base.Page, out: base.Output, args: base.Namespace, question: str, answer: _Answer) -> None:
+    """Write an answer for a person."""
+    view, found = answer.view, answer.found
+    for number, group in enumerate(found.groups, 1):
+        _write_group(page, number, group)
+        for hit in group.hits:
+            _write_hit(page, view, question, "", hit, indent=3, explain=args.explain)
+    for number, hit in enumerate(() if found.groups else found.hits, 1):
+        _write_hit(page, view, question, f"{number}. ", hit, indent=0, explain=args.explain)
+    is_asked = bool(found.lanes or found.unavailable)
+    for path in found.paths:
+        beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
+        page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
+    if not found.hits:
+        page.line(_nothing_found(view, answer.worlds) if is_asked else _NO_WORDS)
+        for hint in stores.hints_if_empty(view) if is_asked else ():
+            out.hint(hint)
+    for hit in answer.named[:_MAX_NAMED] if args.explain or not found.hits else ():
+        page.line((f"only a name: {wire.one_line(hit.name, 80)} ({wire.short(hit.ref)}), {hit.type}", "dim"))
+    if found.left_out:
+        out.hint(_left_out_note(view, found.left_out))
+    if args.explain:
+        _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
+        if found.times:
+            page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
+    if (absence := answer.absence) is not None:
+        step = f" ({absence.step})" if absence.step else ""
+        page.line((f"{wire.short(absence.ref)}{step}: ", "title"), absence.reason)
+    _write_notes(out, args, found)
+
+
+def _document(args: base.Namespace, question: str, answer: _Answer) -> dict[str, Any]:
+    """The answer as ``--json`` prints it."""
+    found = answer.found
+    return {
+        "query": question,
+        "hits": [wire.record(hit) for hit in found.hits],
+        "named": [{"ref": hit.ref, "name": hit.name, "type": hit.type} for hit in answer.named],
+        **({} if args.group is None else {"groups": [_group_record(group) for group in found.groups]}),
+        "exact": found.exact,
+        "indexed": found.indexed,
+        "lanes": list(found.lanes),
+        "search_mode": found.search_mode,
+        "note": found.note,
+        "unavailable": found.unavailable,
+        "pending": found.pending,
+        "left_out": list(found.left_out),
+        **({"paths": [wire.record(path) for path in found.paths]} if found.paths else {}),
+        "times": [wire.valid(span) for span in found.times],
+        "unread": list(found.unread),
+        "weak": found.weak,
+        "confidence": found.confidence,
+        "space": found.space,
+        "view": wire.view(answer.view),
+        **({} if answer.absence is None else {"why_not": wire.record(answer.absence)}),
+        **({} if found.receipt is None else {"reference": found.receipt.reference}),
+    }
 
 
 def _nothing_found(view: View, worlds: tuple[str, ...]) -> str:

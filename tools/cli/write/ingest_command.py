@@ -161,22 +161,6 @@ def _ingest(args: Namespace, out: Output) -> int:
         head = db.head()
     finally:
         store.close()
-    document = {
-        "events": done.events + (embedding.events if embedding else 0) + looked.events,
-        "commits": done.commits + (embedding.commits if embedding else 0) + looked.commits,
-        "worlds": done.worlds,
-        "turns": done.turns,
-        "revised": done.revised,
-        "gone": done.gone,
-        "notes": done.notes,
-        "chats": done.chats,
-        "broken": [msgspec.structs.asdict(each) for each in done.broken],
-        "embedded": embedding.embedded if embedding else 0,
-        "pending": embedding.pending if embedding else None,
-        "proposed": len(looked.proposals),
-        "seq": head.seq,
-        "root": head.root,
-    }
 
     def write(page: Page) -> None:
         is_of_one = len(args.files) == 1 and not os.path.isdir(args.files[0])
@@ -192,8 +176,30 @@ def _ingest(args: Namespace, out: Output) -> int:
             out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of identities: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
-    out.answer(document, write)
+    out.answer(_document(done, embedding, looked, head), write)
     return NO if done.broken else DONE
+
+
+def _document(
+    done: IngestSummary, embedding: worlddb.Embedding | None, looked: worlddb.Reclustering, head: worlddb.Head
+) -> dict[str, Any]:
+    """What was imported, embedded and proposed, as ``--json`` prints it."""
+    return {
+        "events": done.events + (embedding.events if embedding else 0) + looked.events,
+        "commits": done.commits + (embedding.commits if embedding else 0) + looked.commits,
+        "worlds": done.worlds,
+        "turns": done.turns,
+        "revised": done.revised,
+        "gone": done.gone,
+        "notes": done.notes,
+        "chats": done.chats,
+        "broken": [msgspec.structs.asdict(each) for each in done.broken],
+        "embedded": embedding.embedded if embedding else 0,
+        "pending": embedding.pending if embedding else None,
+        "proposed": len(looked.proposals),
+        "seq": head.seq,
+        "root": head.root,
+    }
 
 
 def _user_world(store: _LazyStore, user: str) -> str:
