@@ -60,7 +60,8 @@ def _delete_indexes(env: environment.Environment, wait_seconds: float) -> None:
     # One that is just being made may have no more than its lock.
     for name in sorted({path.name.removesuffix(".lock") for path in indexes.glob("*")}):
         with text_index.index_lock(indexes / name, wait_seconds):
-            text_index.reset(indexes / name)
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
+                text_index.reset(indexes / name)
             if (indexes / name).exists():
                 raise text_snapshot.IndexUnwritable(f"{indexes / name} cannot be deleted")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,6 +41,8 @@ def folder_stamp(folder: Path) -> text_snapshot.Stamp | None:
     try:
         found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
     except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):  # Tantivy would wait for ever for a pipe.
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -115,12 +118,13 @@ def index_bytes(folder: Path) -> int:
 
 
 def reset(folder: Path) -> None:
-    """Delete the folder's contents. Open views stay usable until the next refresh."""
-    if folder.is_file():
-        folder.unlink()
+    """Delete the folder's contents, or what is there in its place. Open views stay usable until the next refresh."""
+    if not folder.is_dir():
+        folder.unlink(missing_ok=True)
         return
     # The list of segments goes first: from then on the folder holds no index, however far the rest comes.
-    (folder / _META).unlink(missing_ok=True)
+    with suppress(IsADirectoryError):
+        (folder / _META).unlink(missing_ok=True)
     for _ in range(_RESET_ATTEMPTS):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():

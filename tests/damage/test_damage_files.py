@@ -281,6 +281,28 @@ def test_an_index_that_is_deleted_or_torn_while_open_changes_no_answer(
         assert db.verify(deep=True).ok
 
 
+@pytest.mark.parametrize("kind", ["pipe", "folder", "file"])
+@pytest.mark.parametrize("name", ["text", "text/meta.json", "worlds"])
+def test_whatever_lies_where_an_index_was_keeps_no_search_waiting_and_no_erasure_from_its_end(
+    store: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe kept the first search waiting for ever, and after an erasure the store could not be opened any more."""
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
+    with worlddb.open(store, author="x") as db:
+        gone = db.create("Fact", "Ines", content="the knee operation").ref
+        assert db.catch_up()
+        expected = answers(db.view(valid="2027-01-01"), exact=False)
+    place = store / "indexes" / name
+    shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    place.parent.mkdir(exist_ok=True)
+    {"pipe": os.mkfifo, "folder": Path.mkdir, "file": Path.touch}[kind](place)
+    with worlddb.open(store, author="x") as db:
+        assert answers(db.view(valid="2027-01-01"), exact=False) == expected
+        assert "bytes_remain" not in {note.code for note in db.erase(gone, reason="r").notes}
+    with worlddb.open(store, author="x") as db:
+        assert not db.view().recall("knee operation").hits and db.verify(deep=True).ok
+
+
 def test_lock_files_deleted_between_opens_are_made_again(store: Path) -> None:
     for number in range(3):
         with worlddb.open(store, author="x") as db:
