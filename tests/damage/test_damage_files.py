@@ -295,7 +295,12 @@ def test_whatever_lies_where_an_index_was_keeps_no_search_waiting_and_no_erasure
     place = store / "indexes" / name
     shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
     place.parent.mkdir(exist_ok=True)
-    {"pipe": os.mkfifo, "folder": Path.mkdir, "file": Path.touch}[kind](place)
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.touch()
     with worlddb.open(store, author="x") as db:
         assert answers(db.view(valid="2027-01-01"), exact=False) == expected
         assert "bytes_remain" not in {note.code for note in db.erase(gone, reason="r").notes}
