@@ -108,6 +108,8 @@ class View:
         """True if the view sees the worlds of one identity as one."""
         return self._window.unify
 
+    # -- other views of the same moment
+
     def confined(self, to: Any) -> View:
         """The same view, confined to a visible world and what that world contains.
 
@@ -120,6 +122,35 @@ class View:
             top = self._named_node(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.ref(top)
         return View(self._window.narrowed(top), self.ingested, world)
+
+    def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
+        """The same view, which also shows what a deadline hides, or what is deprecated.
+
+        See :meth:`worlddb.Database.expire` and :meth:`worlddb.Database.deprecate`.
+        """
+        return View(self._revealing_window(expired, deprecated), self.ingested, self.world)
+
+    def _at(self, ingested: str | None, valid: str | None) -> View:
+        """The same view of another moment: of an earlier commit, or of another valid time.
+
+        From inside a world a later one is that of the view itself: a refusal would tell when others wrote last.
+        """
+        known = self.ingested if ingested is None else times.parse_time(ingested, "ingested")
+        if known > self.ingested and self.world is None:
+            raise errors.InputError(
+                f"The view ends at {times.format_time(self.ingested)}, and {ingested} is later",
+                "Use a view of that time",
+            )
+        true_at = (self.valid if ingested is None else known) if valid is None else times.parse_time(valid, "valid")
+        with self._window.reader.snapshot() as snapshot:
+            seq = self.seq if ingested is None else min(self.seq, snapshot.log.seq_at(known))
+        return View(self._window.at(asof.Moment(seq, true_at)), known, self.world)
+
+    def _of_now(self, now: int, told: LastTold) -> View:
+        """The same confined view at the present, where only others' commits put that ahead of the clock."""
+        if self.world is None or self.moment.valid != self.ingested or now >= self.ingested:
+            return self
+        return View(self._window.at_valid(told.valid(self._window.place, now)), self.ingested, self.world)
 
     def _for_users(self, users: Iterable[str]) -> View:
         """The same view, which sees nothing that belongs to other users than these alone."""
@@ -141,92 +172,7 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.users_of(self._named_node(snapshot, ref))
 
-    def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
-        """The same view, which also shows what a deadline hides, or what is deprecated.
-
-        See :meth:`worlddb.Database.expire` and :meth:`worlddb.Database.deprecate`.
-        """
-        return View(self._revealing_window(expired, deprecated), self.ingested, self.world)
-
-    def marks(self, ref: Any) -> list[records.Mark]:
-        """All marks that were set and removed on a world, oldest first: deadlines, pins, labels, tags, deprecations.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        with self._snapshot() as snapshot:
-            return build.marks(snapshot, self._named_node(snapshot, ref))
-
-    def retention(self, ref: Any, decay: Decay | None = None) -> Retained | None:
-        """How fresh a world is in this view: R, its tier, and when it was used; ``None`` if it does not hold.
-
-        R is computed from the log as the view knows it, at its valid time. See :class:`worlddb.Decay`.
-
-        Raises:
-            InputError: ``decay`` is not what it should be.
-            UnknownReference: the view sees no such world.
-        """
-        from worlddb.projections.tables.dream import retention
-
-        wanted = retention.Decay() if decay is None else retention.checked_decay(decay)
-        with self._snapshot() as snapshot:
-            node = self._named_node(snapshot, ref)
-            seen = asof.version_at(snapshot.tables, node, self.moment)
-            return None if seen is None else snapshot.retained(node, seen, wanted)
-
-    def pinned(self, world: Any = None) -> list[records.World]:
-        """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
-
-        Erased worlds are left out, and those that lie only in a fork.
-        """
-        with self._snapshot() as snapshot:
-            inside = self._node(snapshot, world)
-            scope, is_apart = snapshot.scope(inside), world_lookup.fork_filter(snapshot, inside)
-            nodes = (node for node in snapshot.pinned() if scope.holds(node) and not is_apart(node))
-            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
-            return [each for each in found if each is not None and not each.erased]
-
-    def deprecated(self, world: Any = None) -> list[records.World]:
-        """The deprecated worlds that are valid in this view, inside ``world`` if given, in log order."""
-        return self.revealing(deprecated=True)._marked(world, visible.VisibleSnapshot.deprecated)
-
-    def tagged(self, tag: str, world: Any = None) -> list[records.World]:
-        """Each world with a tag, inside ``world`` if given, in the tagged version, in log order.
-
-        Deprecated and hidden worlds are left out. The version may no longer hold: ``closed`` says so.
-        """
-        with self._snapshot() as snapshot:
-            return list(world_lookup.tagged(snapshot, self.spec, tag_digest(tag), self._node(snapshot, world)))
-
-    def tag_history(self, ref: Any, tag: str) -> list[records.Mark]:
-        """Every version that had a tag, and when the tag was removed, oldest first.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        digest = tag_digest(tag)
-        return [mark for mark in self.marks(ref) if mark.tag and tag_digest(mark.tag) == digest]
-
-    def expired(self, world: Any = None) -> list[records.World]:
-        """The worlds that are valid in this view but hidden by a deadline, in log order.
-
-        With ``world``, those inside of it.
-        """
-        return self.revealing()._marked(world, visible.VisibleSnapshot.hidden)
-
-    def _marked(self, world: Any, listed: Callable[[visible.VisibleSnapshot], Iterable[int]]) -> list[records.World]:
-        """Those of some worlds that are valid in this view, inside ``world`` if given."""
-        with self._snapshot() as snapshot:
-            scope = snapshot.scope(self._node(snapshot, world))
-            nodes = (node for node in listed(snapshot) if scope.holds(node))
-            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
-            return [each for each in found if each is not None]
-
-    def _of_now(self, now: int, told: LastTold) -> View:
-        """The same confined view at the present, where only others' commits put that ahead of the clock."""
-        if self.world is None or self.moment.valid != self.ingested or now >= self.ingested:
-            return self
-        return View(self._window.at_valid(told.valid(self._window.place, now)), self.ingested, self.world)
+    # -- worlds, by reference, name or place
 
     def get(
         self,
@@ -270,50 +216,6 @@ class View:
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
             )
-
-    def resolve_kref(self, text: str | Kref, *, include_deprecated: bool = False) -> records.World | Artifact | None:
-        """The world version of a kref in this view, or with ``a=`` an artifact of it.
-
-        Without ``r`` it is the version that holds at the view's valid time, with ``r=N`` the version of that number,
-        whether it holds or not. ``None`` if no version holds, or the world is hidden or deprecated.
-
-        Raises:
-            InvalidKref: the text breaks the form of krefs.
-            UnknownReference: nothing that the view sees is there, or it has no such version or artifact.
-        """
-        from worlddb.log.beliefs import artifact, kref
-
-        wanted = kref.parse_kref(text.ref if isinstance(text, kref.Kref) else text)
-        item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
-        if item is None or not wanted.artifact:
-            return item
-        artifacts = artifact.artifacts_in(item.properties)
-        if wanted.artifact not in artifacts:
-            raise errors.UnknownReference(
-                f"Version {item.number} has no artifact {wanted.artifact!r:.80}",
-                f"It has: {', '.join(artifacts)}" if artifacts else "It has none",
-            )
-        return artifacts[wanted.artifact]
-
-    def kref_of(self, ref: Any) -> Kref | None:
-        """The kref of a world by its present name, type and place; ``None`` if no kref leads to it so.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        with self._snapshot() as snapshot:
-            return world_lookup.kref_of(snapshot, self.spec, self._named_node(snapshot, ref))
-
-    def artifacts(self, ref: Any) -> list[Artifact]:
-        """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        from worlddb.log.beliefs import artifact
-
-        item = self.get(ref, include_expired=True, include_deprecated=True)
-        return [] if item is None else list(artifact.artifacts_in(item.properties).values())
 
     def find(
         self,
@@ -395,6 +297,14 @@ class View:
             self._revealing_window(include_expired, include_deprecated), ref, include_superseded, period
         )
 
+    def containers(self, ref: Any) -> list[str]:
+        """References of the worlds that contain a world directly, in log order."""
+        with self._snapshot() as snapshot:
+            node = self._named_node(snapshot, ref)
+            one = self._identity(snapshot, node)
+            places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
+            return [snapshot.ref(source) for _, source in places]
+
     def stale(self, world: Any = None) -> list[records.World]:
         """The worlds, inside ``world`` if given, that rest on what no longer holds, in log order.
 
@@ -415,6 +325,322 @@ class View:
         """
         with self._snapshot() as snapshot:
             return build.in_ended(snapshot, self._named_node(snapshot, ref))
+
+    def keyed(self, key: str) -> records.World | None:
+        """The world that a caller's ``key`` stands for, valid or not; ``None`` if the view knows none.
+
+        If it has ended and another one was begun under its key, that one. In a view confined to a world, also the one
+        of a key that counts within that world.
+        """
+        with self._snapshot() as snapshot:
+            node = world_lookup.keyed_node(snapshot, _checked_key(key))
+            if node is None:
+                return None
+            return build.world(snapshot, node, self.moment, self.spec, include_superseded=True)
+
+    def reference_of(self, ref: Any) -> str:
+        """The full reference of a world, by a prefix of it, its exact name or an alias.
+
+        Worlds that are valid in the view come before those that are not.
+
+        Raises:
+            UnknownReference: nothing that the view knows is called so.
+            AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
+        """
+        with self._snapshot() as snapshot:
+            return snapshot.ref(self._named_node(snapshot, ref))
+
+    def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
+        """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
+
+        Retired ones are among them. With ``world``, only of what that world contains, as a tenant's. The name has to be
+        written as it was.
+
+        Raises:
+            UnknownReference: there is no such user.
+            AmbiguousReference: several are called so; ``details["candidates"]`` has their references.
+        """
+        limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
+        with self._snapshot() as snapshot:
+            return world_lookup.worlds_of_user(snapshot, self.spec, name, self._node(snapshot, world))
+
+    def hash(self, ref: Any = None) -> str:
+        """The world hash as of the view's commit, 64 hex digits (paper §2.1).
+
+        By default that of the outermost world.
+        """
+        with self._snapshot() as snapshot:
+            node = self._node(snapshot, ref)
+            found = snapshot.tables.hash_row(node, self.seq)
+            if found is None:
+                raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET)
+            return found[1][: ids.HASH_BYTES].hex()
+
+    def counts(self) -> dict[str, int]:
+        """Count the worlds (with the outermost), edges and proposals that the view's commit knew.
+
+        For the whole store at its last commit the numbers are stored; any other view counts them.
+        """
+        with self._snapshot() as snapshot:
+            return store_facts.counts_at(snapshot)
+
+    def resolve_kref(self, text: str | Kref, *, include_deprecated: bool = False) -> records.World | Artifact | None:
+        """The world version of a kref in this view, or with ``a=`` an artifact of it.
+
+        Without ``r`` it is the version that holds at the view's valid time, with ``r=N`` the version of that number,
+        whether it holds or not. ``None`` if no version holds, or the world is hidden or deprecated.
+
+        Raises:
+            InvalidKref: the text breaks the form of krefs.
+            UnknownReference: nothing that the view sees is there, or it has no such version or artifact.
+        """
+        from worlddb.log.beliefs import artifact, kref
+
+        wanted = kref.parse_kref(text.ref if isinstance(text, kref.Kref) else text)
+        item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
+        if item is None or not wanted.artifact:
+            return item
+        artifacts = artifact.artifacts_in(item.properties)
+        if wanted.artifact not in artifacts:
+            raise errors.UnknownReference(
+                f"Version {item.number} has no artifact {wanted.artifact!r:.80}",
+                f"It has: {', '.join(artifacts)}" if artifacts else "It has none",
+            )
+        return artifacts[wanted.artifact]
+
+    def kref_of(self, ref: Any) -> Kref | None:
+        """The kref of a world by its present name, type and place; ``None`` if no kref leads to it so.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            return world_lookup.kref_of(snapshot, self.spec, self._named_node(snapshot, ref))
+
+    def artifacts(self, ref: Any) -> list[Artifact]:
+        """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.log.beliefs import artifact
+
+        item = self.get(ref, include_expired=True, include_deprecated=True)
+        return [] if item is None else list(artifact.artifacts_in(item.properties).values())
+
+    # -- search
+
+    def recall(
+        self,
+        text: str,
+        *,
+        world: Any = None,
+        k: int = 10,
+        exact: bool = False,
+        include_superseded: bool | None = None,
+        lanes: Sequence[str] = LANES,
+        fusion: str = CONVEX,
+        asked: times.TimeLike | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
+        group: int | None = None,
+        neighbours: int = 0,
+        min_trust: str | None = None,
+        trust_weight: float = 0.0,
+        min_confidence: float | None = None,
+        about: Any = None,
+        speaker: Any = None,
+        type: str | Sequence[str] | None = None,
+        author: str | Sequence[str] | None = None,
+        source: Mapping[str, Any] | None = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        include_expired: bool = False,
+        include_deprecated: bool = False,
+        label: str | Sequence[str] | None = None,
+        tag: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        receipt: bool = False,
+        prefer_summaries: bool = False,
+        decay: Decay | None = None,
+        scopes: Sequence[Any] | None = None,
+        fields: Mapping[str, float] | None = None,
+        streams: Streams | None = None,
+        type_weights: Mapping[str, float] | None = None,
+        siblings: float | None = None,
+        fuzzy: bool = False,
+    ) -> records.Recall:
+        """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
+
+        Args:
+            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is weak. group: the
+            ``k`` best containers of hits instead, with so many. include_superseded: also what has ended, with all
+            versions (``others``); by default if it asks for change. exact: rank by precisely what the view sees, as a
+            replayed store would; receipt: for ``check_recall``. lanes, fusion: some of :data:`LANES` (words, meaning,
+            names), and how they are put together, of ``FUSIONS``; asked: when, for "last week" (the view's valid time);
+            during, overlaps: valid all of a span, or some of it; neighbours: what an edge joins to so many of each
+            lane's best hits may be a hit too. min_trust, min_confidence: the least of a hit; trust_weight: the share of
+            its score that no trust costs. about: only what refers to each of these (by name or reference), and they
+            themselves. type, author, speaker: only of one of these types, what one of these wrote, and turns that they
+            said; source, label, properties, tag: what came with these fields, has all of these, and what the tag stands
+            for. since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
+            prefer_summaries, decay, fields, streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
+
+        Raises:
+            InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
+        """
+        question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
+        choice = version_choice(question, include_superseded, during, overlaps, tag)
+        texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
+        texts |= {"properties": properties, "tag": tag}
+        what = question, world, k, exact, choice, _lane_names(lanes), fusion, group, neighbours, min_trust, trust_weight
+        request = Request(*what, min_confidence, _filters(**texts, since=since, until=until), prefer_summaries, decay)
+        scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
+        window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
+        rest: dict[str, Any] = {"scopes": scopes, "fields": fields, "streams": streams, "type_weights": type_weights}
+        rest |= {"siblings": siblings, "fuzzy": fuzzy or None}
+        return _answer_request(window, request, (include_superseded, texts) if receipt else None, rest)
+
+    def near(
+        self,
+        text: str,
+        *,
+        about: Any = None,
+        world: Any = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        limit: int = MAX_NEAR,
+        include_expired: bool = False,
+    ) -> list[Near]:
+        """The valid statements that a new one may repeat, replace or contradict, the nearest first.
+
+        English statements are compared by word lists and not by a model, so the relation is a guess that says its
+        reason; nothing is written. A text of more than 400 characters is only compared for being the same.
+
+        Args:
+            about: whom the statement is about, one or several, by name or reference; else whom it begins with.
+            world: only what that world contains.
+            since: since when the new one is true, by which it is told which of two is the later; else the new one.
+            until: until when the new one is true, if it ends: what it repeats ends then, too.
+            limit: how many are given at most, up to 64.
+            include_expired: also what a deadline hides.
+
+        Raises:
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.query.recall import near_claims
+
+        window = self._window.revealing() if include_expired else self._window
+        when = None if since is None else times.parse_time(since, "since")
+        end = None if until is None else times.parse_time(until, "until")
+        return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
+
+    def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
+        """Why a world is not among the hits of :meth:`recall` for a text, by step and lane.
+
+        ``options`` are those of the recall, but for ``group`` and ``receipt``. It asks up to three times.
+
+        Raises:
+            UnknownReference: the view knows of no such world.
+            InputError: as of :meth:`recall`, or groups or a receipt are asked for.
+        """
+        from worlddb.query.recall import answer
+
+        return answer.why_not(self._window, ref, k, options, partial(self.recall, text))
+
+    def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
+        """The composed embedding of a world: of its own text and all that it contains (paper §5).
+
+        It covers what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if none of
+        its texts has a vector.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: there is no such pool.
+        """
+        from worlddb.query.graph_query.planner import composed
+
+        return composed(self._window, ref, pool)
+
+    def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
+        """The receipts of recalls that the log keeps and that name a world, oldest first.
+
+        A confined view has those that were left inside of its world. See :meth:`worlddb.Database.keep_receipt`.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.beliefs import receipted_recall
+
+        with self._snapshot() as snapshot:
+            return list(receipted_recall.kept_receipts(snapshot, self._named_node(snapshot, ref)))
+
+    def withdrawal(
+        self,
+        world: Any = None,
+        *,
+        author: str | Sequence[str] | None = None,
+        source: Mapping[str, Any] | None = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        artifact: str | None = None,
+        how: withdrawal.How = "contract",
+        dependents: bool = False,
+        questions: Sequence[Any] = (),
+        receipts: Sequence[Any] = (),
+        types: Sequence[str] | None = None,
+        depth: int = 10,
+    ) -> withdrawal.Withdrawal:
+        """What a source stated, all that rests on it with every path, and what withdrawing it would change.
+
+        Nothing is done: give the plan to :meth:`worlddb.Database.withdraw`.
+
+        Args:
+            world, author, source, since, until, artifact: the source: a world with all inside (a document, a session),
+                who wrote, what it came with, when it was written, what is attached to it (by name, location or hash).
+                Of several that are given all have to hold.
+            how: ``contract``: nothing holds any more where the source's versions do; ``deprecate``: what it spoke of
+                is not looked at; ``flag``: its versions get the tag ``withdrawn``.
+            dependents: do the same to what rests on it, and not to what the source said alone.
+            questions: texts, or arguments of :meth:`recall` as mappings, to be asked with it and without.
+            receipts: kept receipts of recalls, of which those that name any of it are told.
+            types, depth: over which edges, by default ``derived_from``, ``depends_on`` and ``created_from``, and how
+                far (1 to 20) is looked for what rests on it.
+
+        Raises:
+            InputError: no source was named, or an argument is not what it should be.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.beliefs import withdrawal
+
+        ref = "" if world is None else self.reference_of(world)
+        given = withdrawal.Source.of(ref, author, source, since, until, artifact)
+        listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
+        return withdrawal.plan(
+            self._window,
+            given,
+            withdrawal.WithdrawalOptions(how, dependents, listed, depth),
+            questions,
+            receipts,
+            self._ask_window,
+        )
+
+    def _ask_window(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:
+        """The exact answer to a question in another window; what held before is not shown unless it is asked for."""
+        asked: dict[str, Any] = {"include_superseded": False, **options, "exact": True}
+        return View(window, self.ingested, self.world).recall(text, **asked)
+
+    # -- edges and what they lead to
+
+    def edge(self, ref: Any) -> records.Edge:
+        """One edge by its reference; unlinked ones are unknown to views after the unlink."""
+        with self._snapshot() as snapshot:
+            identifier = table_reads.find_edge(snapshot.tables, ids.as_ref(ref), self.seq)
+            place = snapshot.tables.place_of(identifier)
+            row = None if place is None else snapshot.tables.edge(place)
+            if place is None or row is None or not asof.edge_known(row, self.seq):
+                raise errors.UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Use an earlier view")
+            return build.edge(snapshot, place, row, self.moment)
 
     def edges(
         self,
@@ -525,182 +751,155 @@ class View:
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
 
-    def belief_base(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
-        """All that is believed in this view, inside ``world`` or ``of`` one item if that is given: ``docs/beliefs.md``.
+    def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
+        """How densely edges join the worlds up to ``depth`` edges (1 to 20) around the given ones.
 
-        That is the content of each version that holds at the view's valid time, or that has a tag which bears
-        beliefs. Deprecated worlds are included. Reads all worlds in its scope.
-        """
-        return self._beliefs(world, of, is_shown=False)
-
-    def retrieval_surface(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
-        """The part of the belief base that reads show by default: without what is deprecated or hidden."""
-        return self._beliefs(world, of, is_shown=True)
-
-    def _beliefs(self, world: Any, of: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
-        from worlddb.query.beliefs.belief_base import Base
-
-        limits.refuse_both(world=world, of=of)
-        with self._snapshot() as snapshot:
-            if of is not None:
-                within = iter([self._named_node(snapshot, of)])
-            else:
-                within = snapshot.inhabitants(self._node(snapshot, world))
-            return Base(self._window, snapshot).believed(within, is_shown=is_shown)
-
-    def belief_settings(self) -> BeliefSettings:
-        """What counts as believed, as known to the view: see :meth:`worlddb.Database.set_beliefs`."""
-        from worlddb.query.beliefs.belief_base import Base
-
-        with self._snapshot() as snapshot:
-            return Base(self._window, snapshot).settings
-
-    def entrenchment(self, beliefs: Any) -> list[Entrenched]:
-        """The given beliefs, the least entrenched first, without those that are not believed.
-
-        Each is an atom, or ``(item, predicate, value)``.
-
-        Raises:
-            InputError: something is no atom.
-            UnknownReference: the view sees no such item.
-        """
-        from worlddb.query.beliefs.belief_base import Base, contraction_of
-
-        with self._snapshot() as snapshot:
-            base = Base(self._window, snapshot)
-            return base.entrenched(base.claims(contraction_of(beliefs), lambda ref: self._named_node(snapshot, ref)))
-
-    def contraction(self, beliefs: Any, *, whole: bool = False, each: bool = False) -> Plan:
-        """What a contraction by some beliefs would change, as :meth:`worlddb.Database.contract` takes them.
-
-        Nothing is written: give the plan to ``contract`` to execute it.
-
-        Raises:
-            InputError: something is no atom.
-            UnknownReference: the view sees no such item.
-        """
-        from worlddb.query.beliefs import receipted_recall
-        from worlddb.query.beliefs.belief_base import Base, contraction_of
-
-        given = contraction_of(beliefs, whole=whole, each=each)
-        with self._snapshot() as snapshot:
-            kept = partial(receipted_recall.kept_hashes, snapshot)
-            return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named_node(snapshot, ref))
-
-    def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
-        """What somebody prefers, avoids, rejected or optimises for, the most confident first, as valid in this view.
-
-        Confidence grows with each statement and each outcome that speaks for it: see :class:`worlddb.Preference`.
+        Edges of some ``types`` count, by default of all but ``contains``. :meth:`traverse` with ``direction="both"``
+        lists the worlds.
 
         Raises:
             UnknownReference: the view sees no such world.
-            InputError: ``relation`` is no preference.
+            InputError: an argument is not what it should be.
         """
-        from worlddb.query.beliefs import preferences
+        from worlddb.query.graph_query import traversal
 
-        wanted = None if relation is None else preferences.checked_relation(relation)
+        return traversal.density_around(self._window, refs, types, depth)
+
+    def conflicts(
+        self, ref: Any = None, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
+    ) -> list[records.Edge]:
+        """The edges that record contradictions of a world, in log order, while both sides are valid.
+
+        Without a world, those of every world that the view shows; :meth:`contradictions` gives the worlds of them.
+
+        ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
+        those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
+        two sides.
+        """
+        period = valid_period.parse_period(during, overlaps)
         with self._snapshot() as snapshot:
-            node = self._named_node(snapshot, subject)
-            one = self._identity(snapshot, node)
-            return preferences.preferences(snapshot, self.spec, one, wanted)
+            nodes: Iterator[int]
+            if ref is None:
+                nodes = (node for node in snapshot.inhabitants() if not snapshot.hides(node, period))
+            else:
+                nodes = iter((self._named_node(snapshot, ref),))
+            each = (build.conflicts_of(snapshot, node, self.moment, self.spec, period) for node in nodes)
+            found = {place.edge: (place, row) for edges in each for place, row in edges}
+            return [build.edge(snapshot, *found[edge], self.moment) for edge in sorted(found)]
 
-    def edge(self, ref: Any) -> records.Edge:
-        """One edge by its reference; unlinked ones are unknown to views after the unlink."""
-        with self._snapshot() as snapshot:
-            identifier = table_reads.find_edge(snapshot.tables, ids.as_ref(ref), self.seq)
-            place = snapshot.tables.place_of(identifier)
-            row = None if place is None else snapshot.tables.edge(place)
-            if place is None or row is None or not asof.edge_known(row, self.seq):
-                raise errors.UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Use an earlier view")
-            return build.edge(snapshot, place, row, self.moment)
+    def contradictions(
+        self, *, world: Any = None, after: tuple[Any, Any] | None = None
+    ) -> Iterator[tuple[records.World, records.World]]:
+        """The pairs of worlds that contradict each other while both hold, each once, the first in log order.
 
-    def reference_of(self, ref: Any) -> str:
-        """The full reference of a world, by a prefix of it, its exact name or an alias.
+        With ``world``, those of which one side lies inside of it; with ``after`` those behind that pair. Reads the
+        worlds from there on, as far as it is asked.
+        """
+        return adjacency.contradictions(self._window, world, after)
 
-        Worlds that are valid in the view come before those that are not.
+    # -- queries, statements and graphs
+
+    def query(
+        self,
+        *,
+        seeds: Any = None,
+        text: str | None = None,
+        vector: Iterable[float] | None = None,
+        world: Any = None,
+        k: int = DEFAULT_K,
+        lanes: Sequence[str] = (TEXT,),
+        exact: bool = False,
+        composed: str | None = None,
+        min_trust: str | None = None,
+    ) -> BoundQuery:
+        """A query of this view, to which operators are added before it is run (paper §4.1).
+
+        It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
+        ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
+        With ``composed`` (``attention`` or ``mean``) the start is of worlds with members, ranked by what all of their
+        interior is about. What is trusted less than ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) is left out
+        of any start; operators may lead to it.
 
         Raises:
-            UnknownReference: nothing that the view knows is called so.
-            AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
+            InputError: something given is not what it should be.
         """
-        with self._snapshot() as snapshot:
-            return snapshot.ref(self._named_node(snapshot, ref))
+        from worlddb.query.graph_query import query_value
+        from worlddb.query.graph_query.planner import BoundQuery
 
-    def _reference_to_write(self, ref: Any) -> str:
-        """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
+        given = query_value.Query.of(
+            seeds=seeds,
+            text=text,
+            vector=vector,
+            world=world,
+            k=k,
+            lanes=lanes,
+            exact=exact,
+            composed=composed,
+            min_trust=min_trust,
+        )
+        return BoundQuery(self._window, given)
+
+    def run(self, query: query_value.Query, *, timed: bool = False) -> query_value.Subgraph:
+        """Run a query that was made elsewhere; with ``timed``, each stage has its seconds.
 
         Raises:
-            UnknownReference: the only world that is called so lies in the world of a user, or in another scope.
+            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
+            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
         """
-        with self._snapshot() as snapshot:
-            node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
-            return snapshot.ref(node)
+        from worlddb.query.graph_query import query_value
+        from worlddb.query.graph_query.planner import run
 
-    def _user_world_of(self, ref: Any) -> str | None:
-        """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
-        with self._snapshot() as snapshot:
-            holder = world_lookup.user_world_around(snapshot, self._named_node(snapshot, ref))
-            return None if holder is None else snapshot.ref(holder)
+        if not isinstance(query, query_value.Query):
+            raise errors.InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
+        return run(self._window, query, timed=timed)
 
-    def _reference_by_prefix(self, digits: str) -> str:
-        """The full reference of the world with a prefix; names do not count."""
-        with self._snapshot() as snapshot:
-            node = table_reads.find_node(snapshot.tables, digits, self.seq)
-            return snapshot.ref(node)
+    def sparql(
+        self,
+        query: str,
+        *,
+        world: Any = None,
+        default_graphs: Sequence[str] | None = None,
+        named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] = LANES,
+        format: str | None = None,
+        timeout_seconds: float | None = None,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> SparqlAnswer:
+        """Answer a query in SPARQL 1.1 as of this view: SELECT, ASK, CONSTRUCT or DESCRIBE, with property paths.
 
-    def _top_level_namesakes(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
-        """The worlds of a name that no other world inside this view contains, valid ones before all others."""
-        with self._snapshot() as snapshot:
-            return world_lookup.top_level_namesakes(snapshot, self.spec, name, is_meant)
+        It is asked of the dataset of ``world``: its statements and their graphs. Without one, those of all worlds that
+        the view sees are the default graph, and those of each one the graph ``urn:worlddb:world:REF``. The graph
+        ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. A graph of ours
+        with ``?ingested=TIME&valid=TIME`` is as it was at another moment. SERVICE is closed. ``format`` (``json``,
+        ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the answer's ``body``.
+        ``default_graphs`` and ``named_graphs``, IRIs, take the place of what FROM and FROM NAMED say (SPARQL 1.1
+        Protocol, 2.1.4). Searches in it go by ``lanes``, of which ``text`` (words) and ``vector`` (meaning) search.
 
-    def _in_log_order(self, refs: list[str]) -> list[str]:
-        """References in the order in which the log first has them."""
-        with self._snapshot() as snapshot:
-            return sorted(refs, key=lambda ref: self._named_node(snapshot, ref))
-
-    def keyed(self, key: str) -> records.World | None:
-        """The world that a caller's ``key`` stands for, valid or not; ``None`` if the view knows none.
-
-        If it has ended and another one was begun under its key, that one. In a view confined to a world, also the one
-        of a key that counts within that world.
-        """
-        with self._snapshot() as snapshot:
-            node = world_lookup.keyed_node(snapshot, _checked_key(key))
-            if node is None:
-                return None
-            return build.world(snapshot, node, self.moment, self.spec, include_superseded=True)
-
-    def _keyed_reference(self, key: str) -> str | None:
-        """The reference of the world that :meth:`keyed` gives."""
-        with self._snapshot() as snapshot:
-            node = world_lookup.keyed_node(snapshot, _checked_key(key))
-            return None if node is None else snapshot.ref(node)
-
-    def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
-        """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
-
-        Retired ones are among them. With ``world``, only of what that world contains, as a tenant's. The name has to be
-        written as it was.
+        A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
+        (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
 
         Raises:
-            UnknownReference: there is no such user.
-            AmbiguousReference: several are called so; ``details["candidates"]`` has their references.
+            InvalidSparql: it breaks the grammar, or asks for what is closed; the place is named.
+            QueryLimit: it was ended at a limit, which ``details`` names.
+            UnknownReference: the view sees no such world.
         """
-        limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
-        with self._snapshot() as snapshot:
-            return world_lookup.worlds_of_user(snapshot, self.spec, name, self._node(snapshot, world))
+        from worlddb.query.sparql import sparql_query, sparql_workers
 
-    def hash(self, ref: Any = None) -> str:
-        """The world hash as of the view's commit, 64 hex digits (paper §2.1).
+        allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
+        dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_lane_names(lanes))}
+        asked, workers = self._query_source(), sparql_workers.workers()
+        return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
 
-        By default that of the outermost world.
-        """
+    def _query_source(self) -> QuerySource:
+        """The view as queries in SPARQL ask it."""
+        from worlddb.query.sparql.datasets import QuerySource
+
         with self._snapshot() as snapshot:
-            node = self._node(snapshot, ref)
-            found = snapshot.tables.hash_row(node, self.seq)
-            if found is None:
-                raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET)
-            return found[1][: ids.HASH_BYTES].hex()
+            erasures = self._window.reader.generation, snapshot.erasure_due()
+        return QuerySource(self, self._window, erasures, lambda *times: self._at(*times)._query_source())
 
     def statements(
         self,
@@ -803,53 +1002,7 @@ class View:
         found = [*([] if top is None else [top]), *self.find(world=world)]
         return json_lines.memory_graph(found, lambda ref: self.edges(ref, direction="out"))
 
-    def conflicts(
-        self, ref: Any = None, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
-    ) -> list[records.Edge]:
-        """The edges that record contradictions of a world, in log order, while both sides are valid.
-
-        Without a world, those of every world that the view shows; :meth:`contradictions` gives the worlds of them.
-
-        ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
-        those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
-        two sides.
-        """
-        period = valid_period.parse_period(during, overlaps)
-        with self._snapshot() as snapshot:
-            nodes: Iterator[int]
-            if ref is None:
-                nodes = (node for node in snapshot.inhabitants() if not snapshot.hides(node, period))
-            else:
-                nodes = iter((self._named_node(snapshot, ref),))
-            each = (build.conflicts_of(snapshot, node, self.moment, self.spec, period) for node in nodes)
-            found = {place.edge: (place, row) for edges in each for place, row in edges}
-            return [build.edge(snapshot, *found[edge], self.moment) for edge in sorted(found)]
-
-    def contradictions(
-        self, *, world: Any = None, after: tuple[Any, Any] | None = None
-    ) -> Iterator[tuple[records.World, records.World]]:
-        """The pairs of worlds that contradict each other while both hold, each once, the first in log order.
-
-        With ``world``, those of which one side lies inside of it; with ``after`` those behind that pair. Reads the
-        worlds from there on, as far as it is asked.
-        """
-        return adjacency.contradictions(self._window, world, after)
-
-    def _contradicted_after(self, world: Any, after: str | None) -> Iterator[records.World]:
-        """See :func:`adjacency.contradicted_after`."""
-        return adjacency.contradicted_after(self._window, world, after)
-
-    def _precedes(self, ref: str, other: str, world: Any) -> bool:
-        """See :func:`adjacency.precedes`."""
-        return adjacency.precedes(self._window, ref, other, world)
-
-    def containers(self, ref: Any) -> list[str]:
-        """References of the worlds that contain a world directly, in log order."""
-        with self._snapshot() as snapshot:
-            node = self._named_node(snapshot, ref)
-            one = self._identity(snapshot, node)
-            places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
-            return [snapshot.ref(source) for _, source in places]
+    # -- history
 
     def history(
         self,
@@ -938,6 +1091,84 @@ class View:
         through = self.seq if last is None else min(last, self.seq)
         return journal(self._window.reader, first, through, wanted, place=self._window.place, skip=skip)
 
+    # -- marks
+
+    def marks(self, ref: Any) -> list[records.Mark]:
+        """All marks that were set and removed on a world, oldest first: deadlines, pins, labels, tags, deprecations.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            return build.marks(snapshot, self._named_node(snapshot, ref))
+
+    def retention(self, ref: Any, decay: Decay | None = None) -> Retained | None:
+        """How fresh a world is in this view: R, its tier, and when it was used; ``None`` if it does not hold.
+
+        R is computed from the log as the view knows it, at its valid time. See :class:`worlddb.Decay`.
+
+        Raises:
+            InputError: ``decay`` is not what it should be.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.projections.tables.dream import retention
+
+        wanted = retention.Decay() if decay is None else retention.checked_decay(decay)
+        with self._snapshot() as snapshot:
+            node = self._named_node(snapshot, ref)
+            seen = asof.version_at(snapshot.tables, node, self.moment)
+            return None if seen is None else snapshot.retained(node, seen, wanted)
+
+    def pinned(self, world: Any = None) -> list[records.World]:
+        """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
+
+        Erased worlds are left out, and those that lie only in a fork.
+        """
+        with self._snapshot() as snapshot:
+            inside = self._node(snapshot, world)
+            scope, is_apart = snapshot.scope(inside), world_lookup.fork_filter(snapshot, inside)
+            nodes = (node for node in snapshot.pinned() if scope.holds(node) and not is_apart(node))
+            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
+            return [each for each in found if each is not None and not each.erased]
+
+    def deprecated(self, world: Any = None) -> list[records.World]:
+        """The deprecated worlds that are valid in this view, inside ``world`` if given, in log order."""
+        return self.revealing(deprecated=True)._marked(world, visible.VisibleSnapshot.deprecated)
+
+    def tagged(self, tag: str, world: Any = None) -> list[records.World]:
+        """Each world with a tag, inside ``world`` if given, in the tagged version, in log order.
+
+        Deprecated and hidden worlds are left out. The version may no longer hold: ``closed`` says so.
+        """
+        with self._snapshot() as snapshot:
+            return list(world_lookup.tagged(snapshot, self.spec, tag_digest(tag), self._node(snapshot, world)))
+
+    def tag_history(self, ref: Any, tag: str) -> list[records.Mark]:
+        """Every version that had a tag, and when the tag was removed, oldest first.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        digest = tag_digest(tag)
+        return [mark for mark in self.marks(ref) if mark.tag and tag_digest(mark.tag) == digest]
+
+    def expired(self, world: Any = None) -> list[records.World]:
+        """The worlds that are valid in this view but hidden by a deadline, in log order.
+
+        With ``world``, those inside of it.
+        """
+        return self.revealing()._marked(world, visible.VisibleSnapshot.hidden)
+
+    def _marked(self, world: Any, listed: Callable[[visible.VisibleSnapshot], Iterable[int]]) -> list[records.World]:
+        """Those of some worlds that are valid in this view, inside ``world`` if given."""
+        with self._snapshot() as snapshot:
+            scope = snapshot.scope(self._node(snapshot, world))
+            nodes = (node for node in listed(snapshot) if scope.holds(node))
+            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
+            return [each for each in found if each is not None]
+
+    # -- who is who, and what is believed
+
     def proposals(
         self, *, status: str | None = "pending", limit: int | None = None, after: Any = None
     ) -> list[records.Proposal]:
@@ -985,6 +1216,87 @@ class View:
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, ref)
             return identity_document(snapshot, self.spec, node, unify=self.unify)
+
+    def belief_base(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
+        """All that is believed in this view, inside ``world`` or ``of`` one item if that is given: ``docs/beliefs.md``.
+
+        That is the content of each version that holds at the view's valid time, or that has a tag which bears
+        beliefs. Deprecated worlds are included. Reads all worlds in its scope.
+        """
+        return self._beliefs(world, of, is_shown=False)
+
+    def retrieval_surface(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
+        """The part of the belief base that reads show by default: without what is deprecated or hidden."""
+        return self._beliefs(world, of, is_shown=True)
+
+    def _beliefs(self, world: Any, of: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
+        from worlddb.query.beliefs.belief_base import Base
+
+        limits.refuse_both(world=world, of=of)
+        with self._snapshot() as snapshot:
+            if of is not None:
+                within = iter([self._named_node(snapshot, of)])
+            else:
+                within = snapshot.inhabitants(self._node(snapshot, world))
+            return Base(self._window, snapshot).believed(within, is_shown=is_shown)
+
+    def belief_settings(self) -> BeliefSettings:
+        """What counts as believed, as known to the view: see :meth:`worlddb.Database.set_beliefs`."""
+        from worlddb.query.beliefs.belief_base import Base
+
+        with self._snapshot() as snapshot:
+            return Base(self._window, snapshot).settings
+
+    def entrenchment(self, beliefs: Any) -> list[Entrenched]:
+        """The given beliefs, the least entrenched first, without those that are not believed.
+
+        Each is an atom, or ``(item, predicate, value)``.
+
+        Raises:
+            InputError: something is no atom.
+            UnknownReference: the view sees no such item.
+        """
+        from worlddb.query.beliefs.belief_base import Base, contraction_of
+
+        with self._snapshot() as snapshot:
+            base = Base(self._window, snapshot)
+            return base.entrenched(base.claims(contraction_of(beliefs), lambda ref: self._named_node(snapshot, ref)))
+
+    def contraction(self, beliefs: Any, *, whole: bool = False, each: bool = False) -> Plan:
+        """What a contraction by some beliefs would change, as :meth:`worlddb.Database.contract` takes them.
+
+        Nothing is written: give the plan to ``contract`` to execute it.
+
+        Raises:
+            InputError: something is no atom.
+            UnknownReference: the view sees no such item.
+        """
+        from worlddb.query.beliefs import receipted_recall
+        from worlddb.query.beliefs.belief_base import Base, contraction_of
+
+        given = contraction_of(beliefs, whole=whole, each=each)
+        with self._snapshot() as snapshot:
+            kept = partial(receipted_recall.kept_hashes, snapshot)
+            return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named_node(snapshot, ref))
+
+    def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
+        """What somebody prefers, avoids, rejected or optimises for, the most confident first, as valid in this view.
+
+        Confidence grows with each statement and each outcome that speaks for it: see :class:`worlddb.Preference`.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: ``relation`` is no preference.
+        """
+        from worlddb.query.beliefs import preferences
+
+        wanted = None if relation is None else preferences.checked_relation(relation)
+        with self._snapshot() as snapshot:
+            node = self._named_node(snapshot, subject)
+            one = self._identity(snapshot, node)
+            return preferences.preferences(snapshot, self.spec, one, wanted)
+
+    # -- settings and forks
 
     def bookmarks(self) -> list[records.Bookmark]:
         """The named moments that the view knows, in the order in which they were set.
@@ -1045,6 +1357,15 @@ class View:
                 snapshot, snapshot.place.top if world is None else self._named_node(snapshot, world)
             )
 
+    def trusts(self) -> list[records.Trusted]:
+        """The levels of trust that the view knows, in the order in which they were set.
+
+        A confined view lists only the levels of worlds inside, and none of authors, of sources or of what lies
+        outside; those still apply to what it sees.
+        """
+        with self._snapshot() as snapshot:
+            return store_facts.trusts(snapshot)
+
     def forks(self, world: Any) -> list[Fork]:
         """The forks of a world that this view sees, in the order of their creation; see ``docs/forks.md``.
 
@@ -1055,14 +1376,6 @@ class View:
 
         with self._snapshot() as snapshot:
             return fork_reads.forks_of(snapshot, self._named_node(snapshot, world))
-
-    def _with_forks(self, refs: Iterable[str]) -> list[str]:
-        """Some worlds, and their copies in forks, at any distance."""
-        from worlddb.query.forks import fork_reads
-
-        with self._snapshot() as snapshot:
-            nodes = [self._named_node(snapshot, ref) for ref in refs]
-            return [snapshot.ref(node) for node in fork_reads.with_forks(snapshot, nodes)]
 
     def forked_from(self, world: Any) -> Fork | None:
         """The origin of a world, if it or a container was forked; ``None`` if the view does not see it.
@@ -1075,214 +1388,61 @@ class View:
         with self._snapshot() as snapshot:
             return fork_reads.forked_from(snapshot, self._named_node(snapshot, world))
 
-    def trusts(self) -> list[records.Trusted]:
-        """The levels of trust that the view knows, in the order in which they were set.
+    # -- for the façade and the tools
 
-        A confined view lists only the levels of worlds inside, and none of authors, of sources or of what lies
-        outside; those still apply to what it sees.
+    def _reference_to_write(self, ref: Any) -> str:
+        """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
+
+        Raises:
+            UnknownReference: the only world that is called so lies in the world of a user, or in another scope.
         """
         with self._snapshot() as snapshot:
-            return store_facts.trusts(snapshot)
+            node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
+            return snapshot.ref(node)
 
-    def recall(
-        self,
-        text: str,
-        *,
-        world: Any = None,
-        k: int = 10,
-        exact: bool = False,
-        include_superseded: bool | None = None,
-        lanes: Sequence[str] = LANES,
-        fusion: str = CONVEX,
-        asked: times.TimeLike | None = None,
-        during: valid_period.Span | None = None,
-        overlaps: valid_period.Span | None = None,
-        group: int | None = None,
-        neighbours: int = 0,
-        min_trust: str | None = None,
-        trust_weight: float = 0.0,
-        min_confidence: float | None = None,
-        about: Any = None,
-        speaker: Any = None,
-        type: str | Sequence[str] | None = None,
-        author: str | Sequence[str] | None = None,
-        source: Mapping[str, Any] | None = None,
-        since: times.TimeLike | None = None,
-        until: times.TimeLike | None = None,
-        include_expired: bool = False,
-        include_deprecated: bool = False,
-        label: str | Sequence[str] | None = None,
-        tag: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        receipt: bool = False,
-        prefer_summaries: bool = False,
-        decay: Decay | None = None,
-        scopes: Sequence[Any] | None = None,
-        fields: Mapping[str, float] | None = None,
-        streams: Streams | None = None,
-        type_weights: Mapping[str, float] | None = None,
-        siblings: float | None = None,
-        fuzzy: bool = False,
-    ) -> records.Recall:
-        """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
+    def _user_world_of(self, ref: Any) -> str | None:
+        """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
+        with self._snapshot() as snapshot:
+            holder = world_lookup.user_world_around(snapshot, self._named_node(snapshot, ref))
+            return None if holder is None else snapshot.ref(holder)
 
-        Args:
-            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is weak. group: the
-            ``k`` best containers of hits instead, with so many. include_superseded: also what has ended, with all
-            versions (``others``); by default if it asks for change. exact: rank by precisely what the view sees, as a
-            replayed store would; receipt: for ``check_recall``. lanes, fusion: some of :data:`LANES` (words, meaning,
-            names), and how they are put together, of ``FUSIONS``; asked: when, for "last week" (the view's valid time);
-            during, overlaps: valid all of a span, or some of it; neighbours: what an edge joins to so many of each
-            lane's best hits may be a hit too. min_trust, min_confidence: the least of a hit; trust_weight: the share of
-            its score that no trust costs. about: only what refers to each of these (by name or reference), and they
-            themselves. type, author, speaker: only of one of these types, what one of these wrote, and turns that they
-            said; source, label, properties, tag: what came with these fields, has all of these, and what the tag stands
-            for. since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
-            prefer_summaries, decay, fields, streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
+    def _reference_by_prefix(self, digits: str) -> str:
+        """The full reference of the world with a prefix; names do not count."""
+        with self._snapshot() as snapshot:
+            node = table_reads.find_node(snapshot.tables, digits, self.seq)
+            return snapshot.ref(node)
 
-        Raises:
-            InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
-        """
-        question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
-        choice = version_choice(question, include_superseded, during, overlaps, tag)
-        texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
-        texts |= {"properties": properties, "tag": tag}
-        what = question, world, k, exact, choice, _lane_names(lanes), fusion, group, neighbours, min_trust, trust_weight
-        request = Request(*what, min_confidence, _filters(**texts, since=since, until=until), prefer_summaries, decay)
-        scopes = None if scopes is None else limits.checked_list(scopes, "scopes")
-        window = self._for_users_of(scopes or ())._revealing_window(include_expired, include_deprecated)
-        rest: dict[str, Any] = {"scopes": scopes, "fields": fields, "streams": streams, "type_weights": type_weights}
-        rest |= {"siblings": siblings, "fuzzy": fuzzy or None}
-        return _answer_request(window, request, (include_superseded, texts) if receipt else None, rest)
+    def _top_level_namesakes(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
+        """The worlds of a name that no other world inside this view contains, valid ones before all others."""
+        with self._snapshot() as snapshot:
+            return world_lookup.top_level_namesakes(snapshot, self.spec, name, is_meant)
 
-    def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
-        """How densely edges join the worlds up to ``depth`` edges (1 to 20) around the given ones.
+    def _in_log_order(self, refs: list[str]) -> list[str]:
+        """References in the order in which the log first has them."""
+        with self._snapshot() as snapshot:
+            return sorted(refs, key=lambda ref: self._named_node(snapshot, ref))
 
-        Edges of some ``types`` count, by default of all but ``contains``. :meth:`traverse` with ``direction="both"``
-        lists the worlds.
+    def _keyed_reference(self, key: str) -> str | None:
+        """The reference of the world that :meth:`keyed` gives."""
+        with self._snapshot() as snapshot:
+            node = world_lookup.keyed_node(snapshot, _checked_key(key))
+            return None if node is None else snapshot.ref(node)
 
-        Raises:
-            UnknownReference: the view sees no such world.
-            InputError: an argument is not what it should be.
-        """
-        from worlddb.query.graph_query import traversal
+    def _contradicted_after(self, world: Any, after: str | None) -> Iterator[records.World]:
+        """See :func:`adjacency.contradicted_after`."""
+        return adjacency.contradicted_after(self._window, world, after)
 
-        return traversal.density_around(self._window, refs, types, depth)
+    def _precedes(self, ref: str, other: str, world: Any) -> bool:
+        """See :func:`adjacency.precedes`."""
+        return adjacency.precedes(self._window, ref, other, world)
 
-    def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
-        """Why a world is not among the hits of :meth:`recall` for a text, by step and lane.
-
-        ``options`` are those of the recall, but for ``group`` and ``receipt``. It asks up to three times.
-
-        Raises:
-            UnknownReference: the view knows of no such world.
-            InputError: as of :meth:`recall`, or groups or a receipt are asked for.
-        """
-        from worlddb.query.recall import answer
-
-        return answer.why_not(self._window, ref, k, options, partial(self.recall, text))
-
-    def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
-        """The receipts of recalls that the log keeps and that name a world, oldest first.
-
-        A confined view has those that were left inside of its world. See :meth:`worlddb.Database.keep_receipt`.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        from worlddb.query.beliefs import receipted_recall
+    def _with_forks(self, refs: Iterable[str]) -> list[str]:
+        """Some worlds, and their copies in forks, at any distance."""
+        from worlddb.query.forks import fork_reads
 
         with self._snapshot() as snapshot:
-            return list(receipted_recall.kept_receipts(snapshot, self._named_node(snapshot, ref)))
-
-    def withdrawal(
-        self,
-        world: Any = None,
-        *,
-        author: str | Sequence[str] | None = None,
-        source: Mapping[str, Any] | None = None,
-        since: times.TimeLike | None = None,
-        until: times.TimeLike | None = None,
-        artifact: str | None = None,
-        how: withdrawal.How = "contract",
-        dependents: bool = False,
-        questions: Sequence[Any] = (),
-        receipts: Sequence[Any] = (),
-        types: Sequence[str] | None = None,
-        depth: int = 10,
-    ) -> withdrawal.Withdrawal:
-        """What a source stated, all that rests on it with every path, and what withdrawing it would change.
-
-        Nothing is done: give the plan to :meth:`worlddb.Database.withdraw`.
-
-        Args:
-            world, author, source, since, until, artifact: the source: a world with all inside (a document, a session),
-                who wrote, what it came with, when it was written, what is attached to it (by name, location or hash).
-                Of several that are given all have to hold.
-            how: ``contract``: nothing holds any more where the source's versions do; ``deprecate``: what it spoke of
-                is not looked at; ``flag``: its versions get the tag ``withdrawn``.
-            dependents: do the same to what rests on it, and not to what the source said alone.
-            questions: texts, or arguments of :meth:`recall` as mappings, to be asked with it and without.
-            receipts: kept receipts of recalls, of which those that name any of it are told.
-            types, depth: over which edges, by default ``derived_from``, ``depends_on`` and ``created_from``, and how
-                far (1 to 20) is looked for what rests on it.
-
-        Raises:
-            InputError: no source was named, or an argument is not what it should be.
-            UnknownReference: the view sees no such world.
-        """
-        from worlddb.query.beliefs import withdrawal
-
-        ref = "" if world is None else self.reference_of(world)
-        given = withdrawal.Source.of(ref, author, source, since, until, artifact)
-        listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
-        return withdrawal.plan(
-            self._window,
-            given,
-            withdrawal.WithdrawalOptions(how, dependents, listed, depth),
-            questions,
-            receipts,
-            self._ask_window,
-        )
-
-    def _ask_window(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:
-        """The exact answer to a question in another window; what held before is not shown unless it is asked for."""
-        asked: dict[str, Any] = {"include_superseded": False, **options, "exact": True}
-        return View(window, self.ingested, self.world).recall(text, **asked)
-
-    def near(
-        self,
-        text: str,
-        *,
-        about: Any = None,
-        world: Any = None,
-        since: times.TimeLike | None = None,
-        until: times.TimeLike | None = None,
-        limit: int = MAX_NEAR,
-        include_expired: bool = False,
-    ) -> list[Near]:
-        """The valid statements that a new one may repeat, replace or contradict, the nearest first.
-
-        English statements are compared by word lists and not by a model, so the relation is a guess that says its
-        reason; nothing is written. A text of more than 400 characters is only compared for being the same.
-
-        Args:
-            about: whom the statement is about, one or several, by name or reference; else whom it begins with.
-            world: only what that world contains.
-            since: since when the new one is true, by which it is told which of two is the later; else the new one.
-            until: until when the new one is true, if it ends: what it repeats ends then, too.
-            limit: how many are given at most, up to 64.
-            include_expired: also what a deadline hides.
-
-        Raises:
-            InputError: an argument is not what it should be.
-        """
-        from worlddb.query.recall import near_claims
-
-        window = self._window.revealing() if include_expired else self._window
-        when = None if since is None else times.parse_time(since, "since")
-        end = None if until is None else times.parse_time(until, "until")
-        return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
+            nodes = [self._named_node(snapshot, ref) for ref in refs]
+            return [snapshot.ref(node) for node in fork_reads.with_forks(snapshot, nodes)]
 
     def _saying_the_same(self, text: str, **how: Any) -> SaidElsewhere:
         """See :func:`said_elsewhere.saying_the_same`."""
@@ -1311,145 +1471,7 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, until=end, **how, nobodys=True)
 
-    def query(
-        self,
-        *,
-        seeds: Any = None,
-        text: str | None = None,
-        vector: Iterable[float] | None = None,
-        world: Any = None,
-        k: int = DEFAULT_K,
-        lanes: Sequence[str] = (TEXT,),
-        exact: bool = False,
-        composed: str | None = None,
-        min_trust: str | None = None,
-    ) -> BoundQuery:
-        """A query of this view, to which operators are added before it is run (paper §4.1).
-
-        It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
-        ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
-        With ``composed`` (``attention`` or ``mean``) the start is of worlds with members, ranked by what all of their
-        interior is about. What is trusted less than ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) is left out
-        of any start; operators may lead to it.
-
-        Raises:
-            InputError: something given is not what it should be.
-        """
-        from worlddb.query.graph_query import query_value
-        from worlddb.query.graph_query.planner import BoundQuery
-
-        given = query_value.Query.of(
-            seeds=seeds,
-            text=text,
-            vector=vector,
-            world=world,
-            k=k,
-            lanes=lanes,
-            exact=exact,
-            composed=composed,
-            min_trust=min_trust,
-        )
-        return BoundQuery(self._window, given)
-
-    def sparql(
-        self,
-        query: str,
-        *,
-        world: Any = None,
-        default_graphs: Sequence[str] | None = None,
-        named_graphs: Sequence[str] | None = None,
-        lanes: Sequence[str] = LANES,
-        format: str | None = None,
-        timeout_seconds: float | None = None,
-        max_rows: int | None = None,
-        max_bytes: int | None = None,
-        max_memory_bytes: int | None = None,
-    ) -> SparqlAnswer:
-        """Answer a query in SPARQL 1.1 as of this view: SELECT, ASK, CONSTRUCT or DESCRIBE, with property paths.
-
-        It is asked of the dataset of ``world``: its statements and their graphs. Without one, those of all worlds that
-        the view sees are the default graph, and those of each one the graph ``urn:worlddb:world:REF``. The graph
-        ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. A graph of ours
-        with ``?ingested=TIME&valid=TIME`` is as it was at another moment. SERVICE is closed. ``format`` (``json``,
-        ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the answer's ``body``.
-        ``default_graphs`` and ``named_graphs``, IRIs, take the place of what FROM and FROM NAMED say (SPARQL 1.1
-        Protocol, 2.1.4). Searches in it go by ``lanes``, of which ``text`` (words) and ``vector`` (meaning) search.
-
-        A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
-        (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
-
-        Raises:
-            InvalidSparql: it breaks the grammar, or asks for what is closed; the place is named.
-            QueryLimit: it was ended at a limit, which ``details`` names.
-            UnknownReference: the view sees no such world.
-        """
-        from worlddb.query.sparql import sparql_query, sparql_workers
-
-        allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
-        dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
-        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_lane_names(lanes))}
-        asked, workers = self._query_source(), sparql_workers.workers()
-        return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
-
-    def _query_source(self) -> QuerySource:
-        """The view as queries in SPARQL ask it."""
-        from worlddb.query.sparql.datasets import QuerySource
-
-        with self._snapshot() as snapshot:
-            erasures = self._window.reader.generation, snapshot.erasure_due()
-        return QuerySource(self, self._window, erasures, lambda *times: self._at(*times)._query_source())
-
-    def _at(self, ingested: str | None, valid: str | None) -> View:
-        """The same view of another moment: of an earlier commit, or of another valid time.
-
-        From inside a world a later one is that of the view itself: a refusal would tell when others wrote last.
-        """
-        known = self.ingested if ingested is None else times.parse_time(ingested, "ingested")
-        if known > self.ingested and self.world is None:
-            raise errors.InputError(
-                f"The view ends at {times.format_time(self.ingested)}, and {ingested} is later",
-                "Use a view of that time",
-            )
-        true_at = (self.valid if ingested is None else known) if valid is None else times.parse_time(valid, "valid")
-        with self._window.reader.snapshot() as snapshot:
-            seq = self.seq if ingested is None else min(self.seq, snapshot.log.seq_at(known))
-        return View(self._window.at(asof.Moment(seq, true_at)), known, self.world)
-
-    def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
-        """The composed embedding of a world: of its own text and all that it contains (paper §5).
-
-        It covers what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if none of
-        its texts has a vector.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-            InputError: there is no such pool.
-        """
-        from worlddb.query.graph_query.planner import composed
-
-        return composed(self._window, ref, pool)
-
-    def run(self, query: query_value.Query, *, timed: bool = False) -> query_value.Subgraph:
-        """Run a query that was made elsewhere; with ``timed``, each stage has its seconds.
-
-        Raises:
-            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
-            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
-        """
-        from worlddb.query.graph_query import query_value
-        from worlddb.query.graph_query.planner import run
-
-        if not isinstance(query, query_value.Query):
-            raise errors.InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
-        return run(self._window, query, timed=timed)
-
-    def counts(self) -> dict[str, int]:
-        """Count the worlds (with the outermost), edges and proposals that the view's commit knew.
-
-        For the whole store at its last commit the numbers are stored; any other view counts them.
-        """
-        with self._snapshot() as snapshot:
-            return store_facts.counts_at(snapshot)
+    # -- what every read uses
 
     def _snapshot(self) -> AbstractContextManager[visible.VisibleSnapshot]:
         """The transaction of one read; it ends with it."""
