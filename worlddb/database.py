@@ -325,601 +325,6 @@ class Database(WriteCalls):
             hint = f": reads go through a view, as db.view().{name}(...)" if of_view else ""
             raise AttributeError(f"'Database' object has no attribute {name!r}{hint}", name=name, obj=self)
 
-    # -- writing; the single commands are in `WriteCalls`
-
-    def _resolve_name(self, text: str) -> str:
-        """The reference of the one world with that name or prefix."""
-        return self.view()._reference_to_write(text)
-
-    def _resolve_optional(self, ref: Any) -> bytes | str | None:
-        """The reference of a world given by reference or name; ``None`` if none was given."""
-        found = None if ref is None else ids.as_ref(ref)
-        return self._resolve_name(found) if isinstance(found, str) and not ids.is_reference(found) else found
-
-    def _execute(
-        self,
-        commands: Sequence[cmd.Command],
-        idempotency_key: str | None,
-        progress: Progress | None = None,
-        *,
-        look: inputs.Look | None = None,
-        has_texts: bool = True,
-    ) -> outcome.Receipt:
-        from worlddb.reconciler.pipeline import execute
-
-        if has_texts:
-            commands = resolve_names(commands, self._resolve_name, idempotency_key)
-        is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
-        gone = self._texts_to_erase(commands) if is_erasure else None
-        elsewhere = self._said_elsewhere(commands) if is_erasure else None
-        done = execute(self._writer, commands, idempotency_key, progress, look)
-        receipt = self._wake_background(done, brings_texts=not _WITHOUT_TEXTS.issuperset(map(type, commands)))
-        if gone is not None and receipt:
-            self.working.forget(*gone)
-        if is_erasure:
-            if self._shared.keyring is not None:
-                self._shared.keyring.forget()
-            with suppress(errors.WorldDBError):  # The erasure is done.
-                self._reader.apply_erasures()
-            if any(note.code == "keys_ended" for note in receipt.notes):
-                try:
-                    self.accounts._note_keys_ended(receipt.seq)
-                except errors.WorldDBError as error:  # It is done, and the keys have ended.
-                    receipt = receipt.with_notes([outcome.Note("keys_in_file", (error.message,))])
-        return self._note_elsewhere(receipt, *elsewhere) if elsewhere is not None and receipt else receipt
-
-    def _said_elsewhere(self, commands: Sequence[cmd.Command]) -> tuple[dict[int, list[int]], dict[str, list[str]]]:
-        """By world that will be erased those that say the same word for word; by reference those that may tell it."""
-        from worlddb.reconciler.erasure.erasure_preview import same_words_before
-
-        erasures = [each for each in commands if isinstance(each, cmd.Erase)]
-        worded = [each for each in erasures if not each.everywhere]
-        same_words, telling = dict[int, list[int]](), dict[str, list[str]]()
-        # What cannot be read for a note does not keep what is there from being erased.
-        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:
-            same_words = same_words_before(snapshot.log, snapshot.tables, worded)
-        with suppress(errors.WorldDBError):
-            for ref, others in self.view()._telling_elsewhere(each.ref for each in erasures):
-                known = telling.setdefault(ref, [])
-                known += [other for other in others if other not in known]
-        return same_words, telling
-
-    def _note_elsewhere(
-        self, receipt: outcome.Receipt, same_words: dict[int, list[int]], telling: dict[str, list[str]]
-    ) -> outcome.Receipt:
-        """Add notes to the receipt of an erasure that name what still says the same, or may tell it."""
-        from worlddb.reconciler.erasure.erasure_preview import same_words_notes, telling_notes
-
-        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:  # The erasure is done.
-            notes = same_words_notes(snapshot.log, snapshot.tables, same_words)
-            notes += telling_notes(snapshot.log, snapshot.tables, telling)
-            return receipt.with_notes(notes)
-        return receipt
-
-    def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
-        """What erasures will reach: the texts, the names of the named worlds, and accompanying texts."""
-        if not self._has_working:
-            return None
-        from worlddb.reconciler.erasure.erasure_preview import texts_reached
-
-        with suppress(errors.InputError), self._reader.snapshot() as snapshot:
-            erasures = [command for command in commands if isinstance(command, cmd.Erase)]
-            found = texts_reached(snapshot.log, snapshot.tables, erasures)
-            literals = [each.literal for each in commands if isinstance(each, cmd.EraseLiteral)]
-            if literals:
-                from worlddb.log.statements import terms
-
-                found.texts.extend(text for each in literals for text in terms.values_in(terms.term_of(each)))
-            return found
-        return None
-
-    @property
-    def working(self) -> WorkingMemory:
-        """Message buffers beside the log, which expire; see :class:`WorkingMemory`."""
-        if self._shared.working is None:
-            from worlddb.working.working_memory import WorkingMemory
-
-            self._shared.working = WorkingMemory(self.path, self._clock, self._guard_message)
-        return self._shared.working
-
-    @property
-    def _has_working(self) -> bool:
-        return self._shared.working is not None or (self.path / "working").is_dir()
-
-    @property
-    def accounts(self) -> Accounts:
-        """Accounts, their plans and their access keys, for programs that serve the store; see :class:`Accounts`."""
-        from worlddb.accounts.account_book import Accounts, Keyring, Store
-
-        shared = self._shared
-        if shared.keyring is None:
-            told = (self._reader.snapshot, lambda: self._env.generation, self._clock, self._entropy)
-            shared.keyring = Keyring(Store(self.path, self._reader.store_id, *told))
-            shared.at_close.append(shared.keyring.meter.close)
-        return Accounts(shared.keyring, self._execute)
-
-    def _guard_message(self, world: Any, text: str, named: Mapping[str, str]) -> str:
-        """Apply a world's guards to a message; the names of its buffer are accepted or refused."""
-        from worlddb.log.redaction import personal_data
-        from worlddb.log.redaction.credentials import find_credentials
-        from worlddb.working.working_memory import refuse_credentials
-
-        if world is not None:
-            self.view().reference_of(world)
-        found = personal_data.find_personal_data(text)
-        if self._redactor is None and not found and not any(map(find_credentials, (text, *named.values()))):
-            return text
-        guards = self.view().guards_at(world)
-        if guards.credentials == "enforce":
-            refuse_credentials({"message": text, **named})
-        return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
-
-    def _wake_background(self, receipt: outcome.Receipt, *, brings_texts: bool = True) -> outcome.Receipt:
-        """Wake the background thread, if there is one and the commit changed something."""
-        if self._due.thread is not None and receipt.events:
-            self._due.wake(receipt, brings_texts=brings_texts)
-        return self._index_after_writes(receipt)
-
-    def _index_after_writes(self, receipt: outcome.Receipt) -> outcome.Receipt:
-        """Let the text index follow this handle's writes, once they are many."""
-        shared = self._shared
-        if receipt.events:
-            shared.newest = max(shared.newest, receipt.seq)
-            # A link brings no text, and of a load most are links.
-            links = sum(map((2 * ids.LINEAGE_BYTES).__lt__, map(len, receipt.requested)))
-            texts = max(1, receipt.events - links)
-            shared.unindexed, shared.since_lull = shared.unindexed + texts, shared.since_lull + texts
-        with suppress(errors.WorldDBError):  # What was asked for is written.
-            if shared.accesses.items and shared.accesses.are_many:
-                self.write_accesses()
-            if shared.refreshes.items and shared.refreshes.are_many:
-                self.write_refreshes()
-        if shared.unindexed >= FOLLOWED_EVENTS:
-            shared.unindexed = shared.since_lull = 0
-            self._reader.index_in_background()
-        elif shared.since_lull >= FOLLOWED_AT_LULL:
-            shared.since_lull = 0
-            self._reader.index_in_background(at_lull=True)
-        return receipt
-
-    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Drop an embedding space that no longer answers.
-
-        It is dropped as in a batch, and its index is deleted at once.
-        """
-        receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
-        self._reader.vector_indexes()
-        return receipt
-
-    def was_written(self, idempotency_key: str, *, author: str | None = None) -> bool:
-        """True if a commit was made under an idempotency key, so that the same call is a retry.
-
-        With ``author`` only if it was that author's.
-        """
-        from worlddb.statements import retries
-
-        limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
-        moment = retries.moment_of(self._reader, idempotency_key)
-        if moment is None or author is None:
-            return moment is not None
-        with self._reader.snapshot() as snapshot:
-            return snapshot.log.header(moment[0] + 1).author == author
-
-    def _view_for_key(self, idempotency_key: str | None) -> View:
-        view = self.view()  # First: what is written under the key in between is none that it shows.
-        if idempotency_key is not None:
-            from worlddb.statements import retries
-
-            if (moment := retries.moment_of(self._reader, idempotency_key)) is not None:
-                return self.view(seq=moment[0], valid=moment[1])
-        return view
-
-    def _entropy_for(self, idempotency_key: str | None) -> Callable[[], bytes]:
-        if idempotency_key is None:
-            return partial(self._entropy.bytes, ids.NONCE_BYTES)
-        from worlddb.statements import retries
-
-        return retries.nonces_for_key(self._reader, idempotency_key)
-
-    def _execute_on_view(
-        self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
-    ) -> outcome.Receipt:
-        try:
-            return self._execute(commands, idempotency_key)
-        except errors.IdempotencyConflict:
-            from worlddb.statements import retries
-
-            told = retries.receipt_before_erasures(view._window, idempotency_key, view.reference_of(world), cmd.Unstate)
-            if told is None:
-                raise
-            return told
-
-    def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> outcome.Receipt:
-        """Execute the commands that a read leads to, and read again if others wrote in between."""
-        from worlddb.beliefs.items import BatchReader
-        from worlddb.reconciler.transaction import inputs
-
-        def attempt() -> outcome.Receipt:
-            view = self.view()
-            found = look(BatchReader(view))
-            rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
-            receipt = outcome.settled(self._execute(found.commands, None, look=rests_on, has_texts=False))
-            return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
-
-        return outcome.retry_while_changed(attempt)
-
-    def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
-        """Execute commands with the worlds that they rest on, and read again if others wrote."""
-        from worlddb.reconciler.transaction import inputs
-
-        def attempt() -> outcome.Receipt:
-            view = self.view()
-            commands, rests_on = look(view)
-            seen = inputs.Look(view.seq, view.valid, tuple(map(bytes.fromhex, rests_on)))
-            return outcome.settled(self._execute(commands, None, look=seen))
-
-        return outcome.retry_while_changed(attempt)
-
-    def sparql_update(
-        self,
-        update: str,
-        *,
-        world: Any,
-        within: Any = None,
-        using_graphs: Sequence[str] | None = None,
-        using_named_graphs: Sequence[str] | None = None,
-        lanes: Sequence[str] | None = None,
-        timeout_seconds: float | None = None,
-        max_bytes: int | None = None,
-        max_memory_bytes: int | None = None,
-        idempotency_key: str | None = None,
-    ) -> outcome.Receipt:
-        """Change the statements of a world by an update in SPARQL 1.1, as one commit.
-
-        It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits;
-        ``max_bytes`` is of what changes. What it deletes ends now, and what it inserts begins now; views of earlier
-        times do not change. It sees nothing outside of ``within``. If others write meanwhile it is evaluated again. A
-        retry under ``idempotency_key`` is evaluated as of its first commit. SERVICE and LOAD are closed.
-        ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
-        ``lanes`` are as there, too. Notes of the receipt say why a search in it could not go by meaning, and which
-        names below ``wdb:`` are none.
-
-        Raises:
-            InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or says USING or WITH beside
-                these graphs; it was ended at a limit.
-            UnknownReference: there is no such world.
-            InputError: it writes into a graph of the engine, or what names a graph is no absolute IRI.
-            UnavailableError: others wrote during every look; nothing was written.
-        """
-        named: Any = {"using_graphs": using_graphs, "using_named_graphs": using_named_graphs, "lanes": lanes}
-        bounds: Any = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes, "max_memory_bytes": max_memory_bytes}
-        return self._update_by_sparql(update, world, within, idempotency_key, **named, **bounds)
-
-    def _update_by_sparql(
-        self,
-        update: str,
-        world: Any,
-        within: Any,
-        key: str | None,
-        *,
-        seen: View | None = None,
-        using_graphs: Sequence[str] | None = None,
-        using_named_graphs: Sequence[str] | None = None,
-        lanes: Sequence[str] | None = None,
-        timeout_seconds: float | None = None,
-        max_bytes: int | None = None,
-        max_memory_bytes: int | None = None,
-    ) -> outcome.Receipt:
-        """As :meth:`sparql_update`; with ``seen`` evaluated on that view, and refused if others have written since."""
-        from worlddb.query.sparql import sparql_query, sparql_workers
-        from worlddb.reconciler.transaction import inputs
-        from worlddb.statements import retries, updating
-
-        allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
-        dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
-        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
-        workers = sparql_workers.workers()
-
-        def attempt() -> outcome.Receipt:
-            before = None if key is None else retries.moment_of(self._reader, key, ends=True)
-            seq, valid = before or (None, None)
-            if seen is None or before is not None:
-                view = self.view(seq=seq, valid=valid, world=within)
-            else:
-                view = seen if within is None else seen.confined(within)
-            ref = view._reference_to_write(world)
-            change = updating.change_of(
-                view._query_source(), workers, update, ref, allowed, repeatable=key is not None, **named
-            )
-            drawn = self._entropy_for(key)
-            commands = self._unstate_commands(ref, change.removed, view.valid, drawn)
-            commands += self._state_commands(ref, change.added, None, None, None, drawn)
-            try:
-                receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
-            except errors.IdempotencyConflict:
-                if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
-                    raise outcome.Changed from None  # Another process made it meanwhile.
-                if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
-                    raise
-                return told
-            return (receipt if seen is not None else outcome.settled(receipt)).with_notes(change.notes)
-
-        return outcome.retry_while_changed(attempt, "Others write")
-
-    def ingest_memory(
-        self,
-        at: Any = None,
-        content: str = "",
-        *,
-        message: str | None = None,
-        session: str = "",
-        user: str = "",
-        role: str = "user",
-        question: str | None = None,
-        k: int = 5,
-        derived_from: Sequence[Any] = (),
-        created_from: Sequence[Any] = (),
-        depends_on: Sequence[Any] = (),
-        refers_to: Sequence[Any] = (),
-        bundles: Sequence[Any] = (),
-        artifacts: Sequence[Artifact] = (),
-        tags: Sequence[str] = (),
-        discover: bool = False,
-        within: Any = None,
-        valid_from: times.TimeLike | None = None,
-        valid_to: times.TimeLike | None = None,
-        source: dict[str, Any] | None = None,
-        properties: dict[str, Any] | None = None,
-        why: str = "",
-    ) -> IngestedMemory:
-        """Ingest a memory by one call: buffer the message, look up what is known of it, and write it as one commit.
-
-        ``at`` names the item: a kref, under which it is created if necessary, with the project and the spaces around
-        it, or the name of an existing world. Nothing is guessed: identities of a new item are proposed, and what it
-        may repeat or contradict is reported. The same call again writes nothing. Without ``at`` nothing is written.
-
-        Args:
-            content: what the item says from now on.
-            message: what was said, for the buffer of ``session`` and ``user`` (see :attr:`working`), by ``role``.
-            question: what to look up; by default the message, else the content. ``k`` hits at most, 0 for none.
-            derived_from, created_from, depends_on, refers_to: what the memory is joined to, by edges of these types.
-            bundles: worlds that contain it, too.
-            tags: stand for the version that is written.
-            discover: also write the edges that :meth:`discover_edges` finds, in a commit of their own.
-            within: the world that all of this stays inside, as of :meth:`create_at`.
-
-        Raises:
-            InputError: an argument is not what it should be.
-            RefusedError: the message or the memory was refused: it holds a credential, for one. Of a memory that is
-                refused nothing is written; its message stays in the buffer.
-        """
-        from worlddb.intake import memory_unit
-
-        said = {
-            "content": content,
-            "source": source,
-            "properties": properties,
-            "valid_from": valid_from,
-            "valid_to": valid_to,
-            "why": why,
-        }
-        joined = (derived_from, created_from, depends_on, refers_to)
-        relations = dict(zip(memory_unit.RELATIONS, joined, strict=True))
-        unit = memory_unit.MemoryUnit(
-            at=at, said=said, artifacts=artifacts, relations=relations, bundles=bundles, tags=tags
-        )
-        spoken = memory_unit.SessionMessage(message, session, user, role, question, k)
-        return memory_unit.ingested(self, spoken, unit, within, discover=discover)
-
-    def discover_edges(
-        self,
-        ref: Any,
-        *,
-        questions: Questions | None = None,
-        limit: int = 10,
-        min_confidence: float = 0.5,
-        within: Any = None,
-        link: bool = False,
-        why: str = "",
-    ) -> list[DiscoveredEdge]:
-        """Find possible edges of a memory that do not exist yet, the most confident first; with ``link`` write them.
-
-        Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it
-        are found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is
-        found what answers ``questions``: those that a function makes of the world, by default its own sentences. Only
-        a hit that is known to answer with ``min_confidence`` counts. Retracted edges are not found again. It searches
-        only ``within`` a world, by default that of the memory's user.
-
-        Raises:
-            UnknownReference: there is no such world.
-            InputError: an argument is not what it should be.
-        """
-        from worlddb.intake import edge_discovery
-
-        limits.checked_number(limit, "limit", 1, edge_discovery.MAX_EDGES)
-        limits.checked_callable(questions, "questions")
-        seen = self.view()
-        inside = None if within is None else seen._reference_to_write(within)
-        look = self.view(world=inside)
-        named = look._reference_to_write(ref) if link else look.reference_of(ref)
-        view = self.view(world=look._user_world_of(named) if inside is None else inside)
-        world = view.get(named)
-        if world is None or world.erased:
-            raise errors.InputError("The memory holds nothing now", "Name one that holds")
-        found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
-        if not link or not found:
-            return found
-        with self.batch(seen=seen) as tx:
-            for each in found:
-                # What is one is proposed once, and takes no key.
-                key = None if each.type == "same_as" else f"discovered/{each.type}/{each.target}"
-                tx.link(world.ref, each.type, each.target, key=key, properties={"discovered": each.reason}, why=why)
-        return [replace(each, edge=edge) for each, edge in zip(found, tx.receipt.refs, strict=True)]
-
-    def extract(self, document: Any, extractor: Extractor | None = None, *, why: str = "") -> outcome.Receipt:
-        """Write what an extractor finds in a document: in its text, and in its sections and paragraphs.
-
-        An :class:`Extractor` reads paragraphs as it reads turns; one that has ``of_documents`` is asked by that. By
-        default it is :class:`EntityExtractor`, which asks no model. Findings lie in the document, linked to the
-        paragraphs, under keys: reading the same document again writes nothing, and no model is asked again.
-
-        Raises:
-            UnknownReference: there is no such world.
-            InputError: the extractor gave something else than an extraction.
-            ModelUnavailable: the model behind it failed; nothing was written.
-        """
-        from worlddb.intake import passages
-        from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
-
-        look = passages.PassageReader(EntityExtractor() if extractor is None else extractor, document, why)
-        return self._decide_reads(look)
-
-    def batch(
-        self,
-        *,
-        idempotency_key: str | None = None,
-        progress: Progress | None = None,
-        seen: View | None = None,
-        rests_on: Sequence[Any] = (),
-        unchanged: Sequence[Any] = (),
-    ) -> Batch:
-        """Write many commands as one commit: ``with db.batch() as tx: ...``.
-
-        ``tx.receipt`` is there afterwards. Calls on ``tx`` return pending references that later calls in the batch may
-        use. One refusal, or an exception in the block, aborts all of it; a refusal is raised as :class:`RefusedError`
-        when the block ends. ``create_at``, ``rename``, ``attach``, ``detach`` and ``prefer`` look at the store as it is
-        at the first of them, and at what the batch has said before: it is refused (``changed_meanwhile``) if others
-        change what these rest on, and they go without an idempotency key.
-
-        ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
-        the batch too. It holds up every other writer, so it should return at once.
-
-        ``seen`` is the view by which the batch was made up. It is refused if other writes changed what it rests on
-        since then: what it says again or joins, or what is listed in ``rests_on``, says something else or lies
-        elsewhere by now (``changed_meanwhile``), or what it writes without a key was written into the same world, or
-        came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``,
-        whose hash is another one then (``changed_meanwhile``). Look again then.
-        """
-        from worlddb.batch import Batch
-
-        limits.checked_callable(progress, "progress")
-        look = None
-        if seen is not None:
-            from worlddb.reconciler.transaction import inputs
-
-            if not isinstance(seen, View):
-                raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
-            refs = [self._resolve_optional(ref) for ref in limits.checked_list(rests_on, "rests_on")]
-            whole = [self._resolve_optional(ref) for ref in limits.checked_list(unchanged, "unchanged")]
-            look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
-            look = look._replace(unchanged=tuple(ref for ref in whole if ref is not None))
-        elif rests_on != () or unchanged != ():
-            name = "rests_on" if rests_on != () else "unchanged"
-            raise errors.InputError(f"{name} was given without a view", "Give seen=view, the one that showed it")
-        do, draw = partial(self._execute, progress=progress), partial(self._entropy_for, idempotency_key)
-        view = partial(self._view_for_key, idempotency_key)
-        return Batch(do, self._ontology, idempotency_key, view, seen, look, to_draw=draw)
-
-    def load(
-        self,
-        worlds: Any = None,
-        edges: Any = None,
-        *,
-        batch: int = 10_000,
-        idempotency_key: str | None = None,
-        progress: Progress | None = None,
-    ) -> Loaded:
-        """Write tables of worlds and edges, column by column: for those who bring many rows.
-
-        A table is a dictionary of columns (lists, NumPy or Arrow arrays), or what hands itself over as Arrow: a table,
-        record batches, a frame of Polars; that needs ``pip install 'worlddb[arrow]'``. Columns are called as the
-        arguments of :meth:`create` and :meth:`link`: ``type``, ``name``, ``content``, ``aliases``, ``world``, ``key``,
-        ``valid_from``, ``valid_to``, ``source``, ``properties``, ``why``, ``resolve``; and of edges ``source``,
-        ``type``, ``target``, ``home``, ``key``, ``properties``, ``valid_from``, ``valid_to``, ``why``. A reference that
-        is a whole number is a row of ``worlds``, from 0 on: in ``world`` one before its own. ``None`` is as if it were
-        not given; times of NumPy are in UTC.
-
-        Worlds come first, then edges, ``batch`` rows a commit, and what is written is what :meth:`batch` would write.
-        Under an ``idempotency_key`` the same load with the same ``batch`` goes on where one broke off.
-        ``progress(done, total)`` is called after each commit; what it raises ends the load there.
-
-        Raises:
-            InputError: a value is wrong; ``details`` has ``table`` and ``row``. Where it is not of its column's kind
-                nothing was written, else the commits before are there.
-            RefusedError: a row was refused; ``details`` as above. The commits before are there.
-        """
-        from worlddb.reconciler.commands.columns import Load
-
-        limits.checked_callable(progress, "progress")
-        return Load(worlds, edges).write(self._execute, batch, idempotency_key, progress)
-
-    def ingest(
-        self,
-        turns: Sequence[Turn | dict[str, Any] | object],
-        *,
-        conversation: str = "conversation",
-        session: str | None = None,
-        at: times.TimeLike | None = None,
-        into: Any = None,
-        format: str = "turns",
-        start: int = 0,
-        extractor: Extractor | None = None,
-        revive: bool = False,
-        resolve: bool | str = "all",
-        embed: bool = False,
-        title: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> outcome.Receipt:
-        """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
-
-        A turn is a :class:`Turn`, a dict of its fields, or a message of a chat (``{"role": …, "content": …}``, and as
-        LangChain and ShareGPT have them), whose role is its speaker.
-
-        With ``session`` all turns belong to that one, which is called ``title`` if that is given; without it each
-        belongs to the session that it names.
-
-        Every record is keyed by format, conversation, session and position (from ``start``), a turn with a ``key`` by
-        that instead of its position, and by the world ``into`` if one is given, so the same input into the same world
-        changes nothing, a longer one adds its tail, and changed text is a revision. In another world it is another one.
-
-        ``extractor`` may add candidates; it is called before the store is locked. One that asks a model is called after
-        the turns are committed, and what it finds is a second commit, which the receipt is of; if the model fails, the
-        turns stay committed, and the receipt has a note. ``resolve`` says which tiers of the
-        resolver run for speakers and candidates, as in :meth:`create`: all of them by default, so that texts are
-        compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back;
-        what was corrected stays so while the input says what it said (``stays_corrected``).
-
-        With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
-        their vectors, and :meth:`recluster` proposes identities, by meaning too. The proposals have commits of their
-        own, so they are in :meth:`proposals` and not in the receipt. If the model fails, the turns stay committed, and
-        the receipt has a note.
-
-        Raises:
-            InputError: an argument or a turn is wrong; nothing was written.
-            ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
-        """
-        from worlddb.intake import conversation_intake
-        from worlddb.reconciler.ingest import chat_messages
-        from worlddb.reconciler.ingest.extraction import Ingest, checked_turns
-
-        request = Ingest(
-            checked_turns(chat_messages.as_turns(turns)),
-            conversation,
-            session,
-            None if at is None else times.parse_time(at, "at"),
-            self._resolve_optional(into),
-            format,
-            start,
-            extractor,
-            revive,
-            resolve,
-            title,
-        )
-        if limits.checked_flag(embed, "embed") and not self._models.any:
-            raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
-        receipt = conversation_intake.ingested(self._writer, self._reader, self.view, request, idempotency_key)
-        return self._run_due_work(receipt) if embed and receipt else self._wake_background(receipt)
-
     # -- reading
 
     def view(
@@ -1078,6 +483,625 @@ class Database(WriteCalls):
                 if each.in_use
             ],
         }
+
+    def _moment(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None = None) -> View:
+        view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
+        if not view.seq:
+            raise errors.InputError("Nothing had been committed by then", "Give a later moment")
+        return view
+
+    def _world_or_root(self, view: View, ref: Any) -> bytes:
+        """The id of the given world; by default the root world's."""
+        # As for writes, a name alone does not select a world inside a user's world.
+        return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
+
+    # -- writing; the single commands are in `WriteCalls`
+
+    def batch(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        progress: Progress | None = None,
+        seen: View | None = None,
+        rests_on: Sequence[Any] = (),
+        unchanged: Sequence[Any] = (),
+    ) -> Batch:
+        """Write many commands as one commit: ``with db.batch() as tx: ...``.
+
+        ``tx.receipt`` is there afterwards. Calls on ``tx`` return pending references that later calls in the batch may
+        use. One refusal, or an exception in the block, aborts all of it; a refusal is raised as :class:`RefusedError`
+        when the block ends. ``create_at``, ``rename``, ``attach``, ``detach`` and ``prefer`` look at the store as it is
+        at the first of them, and at what the batch has said before: it is refused (``changed_meanwhile``) if others
+        change what these rest on, and they go without an idempotency key.
+
+        ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
+        the batch too. It holds up every other writer, so it should return at once.
+
+        ``seen`` is the view by which the batch was made up. It is refused if other writes changed what it rests on
+        since then: what it says again or joins, or what is listed in ``rests_on``, says something else or lies
+        elsewhere by now (``changed_meanwhile``), or what it writes without a key was written into the same world, or
+        came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``,
+        whose hash is another one then (``changed_meanwhile``). Look again then.
+        """
+        from worlddb.batch import Batch
+
+        limits.checked_callable(progress, "progress")
+        look = None
+        if seen is not None:
+            from worlddb.reconciler.transaction import inputs
+
+            if not isinstance(seen, View):
+                raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
+            refs = [self._resolve_optional(ref) for ref in limits.checked_list(rests_on, "rests_on")]
+            whole = [self._resolve_optional(ref) for ref in limits.checked_list(unchanged, "unchanged")]
+            look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
+            look = look._replace(unchanged=tuple(ref for ref in whole if ref is not None))
+        elif rests_on != () or unchanged != ():
+            name = "rests_on" if rests_on != () else "unchanged"
+            raise errors.InputError(f"{name} was given without a view", "Give seen=view, the one that showed it")
+        do, draw = partial(self._execute, progress=progress), partial(self._entropy_for, idempotency_key)
+        view = partial(self._view_for_key, idempotency_key)
+        return Batch(do, self._ontology, idempotency_key, view, seen, look, to_draw=draw)
+
+    def load(
+        self,
+        worlds: Any = None,
+        edges: Any = None,
+        *,
+        batch: int = 10_000,
+        idempotency_key: str | None = None,
+        progress: Progress | None = None,
+    ) -> Loaded:
+        """Write tables of worlds and edges, column by column: for those who bring many rows.
+
+        A table is a dictionary of columns (lists, NumPy or Arrow arrays), or what hands itself over as Arrow: a table,
+        record batches, a frame of Polars; that needs ``pip install 'worlddb[arrow]'``. Columns are called as the
+        arguments of :meth:`create` and :meth:`link`: ``type``, ``name``, ``content``, ``aliases``, ``world``, ``key``,
+        ``valid_from``, ``valid_to``, ``source``, ``properties``, ``why``, ``resolve``; and of edges ``source``,
+        ``type``, ``target``, ``home``, ``key``, ``properties``, ``valid_from``, ``valid_to``, ``why``. A reference that
+        is a whole number is a row of ``worlds``, from 0 on: in ``world`` one before its own. ``None`` is as if it were
+        not given; times of NumPy are in UTC.
+
+        Worlds come first, then edges, ``batch`` rows a commit, and what is written is what :meth:`batch` would write.
+        Under an ``idempotency_key`` the same load with the same ``batch`` goes on where one broke off.
+        ``progress(done, total)`` is called after each commit; what it raises ends the load there.
+
+        Raises:
+            InputError: a value is wrong; ``details`` has ``table`` and ``row``. Where it is not of its column's kind
+                nothing was written, else the commits before are there.
+            RefusedError: a row was refused; ``details`` as above. The commits before are there.
+        """
+        from worlddb.reconciler.commands.columns import Load
+
+        limits.checked_callable(progress, "progress")
+        return Load(worlds, edges).write(self._execute, batch, idempotency_key, progress)
+
+    def ingest(
+        self,
+        turns: Sequence[Turn | dict[str, Any] | object],
+        *,
+        conversation: str = "conversation",
+        session: str | None = None,
+        at: times.TimeLike | None = None,
+        into: Any = None,
+        format: str = "turns",
+        start: int = 0,
+        extractor: Extractor | None = None,
+        revive: bool = False,
+        resolve: bool | str = "all",
+        embed: bool = False,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> outcome.Receipt:
+        """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
+
+        A turn is a :class:`Turn`, a dict of its fields, or a message of a chat (``{"role": …, "content": …}``, and as
+        LangChain and ShareGPT have them), whose role is its speaker.
+
+        With ``session`` all turns belong to that one, which is called ``title`` if that is given; without it each
+        belongs to the session that it names.
+
+        Every record is keyed by format, conversation, session and position (from ``start``), a turn with a ``key`` by
+        that instead of its position, and by the world ``into`` if one is given, so the same input into the same world
+        changes nothing, a longer one adds its tail, and changed text is a revision. In another world it is another one.
+
+        ``extractor`` may add candidates; it is called before the store is locked. One that asks a model is called after
+        the turns are committed, and what it finds is a second commit, which the receipt is of; if the model fails, the
+        turns stay committed, and the receipt has a note. ``resolve`` says which tiers of the
+        resolver run for speakers and candidates, as in :meth:`create`: all of them by default, so that texts are
+        compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back;
+        what was corrected stays so while the input says what it said (``stays_corrected``).
+
+        With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
+        their vectors, and :meth:`recluster` proposes identities, by meaning too. The proposals have commits of their
+        own, so they are in :meth:`proposals` and not in the receipt. If the model fails, the turns stay committed, and
+        the receipt has a note.
+
+        Raises:
+            InputError: an argument or a turn is wrong; nothing was written.
+            ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
+        """
+        from worlddb.intake import conversation_intake
+        from worlddb.reconciler.ingest import chat_messages
+        from worlddb.reconciler.ingest.extraction import Ingest, checked_turns
+
+        request = Ingest(
+            checked_turns(chat_messages.as_turns(turns)),
+            conversation,
+            session,
+            None if at is None else times.parse_time(at, "at"),
+            self._resolve_optional(into),
+            format,
+            start,
+            extractor,
+            revive,
+            resolve,
+            title,
+        )
+        if limits.checked_flag(embed, "embed") and not self._models.any:
+            raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
+        receipt = conversation_intake.ingested(self._writer, self._reader, self.view, request, idempotency_key)
+        return self._run_due_work(receipt) if embed and receipt else self._wake_background(receipt)
+
+    def ingest_memory(
+        self,
+        at: Any = None,
+        content: str = "",
+        *,
+        message: str | None = None,
+        session: str = "",
+        user: str = "",
+        role: str = "user",
+        question: str | None = None,
+        k: int = 5,
+        derived_from: Sequence[Any] = (),
+        created_from: Sequence[Any] = (),
+        depends_on: Sequence[Any] = (),
+        refers_to: Sequence[Any] = (),
+        bundles: Sequence[Any] = (),
+        artifacts: Sequence[Artifact] = (),
+        tags: Sequence[str] = (),
+        discover: bool = False,
+        within: Any = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
+        why: str = "",
+    ) -> IngestedMemory:
+        """Ingest a memory by one call: buffer the message, look up what is known of it, and write it as one commit.
+
+        ``at`` names the item: a kref, under which it is created if necessary, with the project and the spaces around
+        it, or the name of an existing world. Nothing is guessed: identities of a new item are proposed, and what it
+        may repeat or contradict is reported. The same call again writes nothing. Without ``at`` nothing is written.
+
+        Args:
+            content: what the item says from now on.
+            message: what was said, for the buffer of ``session`` and ``user`` (see :attr:`working`), by ``role``.
+            question: what to look up; by default the message, else the content. ``k`` hits at most, 0 for none.
+            derived_from, created_from, depends_on, refers_to: what the memory is joined to, by edges of these types.
+            bundles: worlds that contain it, too.
+            tags: stand for the version that is written.
+            discover: also write the edges that :meth:`discover_edges` finds, in a commit of their own.
+            within: the world that all of this stays inside, as of :meth:`create_at`.
+
+        Raises:
+            InputError: an argument is not what it should be.
+            RefusedError: the message or the memory was refused: it holds a credential, for one. Of a memory that is
+                refused nothing is written; its message stays in the buffer.
+        """
+        from worlddb.intake import memory_unit
+
+        said = {
+            "content": content,
+            "source": source,
+            "properties": properties,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
+            "why": why,
+        }
+        joined = (derived_from, created_from, depends_on, refers_to)
+        relations = dict(zip(memory_unit.RELATIONS, joined, strict=True))
+        unit = memory_unit.MemoryUnit(
+            at=at, said=said, artifacts=artifacts, relations=relations, bundles=bundles, tags=tags
+        )
+        spoken = memory_unit.SessionMessage(message, session, user, role, question, k)
+        return memory_unit.ingested(self, spoken, unit, within, discover=discover)
+
+    def extract(self, document: Any, extractor: Extractor | None = None, *, why: str = "") -> outcome.Receipt:
+        """Write what an extractor finds in a document: in its text, and in its sections and paragraphs.
+
+        An :class:`Extractor` reads paragraphs as it reads turns; one that has ``of_documents`` is asked by that. By
+        default it is :class:`EntityExtractor`, which asks no model. Findings lie in the document, linked to the
+        paragraphs, under keys: reading the same document again writes nothing, and no model is asked again.
+
+        Raises:
+            UnknownReference: there is no such world.
+            InputError: the extractor gave something else than an extraction.
+            ModelUnavailable: the model behind it failed; nothing was written.
+        """
+        from worlddb.intake import passages
+        from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
+
+        look = passages.PassageReader(EntityExtractor() if extractor is None else extractor, document, why)
+        return self._decide_reads(look)
+
+    def discover_edges(
+        self,
+        ref: Any,
+        *,
+        questions: Questions | None = None,
+        limit: int = 10,
+        min_confidence: float = 0.5,
+        within: Any = None,
+        link: bool = False,
+        why: str = "",
+    ) -> list[DiscoveredEdge]:
+        """Find possible edges of a memory that do not exist yet, the most confident first; with ``link`` write them.
+
+        Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it
+        are found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is
+        found what answers ``questions``: those that a function makes of the world, by default its own sentences. Only
+        a hit that is known to answer with ``min_confidence`` counts. Retracted edges are not found again. It searches
+        only ``within`` a world, by default that of the memory's user.
+
+        Raises:
+            UnknownReference: there is no such world.
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.intake import edge_discovery
+
+        limits.checked_number(limit, "limit", 1, edge_discovery.MAX_EDGES)
+        limits.checked_callable(questions, "questions")
+        seen = self.view()
+        inside = None if within is None else seen._reference_to_write(within)
+        look = self.view(world=inside)
+        named = look._reference_to_write(ref) if link else look.reference_of(ref)
+        view = self.view(world=look._user_world_of(named) if inside is None else inside)
+        world = view.get(named)
+        if world is None or world.erased:
+            raise errors.InputError("The memory holds nothing now", "Name one that holds")
+        found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
+        if not link or not found:
+            return found
+        with self.batch(seen=seen) as tx:
+            for each in found:
+                # What is one is proposed once, and takes no key.
+                key = None if each.type == "same_as" else f"discovered/{each.type}/{each.target}"
+                tx.link(world.ref, each.type, each.target, key=key, properties={"discovered": each.reason}, why=why)
+        return [replace(each, edge=edge) for each, edge in zip(found, tx.receipt.refs, strict=True)]
+
+    def sparql_update(
+        self,
+        update: str,
+        *,
+        world: Any,
+        within: Any = None,
+        using_graphs: Sequence[str] | None = None,
+        using_named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] | None = None,
+        timeout_seconds: float | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> outcome.Receipt:
+        """Change the statements of a world by an update in SPARQL 1.1, as one commit.
+
+        It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits;
+        ``max_bytes`` is of what changes. What it deletes ends now, and what it inserts begins now; views of earlier
+        times do not change. It sees nothing outside of ``within``. If others write meanwhile it is evaluated again. A
+        retry under ``idempotency_key`` is evaluated as of its first commit. SERVICE and LOAD are closed.
+        ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
+        ``lanes`` are as there, too. Notes of the receipt say why a search in it could not go by meaning, and which
+        names below ``wdb:`` are none.
+
+        Raises:
+            InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or says USING or WITH beside
+                these graphs; it was ended at a limit.
+            UnknownReference: there is no such world.
+            InputError: it writes into a graph of the engine, or what names a graph is no absolute IRI.
+            UnavailableError: others wrote during every look; nothing was written.
+        """
+        named: Any = {"using_graphs": using_graphs, "using_named_graphs": using_named_graphs, "lanes": lanes}
+        bounds: Any = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes, "max_memory_bytes": max_memory_bytes}
+        return self._update_by_sparql(update, world, within, idempotency_key, **named, **bounds)
+
+    def _update_by_sparql(
+        self,
+        update: str,
+        world: Any,
+        within: Any,
+        key: str | None,
+        *,
+        seen: View | None = None,
+        using_graphs: Sequence[str] | None = None,
+        using_named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] | None = None,
+        timeout_seconds: float | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> outcome.Receipt:
+        """As :meth:`sparql_update`; with ``seen`` evaluated on that view, and refused if others have written since."""
+        from worlddb.query.sparql import sparql_query, sparql_workers
+        from worlddb.reconciler.transaction import inputs
+        from worlddb.statements import retries, updating
+
+        allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
+        dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
+        workers = sparql_workers.workers()
+
+        def attempt() -> outcome.Receipt:
+            before = None if key is None else retries.moment_of(self._reader, key, ends=True)
+            seq, valid = before or (None, None)
+            if seen is None or before is not None:
+                view = self.view(seq=seq, valid=valid, world=within)
+            else:
+                view = seen if within is None else seen.confined(within)
+            ref = view._reference_to_write(world)
+            change = updating.change_of(
+                view._query_source(), workers, update, ref, allowed, repeatable=key is not None, **named
+            )
+            drawn = self._entropy_for(key)
+            commands = self._unstate_commands(ref, change.removed, view.valid, drawn)
+            commands += self._state_commands(ref, change.added, None, None, None, drawn)
+            try:
+                receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
+            except errors.IdempotencyConflict:
+                if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
+                    raise outcome.Changed from None  # Another process made it meanwhile.
+                if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
+                    raise
+                return told
+            return (receipt if seen is not None else outcome.settled(receipt)).with_notes(change.notes)
+
+        return outcome.retry_while_changed(attempt, "Others write")
+
+    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Drop an embedding space that no longer answers.
+
+        It is dropped as in a batch, and its index is deleted at once.
+        """
+        receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
+        self._reader.vector_indexes()
+        return receipt
+
+    def was_written(self, idempotency_key: str, *, author: str | None = None) -> bool:
+        """True if a commit was made under an idempotency key, so that the same call is a retry.
+
+        With ``author`` only if it was that author's.
+        """
+        from worlddb.statements import retries
+
+        limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
+        moment = retries.moment_of(self._reader, idempotency_key)
+        if moment is None or author is None:
+            return moment is not None
+        with self._reader.snapshot() as snapshot:
+            return snapshot.log.header(moment[0] + 1).author == author
+
+    # -- how commands are executed
+
+    def _resolve_name(self, text: str) -> str:
+        """The reference of the one world with that name or prefix."""
+        return self.view()._reference_to_write(text)
+
+    def _resolve_optional(self, ref: Any) -> bytes | str | None:
+        """The reference of a world given by reference or name; ``None`` if none was given."""
+        found = None if ref is None else ids.as_ref(ref)
+        return self._resolve_name(found) if isinstance(found, str) and not ids.is_reference(found) else found
+
+    def _execute(
+        self,
+        commands: Sequence[cmd.Command],
+        idempotency_key: str | None,
+        progress: Progress | None = None,
+        *,
+        look: inputs.Look | None = None,
+        has_texts: bool = True,
+    ) -> outcome.Receipt:
+        from worlddb.reconciler.pipeline import execute
+
+        if has_texts:
+            commands = resolve_names(commands, self._resolve_name, idempotency_key)
+        is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
+        gone = self._texts_to_erase(commands) if is_erasure else None
+        elsewhere = self._said_elsewhere(commands) if is_erasure else None
+        done = execute(self._writer, commands, idempotency_key, progress, look)
+        receipt = self._wake_background(done, brings_texts=not _WITHOUT_TEXTS.issuperset(map(type, commands)))
+        if gone is not None and receipt:
+            self.working.forget(*gone)
+        if is_erasure:
+            if self._shared.keyring is not None:
+                self._shared.keyring.forget()
+            with suppress(errors.WorldDBError):  # The erasure is done.
+                self._reader.apply_erasures()
+            if any(note.code == "keys_ended" for note in receipt.notes):
+                try:
+                    self.accounts._note_keys_ended(receipt.seq)
+                except errors.WorldDBError as error:  # It is done, and the keys have ended.
+                    receipt = receipt.with_notes([outcome.Note("keys_in_file", (error.message,))])
+        return self._note_elsewhere(receipt, *elsewhere) if elsewhere is not None and receipt else receipt
+
+    def _execute_on_view(
+        self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
+    ) -> outcome.Receipt:
+        try:
+            return self._execute(commands, idempotency_key)
+        except errors.IdempotencyConflict:
+            from worlddb.statements import retries
+
+            told = retries.receipt_before_erasures(view._window, idempotency_key, view.reference_of(world), cmd.Unstate)
+            if told is None:
+                raise
+            return told
+
+    def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> outcome.Receipt:
+        """Execute the commands that a read leads to, and read again if others wrote in between."""
+        from worlddb.beliefs.items import BatchReader
+        from worlddb.reconciler.transaction import inputs
+
+        def attempt() -> outcome.Receipt:
+            view = self.view()
+            found = look(BatchReader(view))
+            rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
+            receipt = outcome.settled(self._execute(found.commands, None, look=rests_on, has_texts=False))
+            return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
+
+        return outcome.retry_while_changed(attempt)
+
+    def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
+        """Execute commands with the worlds that they rest on, and read again if others wrote."""
+        from worlddb.reconciler.transaction import inputs
+
+        def attempt() -> outcome.Receipt:
+            view = self.view()
+            commands, rests_on = look(view)
+            seen = inputs.Look(view.seq, view.valid, tuple(map(bytes.fromhex, rests_on)))
+            return outcome.settled(self._execute(commands, None, look=seen))
+
+        return outcome.retry_while_changed(attempt)
+
+    def _view_for_key(self, idempotency_key: str | None) -> View:
+        view = self.view()  # First: what is written under the key in between is none that it shows.
+        if idempotency_key is not None:
+            from worlddb.statements import retries
+
+            if (moment := retries.moment_of(self._reader, idempotency_key)) is not None:
+                return self.view(seq=moment[0], valid=moment[1])
+        return view
+
+    def _entropy_for(self, idempotency_key: str | None) -> Callable[[], bytes]:
+        if idempotency_key is None:
+            return partial(self._entropy.bytes, ids.NONCE_BYTES)
+        from worlddb.statements import retries
+
+        return retries.nonces_for_key(self._reader, idempotency_key)
+
+    def _wake_background(self, receipt: outcome.Receipt, *, brings_texts: bool = True) -> outcome.Receipt:
+        """Wake the background thread, if there is one and the commit changed something."""
+        if self._due.thread is not None and receipt.events:
+            self._due.wake(receipt, brings_texts=brings_texts)
+        return self._index_after_writes(receipt)
+
+    def _index_after_writes(self, receipt: outcome.Receipt) -> outcome.Receipt:
+        """Let the text index follow this handle's writes, once they are many."""
+        shared = self._shared
+        if receipt.events:
+            shared.newest = max(shared.newest, receipt.seq)
+            # A link brings no text, and of a load most are links.
+            links = sum(map((2 * ids.LINEAGE_BYTES).__lt__, map(len, receipt.requested)))
+            texts = max(1, receipt.events - links)
+            shared.unindexed, shared.since_lull = shared.unindexed + texts, shared.since_lull + texts
+        with suppress(errors.WorldDBError):  # What was asked for is written.
+            if shared.accesses.items and shared.accesses.are_many:
+                self.write_accesses()
+            if shared.refreshes.items and shared.refreshes.are_many:
+                self.write_refreshes()
+        if shared.unindexed >= FOLLOWED_EVENTS:
+            shared.unindexed = shared.since_lull = 0
+            self._reader.index_in_background()
+        elif shared.since_lull >= FOLLOWED_AT_LULL:
+            shared.since_lull = 0
+            self._reader.index_in_background(at_lull=True)
+        return receipt
+
+    def _refuse_unwritable(self) -> None:
+        """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
+        from worlddb.reconciler import pipeline
+
+        self._reader.refuse_supposed("nothing can be kept in it")
+        with self._reader.snapshot() as snapshot:
+            pipeline.refuse_copy(self._writer, snapshot.log)
+
+    # -- what waits in memory and is written together
+
+    def accessed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
+        """Record that worlds were used, at a time (default: now); used worlds decay later.
+
+        It waits in memory with others until there are 256, until :meth:`write_accesses` is called, or the store is
+        closed, and then is one event that names worlds and times alone. A handle that was opened with
+        ``record_accesses=True`` says so of the hits of every recall.
+
+        Raises:
+            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
+        """
+        view = self.view()
+        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
+        self._refuse_unwritable()
+        self._record_use([view.reference_of(each) for each in refs], when)
+        if self._shared.accesses.are_many:
+            self.write_accesses()
+
+    def write_accesses(self) -> outcome.Receipt | None:
+        """Write the waiting accesses as one commit, with its own author; ``None`` if none wait."""
+        return self._shared.accesses.write(self._write_accesses)
+
+    def _write_accesses(self, waiting: Sequence[tuple[bytes, int]]) -> outcome.Receipt:
+        refs, at = (tuple(some) for some in zip(*waiting, strict=True))
+        return self._execute([cmd.Access(refs=refs, at=at)], None)
+
+    def _record_use(self, refs: Sequence[str], at: int) -> None:
+        used = {object(): (bytes.fromhex(ref), at) for ref in refs}
+        self._shared.accesses.add(used, self.write_accesses, self.at_close)
+
+    def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
+        """Record that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by
+        :meth:`refresh`.
+
+        It waits in memory as :meth:`accessed` does, until there are 256, until :meth:`write_refreshes` is called, or
+        the store is closed, and is one commit then; that is written later changes no deadline. From no view of this
+        handle a deadline hides what was used in time: what waits is written before that. A process that is killed loses
+        what waits.
+
+        Raises:
+            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
+        """
+        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
+        view = None if all(isinstance(each, World) for each in refs) else self.view()
+        found = [each if view is None else view.get(each, include_superseded=True) for each in refs]
+        timed = ((each.ref, each.expires_at) for each in found if each is not None)
+        used = {ref: (bytes.fromhex(ref), when, deadline) for ref, deadline in timed if deadline is not None}
+        self._refuse_unwritable()
+        if self._shared.refreshes.add(used, self.write_refreshes, self.at_close):
+            self.write_refreshes()
+
+    def write_refreshes(self) -> outcome.Receipt | None:
+        """Write the waiting records of :meth:`refreshed` as one commit; ``None`` if nothing waits."""
+        return self._shared.refreshes.write(self._write_refreshes)
+
+    def _write_refreshes(self, waiting: Sequence[tuple[bytes, int, int]]) -> outcome.Receipt:
+        return self._execute([cmd.Refresh(ref=ref, at=at) for ref, at, _ in waiting], None)
+
+    def keep_receipt(self, receipt: RecallReceipt | str | bytes) -> None:
+        """Keep the receipt of a recall in the log, several in one commit.
+
+        It waits in memory until there are 64, until :meth:`write_receipts` is called, or the store is closed; a
+        program that is killed before loses waiting ones. :meth:`View.receipts_of` then lists those that name a world.
+
+        Raises:
+            MalformedFile: it is no receipt of a recall, or was altered.
+            InputError: it is not of this store.
+            ReadOnlyBackup, HypotheticalStore: nothing can be kept here.
+        """
+        from worlddb.beliefs import kept_receipts
+        from worlddb.log.beliefs.recall_receipt import read_recall_receipt
+
+        found = read_recall_receipt(receipt)
+        self._refuse_unwritable()
+        kept_receipts.refuse_foreign(self._reader, found)
+        if self._shared.receipts.add({found.hash: found}, self.write_receipts, self.at_close):
+            self.write_receipts()
+
+    def write_receipts(self) -> outcome.Receipt | None:
+        """Write the waiting receipts of :meth:`keep_receipt` as one commit; ``None`` if none wait.
+
+        A receipt that names a text erased since is not written.
+        """
+        from worlddb.beliefs import kept_receipts
+
+        now = now_of(self._clock)
+        return self._shared.receipts.write(partial(kept_receipts.write, self._reader, self._execute, now))
 
     # -- work that is due after writes: vectors for new texts, and another look at who is who
 
@@ -1596,6 +1620,20 @@ class Database(WriteCalls):
             begin = limits.checked_number(old, "old", 1, end)
             return proof_text(proofs.prove_consistency(snapshot, self._reader.store_id, begin, end))
 
+    def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
+        """Prove that the versions that a receipt names were in the store at its head.
+
+        :func:`check_recall` checks it beside the receipt, without a store.
+
+        Raises:
+            MalformedFile: it is no receipt of a recall.
+            InputError: it is not a receipt of this store.
+        """
+        from worlddb.beliefs import kept_receipts
+
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
+        return kept_receipts.prove(self._reader, self.view, receipt)
+
     def check_recall(
         self, receipt: RecallReceipt | str | bytes, question: str, *, tolerance: float = 0.0, **filters: Any
     ) -> RecallCheck:
@@ -1613,115 +1651,6 @@ class Database(WriteCalls):
         from worlddb.beliefs import kept_receipts
 
         return kept_receipts.check(self._reader, self.view, receipt, question, tolerance, filters)
-
-    def keep_receipt(self, receipt: RecallReceipt | str | bytes) -> None:
-        """Keep the receipt of a recall in the log, several in one commit.
-
-        It waits in memory until there are 64, until :meth:`write_receipts` is called, or the store is closed; a
-        program that is killed before loses waiting ones. :meth:`View.receipts_of` then lists those that name a world.
-
-        Raises:
-            MalformedFile: it is no receipt of a recall, or was altered.
-            InputError: it is not of this store.
-            ReadOnlyBackup, HypotheticalStore: nothing can be kept here.
-        """
-        from worlddb.beliefs import kept_receipts
-        from worlddb.log.beliefs.recall_receipt import read_recall_receipt
-
-        found = read_recall_receipt(receipt)
-        self._refuse_unwritable()
-        kept_receipts.refuse_foreign(self._reader, found)
-        if self._shared.receipts.add({found.hash: found}, self.write_receipts, self.at_close):
-            self.write_receipts()
-
-    def write_receipts(self) -> outcome.Receipt | None:
-        """Write the waiting receipts of :meth:`keep_receipt` as one commit; ``None`` if none wait.
-
-        A receipt that names a text erased since is not written.
-        """
-        from worlddb.beliefs import kept_receipts
-
-        now = now_of(self._clock)
-        return self._shared.receipts.write(partial(kept_receipts.write, self._reader, self._execute, now))
-
-    def _refuse_unwritable(self) -> None:
-        """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
-        from worlddb.reconciler import pipeline
-
-        self._reader.refuse_supposed("nothing can be kept in it")
-        with self._reader.snapshot() as snapshot:
-            pipeline.refuse_copy(self._writer, snapshot.log)
-
-    def accessed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
-        """Record that worlds were used, at a time (default: now); used worlds decay later.
-
-        It waits in memory with others until there are 256, until :meth:`write_accesses` is called, or the store is
-        closed, and then is one event that names worlds and times alone. A handle that was opened with
-        ``record_accesses=True`` says so of the hits of every recall.
-
-        Raises:
-            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
-        """
-        view = self.view()
-        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
-        self._refuse_unwritable()
-        self._record_use([view.reference_of(each) for each in refs], when)
-        if self._shared.accesses.are_many:
-            self.write_accesses()
-
-    def write_accesses(self) -> outcome.Receipt | None:
-        """Write the waiting accesses as one commit, with its own author; ``None`` if none wait."""
-        return self._shared.accesses.write(self._write_accesses)
-
-    def _write_accesses(self, waiting: Sequence[tuple[bytes, int]]) -> outcome.Receipt:
-        refs, at = (tuple(some) for some in zip(*waiting, strict=True))
-        return self._execute([cmd.Access(refs=refs, at=at)], None)
-
-    def _record_use(self, refs: Sequence[str], at: int) -> None:
-        used = {object(): (bytes.fromhex(ref), at) for ref in refs}
-        self._shared.accesses.add(used, self.write_accesses, self.at_close)
-
-    def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
-        """Record that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by
-        :meth:`refresh`.
-
-        It waits in memory as :meth:`accessed` does, until there are 256, until :meth:`write_refreshes` is called, or
-        the store is closed, and is one commit then; that is written later changes no deadline. From no view of this
-        handle a deadline hides what was used in time: what waits is written before that. A process that is killed loses
-        what waits.
-
-        Raises:
-            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
-        """
-        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
-        view = None if all(isinstance(each, World) for each in refs) else self.view()
-        found = [each if view is None else view.get(each, include_superseded=True) for each in refs]
-        timed = ((each.ref, each.expires_at) for each in found if each is not None)
-        used = {ref: (bytes.fromhex(ref), when, deadline) for ref, deadline in timed if deadline is not None}
-        self._refuse_unwritable()
-        if self._shared.refreshes.add(used, self.write_refreshes, self.at_close):
-            self.write_refreshes()
-
-    def write_refreshes(self) -> outcome.Receipt | None:
-        """Write the waiting records of :meth:`refreshed` as one commit; ``None`` if nothing waits."""
-        return self._shared.refreshes.write(self._write_refreshes)
-
-    def _write_refreshes(self, waiting: Sequence[tuple[bytes, int, int]]) -> outcome.Receipt:
-        return self._execute([cmd.Refresh(ref=ref, at=at) for ref, at, _ in waiting], None)
-
-    def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
-        """Prove that the versions that a receipt names were in the store at its head.
-
-        :func:`check_recall` checks it beside the receipt, without a store.
-
-        Raises:
-            MalformedFile: it is no receipt of a recall.
-            InputError: it is not a receipt of this store.
-        """
-        from worlddb.beliefs import kept_receipts
-
-        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
-        return kept_receipts.prove(self._reader, self.view, receipt)
 
     def _checkpoint(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
         from worlddb.query.proofs import proofs
@@ -1853,7 +1782,28 @@ class Database(WriteCalls):
         arrival = arrival._replace(outside="allow") if allow_outside else arrival
         return self._wake_background(execute(self._writer, arrival, idempotency_key))
 
-    # -- forks
+    def import_plan(
+        self,
+        path: str | Path,
+        *,
+        into: Any = None,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
+        join: bool = False,
+    ) -> ImportPlan:
+        """List what :meth:`import_bundle` with these arguments would do to worlds outside of the bundle.
+
+        The import is decided as it would be, under the writer's lock, and nothing of it is written.
+
+        Raises:
+            InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
+        """
+        from worlddb import interchange
+
+        arrival = interchange.read_arrival(path, self._resolve_optional(into), "", head, keys, join=join)
+        return interchange.rehearse(self._writer, arrival)
+
+    # -- forks and withdrawals
 
     def fork(
         self,
@@ -1939,40 +1889,6 @@ class Database(WriteCalls):
 
         known_by = then.seq if is_again else None
         return merging.merge(self._reader, given, chosen, otherwise, why, None if plan else do, known_by)
-
-    def import_plan(
-        self,
-        path: str | Path,
-        *,
-        into: Any = None,
-        head: str | bytes | None = None,
-        keys: Sequence[str] = (),
-        join: bool = False,
-    ) -> ImportPlan:
-        """List what :meth:`import_bundle` with these arguments would do to worlds outside of the bundle.
-
-        The import is decided as it would be, under the writer's lock, and nothing of it is written.
-
-        Raises:
-            InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
-        """
-        from worlddb import interchange
-
-        arrival = interchange.read_arrival(path, self._resolve_optional(into), "", head, keys, join=join)
-        return interchange.rehearse(self._writer, arrival)
-
-    def _moment(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None = None) -> View:
-        view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
-        if not view.seq:
-            raise errors.InputError("Nothing had been committed by then", "Give a later moment")
-        return view
-
-    def _world_or_root(self, view: View, ref: Any) -> bytes:
-        """The id of the given world; by default the root world's."""
-        # As for writes, a name alone does not select a world inside a user's world.
-        return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
-
-    # -- withdrawal
 
     def withdraw(self, plan: Withdrawal, *, why: str = "", idempotency_key: str | None = None) -> outcome.Receipt:
         """Execute a plan of :meth:`View.withdrawal`, as one commit.
@@ -2105,13 +2021,6 @@ class Database(WriteCalls):
             outcome=outcome.Committed(), seq=now.seq, ingest_time=now.ingested_at, root=now.root, **said
         )
 
-    def forget_buffers(self, user: str) -> int:
-        """Remove a user's working memory from every file; returns the number of messages. The log is not touched."""
-        limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
-        if not self._has_working:
-            return 0
-        return self.working.forget([], [user])
-
     def _erase_selected(
         self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False
     ) -> outcome.Receipt:
@@ -2191,6 +2100,101 @@ class Database(WriteCalls):
         Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
         """
         return finish_erasures(self._env, wait_seconds=wait_seconds)
+
+    def _said_elsewhere(self, commands: Sequence[cmd.Command]) -> tuple[dict[int, list[int]], dict[str, list[str]]]:
+        """By world that will be erased those that say the same word for word; by reference those that may tell it."""
+        from worlddb.reconciler.erasure.erasure_preview import same_words_before
+
+        erasures = [each for each in commands if isinstance(each, cmd.Erase)]
+        worded = [each for each in erasures if not each.everywhere]
+        same_words, telling = dict[int, list[int]](), dict[str, list[str]]()
+        # What cannot be read for a note does not keep what is there from being erased.
+        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:
+            same_words = same_words_before(snapshot.log, snapshot.tables, worded)
+        with suppress(errors.WorldDBError):
+            for ref, others in self.view()._telling_elsewhere(each.ref for each in erasures):
+                known = telling.setdefault(ref, [])
+                known += [other for other in others if other not in known]
+        return same_words, telling
+
+    def _note_elsewhere(
+        self, receipt: outcome.Receipt, same_words: dict[int, list[int]], telling: dict[str, list[str]]
+    ) -> outcome.Receipt:
+        """Add notes to the receipt of an erasure that name what still says the same, or may tell it."""
+        from worlddb.reconciler.erasure.erasure_preview import same_words_notes, telling_notes
+
+        with suppress(errors.WorldDBError), self._reader.snapshot() as snapshot:  # The erasure is done.
+            notes = same_words_notes(snapshot.log, snapshot.tables, same_words)
+            notes += telling_notes(snapshot.log, snapshot.tables, telling)
+            return receipt.with_notes(notes)
+        return receipt
+
+    def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
+        """What erasures will reach: the texts, the names of the named worlds, and accompanying texts."""
+        if not self._has_working:
+            return None
+        from worlddb.reconciler.erasure.erasure_preview import texts_reached
+
+        with suppress(errors.InputError), self._reader.snapshot() as snapshot:
+            erasures = [command for command in commands if isinstance(command, cmd.Erase)]
+            found = texts_reached(snapshot.log, snapshot.tables, erasures)
+            literals = [each.literal for each in commands if isinstance(each, cmd.EraseLiteral)]
+            if literals:
+                from worlddb.log.statements import terms
+
+                found.texts.extend(text for each in literals for text in terms.values_in(terms.term_of(each)))
+            return found
+        return None
+
+    # -- beside the log: working memory and accounts
+
+    @property
+    def working(self) -> WorkingMemory:
+        """Message buffers beside the log, which expire; see :class:`WorkingMemory`."""
+        if self._shared.working is None:
+            from worlddb.working.working_memory import WorkingMemory
+
+            self._shared.working = WorkingMemory(self.path, self._clock, self._guard_message)
+        return self._shared.working
+
+    @property
+    def _has_working(self) -> bool:
+        return self._shared.working is not None or (self.path / "working").is_dir()
+
+    def forget_buffers(self, user: str) -> int:
+        """Remove a user's working memory from every file; returns the number of messages. The log is not touched."""
+        limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
+        if not self._has_working:
+            return 0
+        return self.working.forget([], [user])
+
+    def _guard_message(self, world: Any, text: str, named: Mapping[str, str]) -> str:
+        """Apply a world's guards to a message; the names of its buffer are accepted or refused."""
+        from worlddb.log.redaction import personal_data
+        from worlddb.log.redaction.credentials import find_credentials
+        from worlddb.working.working_memory import refuse_credentials
+
+        if world is not None:
+            self.view().reference_of(world)
+        found = personal_data.find_personal_data(text)
+        if self._redactor is None and not found and not any(map(find_credentials, (text, *named.values()))):
+            return text
+        guards = self.view().guards_at(world)
+        if guards.credentials == "enforce":
+            refuse_credentials({"message": text, **named})
+        return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
+
+    @property
+    def accounts(self) -> Accounts:
+        """Accounts, their plans and their access keys, for programs that serve the store; see :class:`Accounts`."""
+        from worlddb.accounts.account_book import Accounts, Keyring, Store
+
+        shared = self._shared
+        if shared.keyring is None:
+            told = (self._reader.snapshot, lambda: self._env.generation, self._clock, self._entropy)
+            shared.keyring = Keyring(Store(self.path, self._reader.store_id, *told))
+            shared.at_close.append(shared.keyring.meter.close)
+        return Accounts(shared.keyring, self._execute)
 
 
 class _Shared:
