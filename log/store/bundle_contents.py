@@ -263,48 +263,35 @@ def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
                 outside.append(frame)
             case fr.WorldFrame():
                 worlds.append(BundledWorld.empty(frame))
-            case fr.VersionFrame():
-                worlds[-1].versions.append(frame)
-            case fr.AliasFrame():
-                worlds[-1].aliases.append(frame)
-            case fr.RestatedFrame():
-                worlds[-1].restated.append(frame)
-            case fr.DeadlineFrame():
-                worlds[-1].deadlines.append(frame)
-            case fr.LabelFrame():
-                worlds[-1].labels.append(frame)
-            case fr.PinFrame():
-                worlds[-1].pins.append(frame)
-            case fr.TagFrame():
-                worlds[-1].tags.append(frame)
-            case fr.DeprecatedFrame():
-                worlds[-1].deprecated.append(frame)
-            case fr.TermsFrame():
-                worlds[-1].terms.append(frame)
-            case fr.StatedFrame():
-                worlds[-1].stated.append(frame)
-            case fr.EndedFrame():
-                worlds[-1].ended.append(frame)
-            case fr.VoidedFrame():
-                worlds[-1].voided.append(frame)
-            case fr.ProposalFrame():
-                worlds[-1].proposals.append(frame)
-            case fr.EdgeFrame():
-                worlds[-1].edges.append(frame)
-            case fr.RegistrationFrame():
-                worlds[-1].registrations.append(frame)
-            case fr.TuningFrame():
-                worlds[-1].tunings.append(frame)
-            case fr.ProfileFrame():
-                worlds[-1].profiles.append(frame)
-            case fr.BeliefFrame():
-                worlds[-1].beliefs.append(frame)
             case fr.RetractedFrame():
                 worlds[-1].retracted.append(frame.edges)
-            case _:
-                pass
+            case _ if type(frame) in _OF_A_WORLD:
+                getattr(worlds[-1], _OF_A_WORLD[type(frame)]).append(frame)
     assert heading is not None, "a bundle begins with one"
     return Contents(heading, commits, texts, outside, worlds)
+
+
+_OF_A_WORLD: Final[dict[type[fr.AnyFrame], str]] = {
+    fr.VersionFrame: "versions",
+    fr.AliasFrame: "aliases",
+    fr.RestatedFrame: "restated",
+    fr.DeadlineFrame: "deadlines",
+    fr.LabelFrame: "labels",
+    fr.PinFrame: "pins",
+    fr.TagFrame: "tags",
+    fr.DeprecatedFrame: "deprecated",
+    fr.TermsFrame: "terms",
+    fr.StatedFrame: "stated",
+    fr.EndedFrame: "ended",
+    fr.VoidedFrame: "voided",
+    fr.ProposalFrame: "proposals",
+    fr.EdgeFrame: "edges",
+    fr.RegistrationFrame: "registrations",
+    fr.TuningFrame: "tunings",
+    fr.ProfileFrame: "profiles",
+    fr.BeliefFrame: "beliefs",
+}
+"""The lists of a :class:`BundledWorld` that frames go into as they are."""
 
 
 # -- divergent worlds
