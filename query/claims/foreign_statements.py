@@ -56,35 +56,36 @@ class _Tables(NamedTuple):
 _TABLES: Final = {
     "de": _Tables(
         """
-        be: bin ist/beträgt/lautet sind sind sein gewesen war/waren/betrug; have: habe/hab hat haben haben - gehabt
-        hatte/hatten; become: werde wird werden werden - worden/geworden wurde/wurden; live: wohne/lebe wohnt/lebt
-        wohnen/leben wohnen/leben wohnen/leben gewohnt/gelebt wohnte/lebte; work: arbeite arbeitet arbeiten arbeiten
-        arbeiten gearbeitet arbeitete; move: - - - - umziehen gezogen/umgezogen/verlegt/verschoben/hingezogen zog;
-        quit: - - - - kündigen gekündigt -; take: nehme nimmt nehmen nehmen nehmen genommen nahm; eat: esse isst/ißt
-        essen essen essen gegessen aß; drink: trinke trinkt trinken trinken trinken getrunken trank; like: mag mag
-        mögen mögen mögen gemocht mochte; love: liebe liebt lieben lieben lieben geliebt liebte; hate: hasse hasst
-        hassen hassen hassen gehasst hasste; prefer: bevorzuge bevorzugt bevorzugen bevorzugen bevorzugen bevorzugt
-        bevorzugte; go: gehe geht gehen gehen gehen gegangen ging; travel: fahre/reise/fliege fährt/reist/fliegt
-        fahren/reisen/fliegen fahren/reisen/fliegen fahren/reisen/fliegen gefahren/gereist/geflogen
-        fuhr/reiste/flog; learn: lerne lernt lernen lernen lernen gelernt lernte; study: studiere studiert studieren
-        studieren studieren studiert studierte; speak: spreche spricht sprechen sprechen sprechen gesprochen sprach;
-        cost: - kostet - kosten kosten gekostet kostete; weigh: wiege wiegt wiegen wiegen wiegen gewogen wog; earn:
-        verdiene verdient verdienen verdienen verdienen verdient verdiente; own: besitze besitzt besitzen besitzen
-        besitzen besessen besaß; smoke: rauche raucht rauchen rauchen rauchen geraucht rauchte; play: spiele spielt
-        spielen spielen spielen gespielt spielte; sell: verkaufe verkauft verkaufen verkaufen verkaufen verkauft
-        verkaufte; buy: kaufe kauft kaufen kaufen kaufen gekauft kaufte; use: benutze/nutze/verwende
-        benutzt/nutzt/verwendet benutzen/nutzen/verwenden benutzen/nutzen/verwenden benutzen/nutzen/verwenden
-        benutzt/genutzt/verwendet benutzte/nutzte/verwendete; marry: heirate heiratet heiraten heiraten heiraten
-        geheiratet heiratete; divorce: - - - - - geschieden -; steal: - - - - stehlen gestohlen stahl; break: - - -
-        - - zerbrochen -; cancel: - - - - absagen abgesagt/storniert -; postpone: - - - - verschieben - verschob;
-        stop: - - - - aufhören aufgehört -; lose: - - - - verlieren verloren verlor; be_called: heiße heißt/heisst
-        heißen heißen heißen geheißen hieß; stay: bleibe bleibt bleiben bleiben bleiben geblieben blieb; want: will
-        will wollen wollen wollen gewollt wollte; can: kann kann können können - - konnte; must: muss muss müssen
-        müssen - - musste; may: darf darf dürfen dürfen - - durfte; see: sehe sieht sehen sehen sehen gesehen sah;
-        meet: treffe trifft treffen treffen treffen getroffen traf; wear: trage trägt tragen tragen tragen getragen
-        trug; need: brauche braucht brauchen brauchen brauchen gebraucht brauchte; start: beginne beginnt beginnen
-        beginnen beginnen begonnen begann; lead: leite leitet leiten leiten leiten geleitet leitete; come: komme
-        kommt kommen kommen kommen gekommen kam
+        find: finde findet finden finden finden gefunden fand; be: bin ist/beträgt/lautet sind sind sein gewesen
+        war/waren/betrug; have: habe/hab hat haben haben - gehabt hatte/hatten; become: werde wird werden werden -
+        worden/geworden wurde/wurden; live: wohne/lebe wohnt/lebt wohnen/leben wohnen/leben wohnen/leben
+        gewohnt/gelebt wohnte/lebte; work: arbeite arbeitet arbeiten arbeiten arbeiten gearbeitet arbeitete; move: -
+        - - - umziehen gezogen/umgezogen/verlegt/verschoben/hingezogen zog; quit: - - - - kündigen gekündigt -;
+        take: nehme nimmt nehmen nehmen nehmen genommen nahm; eat: esse isst/ißt essen essen essen gegessen aß;
+        drink: trinke trinkt trinken trinken trinken getrunken trank; like: mag mag mögen mögen mögen gemocht
+        mochte; love: liebe liebt lieben lieben lieben geliebt liebte; hate: hasse hasst hassen hassen hassen
+        gehasst hasste; prefer: bevorzuge bevorzugt bevorzugen bevorzugen bevorzugen bevorzugt bevorzugte; go: gehe
+        geht gehen gehen gehen gegangen ging; travel: fahre/reise/fliege fährt/reist/fliegt fahren/reisen/fliegen
+        fahren/reisen/fliegen fahren/reisen/fliegen gefahren/gereist/geflogen fuhr/reiste/flog; learn: lerne lernt
+        lernen lernen lernen gelernt lernte; study: studiere studiert studieren studieren studieren studiert
+        studierte; speak: spreche spricht sprechen sprechen sprechen gesprochen sprach; cost: - kostet - kosten
+        kosten gekostet kostete; weigh: wiege wiegt wiegen wiegen wiegen gewogen wog; earn: verdiene verdient
+        verdienen verdienen verdienen verdient verdiente; own: besitze besitzt besitzen besitzen besitzen besessen
+        besaß; smoke: rauche raucht rauchen rauchen rauchen geraucht rauchte; play: spiele spielt spielen spielen
+        spielen gespielt spielte; sell: verkaufe verkauft verkaufen verkaufen verkaufen verkauft verkaufte; buy:
+        kaufe kauft kaufen kaufen kaufen gekauft kaufte; use: benutze/nutze/verwende benutzt/nutzt/verwendet
+        benutzen/nutzen/verwenden benutzen/nutzen/verwenden benutzen/nutzen/verwenden benutzt/genutzt/verwendet
+        benutzte/nutzte/verwendete; marry: heirate heiratet heiraten heiraten heiraten geheiratet heiratete;
+        divorce: - - - - - geschieden -; steal: - - - - stehlen gestohlen stahl; break: - - - - - zerbrochen -;
+        cancel: - - - - absagen abgesagt/storniert -; postpone: - - - - verschieben - verschob; stop: - - - -
+        aufhören aufgehört -; lose: - - - - verlieren verloren verlor; be_called: heiße heißt/heisst heißen heißen
+        heißen geheißen hieß; stay: bleibe bleibt bleiben bleiben bleiben geblieben blieb; want: will/möchte
+        will/möchte wollen/möchten wollen wollen gewollt wollte; can: kann kann können können - - konnte; must: muss
+        muss müssen müssen - - musste; may: darf darf dürfen dürfen - - durfte; see: sehe sieht sehen sehen sehen
+        gesehen sah; meet: treffe trifft treffen treffen treffen getroffen traf; wear: trage trägt tragen tragen
+        tragen getragen trug; need: brauche braucht brauchen brauchen brauchen gebraucht brauchte; start: beginne
+        beginnt beginnen beginnen beginnen begonnen begann; lead: leite leitet leiten leiten leiten geleitet
+        leitete; come: komme kommt kommen kommen kommen gekommen kam
         """,
         """
         rent: miete; boss: chef chefin vorgesetzte vorgesetzter; password: passwort kennwort; wifi: wlan;
@@ -134,11 +135,11 @@ _TABLES: Final = {
         """,
         "I: ich; we: wir; she: sie; he: er; it: es; they: -",
         """
-        the: der die das den dem des; a: ein eine einen einem einer eines; my: mein meine meinen meinem meiner
-        meines; our: unser unsere unseren unserem unserer; his: sein seine seinen seinem seiner; her: ihr ihre ihren
-        ihrem ihrer; your: dein deine deinen deinem deiner; and: und; or: oder; but: aber sondern; where: wo wohin;
-        when: wann; who: wer wen wem; what: was welche welcher welches welchen welchem; how: wie; no: kein keine
-        keinen keinem keiner keines; that: dass
+        the: der die das den dem des; this: dieser diese dieses diesen diesem; a: ein eine einen einem einer eines;
+        my: mein meine meinen meinem meiner meines; our: unser unsere unseren unserem unserer; his: sein seine
+        seinen seinem seiner; her: ihr ihre ihren ihrem ihrer; your: dein deine deinen deinem deiner; and: und; or:
+        oder; but: aber sondern; where: wo wohin; when: wann; who: wer wen wem; what: was welche welcher welches
+        welchen welchem; how: wie; no: kein keine keinen keinem keiner keines; that: dass
         """,
         "mich mir uns sich dich dir",
         "nicht",
@@ -147,35 +148,35 @@ _TABLES: Final = {
     ),
     "es": _Tables(
         """
-        be: soy/estoy es/está somos/estamos son/están ser/estar sido/estado era/estaba/fue; have: tengo tiene
-        tenemos tienen tener tenido tenía; have_done: he ha hemos han haber - había; live: vivo vive vivimos viven
-        vivir vivido vivía/vivió; work: trabajo trabaja trabajamos trabajan trabajar trabajado trabajaba/trabajó;
-        move: - - - - mudar/mudarse mudado/mudada/trasladado/trasladada -; leave: dejo deja dejamos dejan dejar
-        dejado dejé/dejó; quit: - - - - renunciar renunciado renuncié/renunció; take: tomo/cojo toma/coge
-        tomamos/cogemos toman/cogen tomar/coger tomado/cogido tomaba/tomó; eat: como come comemos comen comer comido
-        comía; drink: bebo bebe bebemos beben beber bebido bebía; drive: conduzco conduce conducimos conducen
-        conducir conducido conducía; like: gusta gusta gustan gustan gustar gustado gustaba; love: amo/adoro
-        ama/adora amamos/adoramos aman/adoran amar/adorar amado/adorado amaba/adoraba; hate: odio odia odiamos odian
-        odiar odiado odiaba; prefer: prefiero prefiere preferimos prefieren preferir preferido prefería; go: voy va
-        vamos van ir ido iba; travel: viajo viaja viajamos viajan viajar viajado viajaba; learn: aprendo aprende
-        aprendemos aprenden aprender aprendido aprendía; study: estudio estudia estudiamos estudian estudiar
-        estudiado estudiaba; speak: hablo habla hablamos hablan hablar hablado hablaba; cost: - cuesta - cuestan
-        costar costado costaba/costó; weigh: peso pesa pesamos pesan pesar pesado pesaba; earn: gano gana ganamos
-        ganan ganar ganado ganaba; pay: pago paga pagamos pagan pagar pagado pagaba; smoke: fumo fuma fumamos fuman
-        fumar fumado fumaba; play: juego/toco juega/toca jugamos/tocamos juegan/tocan jugar/tocar jugado/tocado
-        jugaba/tocaba; sell: vendo vende vendemos venden vender vendido/vendida vendía; buy: compro compra compramos
-        compran comprar comprado/comprada compraba; use: uso/utilizo usa/utiliza usamos/utilizamos usan/utilizan
-        usar/utilizar usado/utilizado usaba/utilizaba; marry: - - - - casarse casado/casada -; divorce: - - - -
-        divorciarse divorciado/divorciada -; steal: - - - - robar robado/robada -; cancel: cancelo cancela - -
-        cancelar cancelado/cancelada/anulado/anulada -; postpone: - - - - aplazar
+        be: soy/estoy es/está/tiene_lugar somos/estamos son/están ser/estar sido/estado era/estaba/fue; have: tengo
+        tiene tenemos tienen tener tenido tenía; have_done: he ha hemos han haber - había; live: vivo vive vivimos
+        viven vivir vivido vivía/vivió; work: trabajo trabaja trabajamos trabajan trabajar trabajado
+        trabajaba/trabajó; move: - - - - mudar/mudarse mudado/mudada/trasladado/trasladada -; leave: dejo deja
+        dejamos dejan dejar dejado dejé/dejó; quit: - - - - renunciar renunciado renuncié/renunció; take: tomo/cojo
+        toma/coge tomamos/cogemos toman/cogen tomar/coger tomado/cogido tomaba/tomó; eat: como come comemos comen
+        comer comido comía; drink: bebo bebe bebemos beben beber bebido bebía; drive: conduzco conduce conducimos
+        conducen conducir conducido conducía; like: gusta gusta gustan gustan gustar gustado gustaba; love:
+        amo/adoro ama/adora amamos/adoramos aman/adoran amar/adorar amado/adorado amaba/adoraba; hate: odio odia
+        odiamos odian odiar odiado odiaba; prefer: prefiero prefiere preferimos prefieren preferir preferido
+        prefería; go: voy va vamos van ir ido iba; travel: viajo viaja viajamos viajan viajar viajado viajaba;
+        learn: aprendo aprende aprendemos aprenden aprender aprendido aprendía; study: estudio estudia estudiamos
+        estudian estudiar estudiado estudiaba; speak: hablo habla hablamos hablan hablar hablado hablaba; cost: -
+        cuesta - cuestan costar costado costaba/costó; weigh: peso pesa pesamos pesan pesar pesado pesaba; earn:
+        gano gana ganamos ganan ganar ganado ganaba; pay: pago paga pagamos pagan pagar pagado pagaba; smoke: fumo
+        fuma fumamos fuman fumar fumado fumaba; play: juego/toco juega/toca jugamos/tocamos juegan/tocan jugar/tocar
+        jugado/tocado jugaba/tocaba; sell: vendo vende vendemos venden vender vendido/vendida vendía; buy: compro
+        compra compramos compran comprar comprado/comprada compraba; use: uso/utilizo usa/utiliza usamos/utilizamos
+        usan/utilizan usar/utilizar usado/utilizado usaba/utilizaba; marry: - - - - casarse casado/casada -;
+        divorce: - - - - divorciarse divorciado/divorciada -; steal: - - - - robar robado/robada -; cancel: cancelo
+        cancela - - cancelar cancelado/cancelada/anulado/anulada -; postpone: - - - - aplazar
         aplazado/aplazada/pospuesto/pospuesta/retrasado/retrasada -; change: cambio cambia cambiamos cambian cambiar
         cambiado/cambiada cambió; lose: pierdo pierde - - perder perdido/perdida perdió; be_called: llamo llama
-        llamamos llaman llamarse llamado llamaba; want: quiero quiere queremos quieren querer querido quería; can:
-        puedo puede podemos pueden poder podido podía; must: debo debe debemos deben - - debía; see: veo ve vemos
-        ven ver visto veía; need: necesito necesita necesitamos necesitan necesitar necesitado necesitaba; start:
-        empiezo/comienzo empieza/comienza empezamos/comenzamos empiezan/comienzan empezar/comenzar
-        empezado/comenzado empezó/comenzó; wear: llevo lleva llevamos llevan llevar llevado llevaba; raise: - - - -
-        subir subido/subida subió; lower: - - - - bajar bajado/bajada bajó
+        llamamos llaman llamarse llamado llamaba; want: quiero/quisiera quiere/quisiera queremos quieren querer
+        querido quería; can: puedo puede podemos pueden poder podido podía; must: debo debe debemos deben - - debía;
+        see: veo ve vemos ven ver visto veía; need: necesito necesita necesitamos necesitan necesitar necesitado
+        necesitaba; start: empiezo/comienzo empieza/comienza empezamos/comenzamos empiezan/comienzan
+        empezar/comenzar empezado/comenzado empezó/comenzó; wear: llevo lleva llevamos llevan llevar llevado
+        llevaba; raise: - - - - subir subido/subida subió; lower: - - - - bajar bajado/bajada bajó
         """,
         """
         rent: alquiler; boss: jefe jefa; password: contraseña clave; wifi: wifi; code: código; address: dirección;
@@ -218,9 +219,9 @@ _TABLES: Final = {
         """,
         "I: yo; we: nosotros nosotras; she: ella; he: él; they: ellos ellas",
         """
-        the: el la los las lo; a: un una; some: unos unas; my: mi mis; our: nuestro nuestra nuestros nuestras; her:
-        su sus; your: tu tus; and: y e; or: o u; but: pero sino; where: dónde adónde; when: cuándo; who: quién
-        quiénes; what: qué cuál cuáles; how_much: cuánto cuánta; how: cómo; no: ningún ninguna
+        the: el la los las lo; this: este esta; a: un una; some: unos unas; my: mi mis; our: nuestro nuestra
+        nuestros nuestras; her: su sus; your: tu tus; and: y e; or: o u; but: pero sino; where: dónde adónde; when:
+        cuándo; who: quién quiénes; what: qué cuál cuáles; how_much: cuánto cuánta; how: cómo; no: ningún ninguna
         """,
         "me se te nos",
         "no",
@@ -229,8 +230,8 @@ _TABLES: Final = {
     ),
     "fr": _Tables(
         """
-        be: suis est sommes sont être été étais/était/étaient; have: ai a avons ont avoir eu avais/avait/avaient;
-        live: habite/vis habite/vit habitons/vivons habitent/vivent habiter/vivre habité/vécu
+        be: suis est/a_lieu sommes sont être été étais/était/étaient; have: ai a avons ont avoir eu
+        avais/avait/avaient; live: habite/vis habite/vit habitons/vivons habitent/vivent habiter/vivre habité/vécu
         habitais/habitait/vivait; work: travaille travaille travaillons travaillent travailler travaillé
         travaillais/travaillait; move: - - - - déménager/emménager/installer
         déménagé/emménagé/installé/installée/déplacé/déplacée -; leave: quitte quitte quittons quittent quitter
@@ -253,11 +254,11 @@ _TABLES: Final = {
         annulé/annulée -; postpone: - - - - reporter reporté/reportée/repoussé/repoussée/décalé/décalée -; change:
         change change changeons changent changer changé/changée -; stop: arrête arrête arrêtons arrêtent arrêter
         arrêté/cessé -; lose: perds perd - - perdre perdu/perdue -; be_called: appelle appelle appelons appellent
-        appeler - appelait; want: veux veut voulons veulent vouloir voulu voulais; can: peux peut pouvons peuvent
-        pouvoir pu pouvais; must: dois doit devons doivent devoir dû devais; see: vois voit voyons voient voir vu
-        voyais; start: commence commence commençons commencent commencer commencé commençait; wear: porte porte
-        portons portent porter porté portais; raise: - - - - augmenter augmenté/augmentée -; lower: - - - - baisser
-        baissé/baissée -; lead: dirige dirige dirigeons dirigent diriger dirigé dirigeait
+        appeler - appelait; want: veux/voudrais veut/voudrait voulons veulent vouloir voulu voulais; can: peux peut
+        pouvons peuvent pouvoir pu pouvais; must: dois doit devons doivent devoir dû devais; see: vois voit voyons
+        voient voir vu voyais; start: commence commence commençons commencent commencer commencé commençait; wear:
+        porte porte portons portent porter porté portais; raise: - - - - augmenter augmenté/augmentée -; lower: - -
+        - - baisser baissé/baissée -; lead: dirige dirige dirigeons dirigent diriger dirigé dirigeait
         """,
         """
         rent: loyer; boss: chef cheffe patron patronne; password: mot_de_passe; wifi: wifi; code: code; address:
@@ -300,9 +301,9 @@ _TABLES: Final = {
         """,
         "I: je j'; we: nous on; she: elle; he: il; they: ils elles",
         """
-        the: le la les l'; a: un une; my: mon ma mes; our: notre nos; her: son sa ses; their: leur leurs; your: ton
-        ta tes votre vos; and: et; or: ou; but: mais; where: où; when: quand; who: qui; what: quel quelle quels
-        quelles que qu'; how_much: combien; how: comment; no: aucun aucune
+        the: le la les l'; this: ce cet cette; a: un une; my: mon ma mes; our: notre nos; her: son sa ses; their:
+        leur leurs; your: ton ta tes votre vos; and: et; or: ou; but: mais; where: où; when: quand; who: qui; what:
+        quel quelle quels quelles que qu'; how_much: combien; how: comment; no: aucun aucune
         """,
         "me m' se s' te t' y est-ce",
         "pas",
@@ -311,8 +312,8 @@ _TABLES: Final = {
     ),
     "it": _Tables(
         """
-        be: sono/sto è/sta siamo/stiamo sono/stanno essere/stare stato/stata/stati era/ero/erano; have: ho ha
-        abbiamo hanno avere avuto aveva/avevo; live: abito/vivo abita/vive abitiamo/viviamo abitano/vivono
+        be: sono/sto è/sta/ha_luogo siamo/stiamo sono/stanno essere/stare stato/stata/stati era/ero/erano; have: ho
+        ha abbiamo hanno avere avuto aveva/avevo; live: abito/vivo abita/vive abitiamo/viviamo abitano/vivono
         abitare/vivere abitato/vissuto abitava/abitavo/viveva/vivevo; work: lavoro lavora lavoriamo lavorano
         lavorare lavorato lavorava/lavoravo; move: - - - - trasferirsi trasferito/trasferita/traslocato/traslocata
         -; leave: lascio lascia lasciamo lasciano lasciare lasciato lasciava; quit: - - - - licenziarsi
@@ -337,9 +338,9 @@ _TABLES: Final = {
         postpone: - - - - rimandare rimandato/rimandata/rinviato/rinviata/spostato/spostata/posticipato/posticipata
         -; change: cambio cambia cambiamo cambiano cambiare cambiato/cambiata cambiava; stop: smetto smette
         smettiamo smettono smettere smesso -; lose: perdo perde - - perdere perso/persa -; be_called: chiamo chiama
-        chiamiamo chiamano chiamarsi - chiamava; want: voglio vuole vogliamo vogliono volere voluto voleva/volevo;
-        can: posso può possiamo possono potere potuto poteva; must: devo deve dobbiamo devono dovere dovuto doveva;
-        see: vedo vede vediamo vedono vedere visto vedeva; start: comincio/inizio comincia/inizia
+        chiamiamo chiamano chiamarsi - chiamava; want: voglio/vorrei vuole/vorrebbe vogliamo vogliono volere voluto
+        voleva/volevo; can: posso può possiamo possono potere potuto poteva; must: devo deve dobbiamo devono dovere
+        dovuto doveva; see: vedo vede vediamo vedono vedere visto vedeva; start: comincio/inizio comincia/inizia
         cominciamo/iniziamo cominciano/iniziano cominciare/iniziare cominciato/iniziato cominciava/iniziava; wear:
         porto porta portiamo portano portare portato portava; raise: - - - - aumentare aumentato/aumentata -; lower:
         - - - - abbassare abbassato/abbassata -; lead: dirigo dirige dirigiamo dirigono dirigere diretto dirigeva
@@ -385,9 +386,9 @@ _TABLES: Final = {
         """,
         "I: io; we: noi; she: lei; he: lui; they: loro",
         """
-        the: il lo la i gli le l'; a: un uno una un'; my: mio mia miei mie; our: nostro nostra nostri nostre; her:
-        suo sua suoi sue; your: tuo tua; and: e ed; or: o; but: ma; where: dove; when: quando; who: chi; what: quale
-        quali cosa che_cosa qual; how_much: quanto quanta; how: come; no: nessun nessuna
+        the: il lo la i gli le l'; this: questo questa; a: un uno una un'; my: mio mia miei mie; our: nostro nostra
+        nostri nostre; her: suo sua suoi sue; your: tuo tua; and: e ed; or: o; but: ma; where: dove; when: quando;
+        who: chi; what: quale quali cosa che_cosa qual; how_much: quanto quanta; how: come; no: nessun nessuna
         """,
         "mi si ti ci me c'",
         "non",
@@ -396,23 +397,23 @@ _TABLES: Final = {
     ),
     "pt": _Tables(
         """
-        be: sou/estou é/está somos/estamos são/estão ser/estar sido/estado era/estava/foi; have: tenho tem temos têm
-        ter tido tinha; live: moro/vivo mora/vive moramos/vivemos moram/vivem morar/viver morado/vivido
-        morava/vivia; work: trabalho trabalha trabalhamos trabalham trabalhar trabalhado trabalhava; move: mudo muda
-        mudamos mudam mudar mudado mudei/mudou/mudaram; leave: deixo deixa deixamos deixam deixar deixado
-        deixei/deixou/saí/saiu; quit: - - - - demitir-se - -; take: tomo tomam - - tomar tomado tomava/tomou; eat:
-        como come comemos comem comer comido comia; drink: bebo bebe bebemos bebem beber bebido bebia; drive:
-        dirijo/conduzo dirige/conduz dirigimos/conduzimos dirigem/conduzem dirigir/conduzir dirigido/conduzido
-        dirigia/conduzia; like: gosto gosta gostamos gostam gostar gostado gostava; love: amo/adoro ama/adora
-        amamos/adoramos amam/adoram amar/adorar amado/adorado amava/adorava; hate: odeio odeia odiamos odeiam odiar
-        odiado odiava; prefer: prefiro prefere preferimos preferem preferir preferido preferia; go: vou vai vamos
-        vão ir ido ia; travel: viajo viaja viajamos viajam viajar viajado viajava; learn: aprendo aprende aprendemos
-        aprendem aprender aprendido aprendia; study: estudo estuda estudamos estudam estudar estudado estudava;
-        speak: falo fala falamos falam falar falado falava; cost: - custa - custam custar custado custava; weigh:
-        peso pesa pesamos pesam pesar pesado pesava; earn: ganho ganha ganhamos ganham ganhar ganho ganhava; pay:
-        pago paga pagamos pagam pagar pago pagava; smoke: fumo fuma fumamos fumam fumar fumado fumava; play:
-        jogo/toco joga/toca jogamos/tocamos jogam/tocam jogar/tocar jogado/tocado jogava/tocava; sell: vendo vende
-        vendemos vendem vender vendido/vendida vendi/vendeu; buy: compro compra compramos compram comprar
+        be: sou/estou é/está/tem_lugar/acontece somos/estamos são/estão ser/estar sido/estado era/estava/foi; have:
+        tenho tem temos têm ter tido tinha; live: moro/vivo mora/vive moramos/vivemos moram/vivem morar/viver
+        morado/vivido morava/vivia; work: trabalho trabalha trabalhamos trabalham trabalhar trabalhado trabalhava;
+        move: mudo muda mudamos mudam mudar mudado mudei/mudou/mudaram; leave: deixo deixa deixamos deixam deixar
+        deixado deixei/deixou/saí/saiu; quit: - - - - demitir-se - -; take: tomo tomam - - tomar tomado
+        tomava/tomou; eat: como come comemos comem comer comido comia; drink: bebo bebe bebemos bebem beber bebido
+        bebia; drive: dirijo/conduzo dirige/conduz dirigimos/conduzimos dirigem/conduzem dirigir/conduzir
+        dirigido/conduzido dirigia/conduzia; like: gosto gosta gostamos gostam gostar gostado gostava; love:
+        amo/adoro ama/adora amamos/adoramos amam/adoram amar/adorar amado/adorado amava/adorava; hate: odeio odeia
+        odiamos odeiam odiar odiado odiava; prefer: prefiro prefere preferimos preferem preferir preferido preferia;
+        go: vou vai vamos vão ir ido ia; travel: viajo viaja viajamos viajam viajar viajado viajava; learn: aprendo
+        aprende aprendemos aprendem aprender aprendido aprendia; study: estudo estuda estudamos estudam estudar
+        estudado estudava; speak: falo fala falamos falam falar falado falava; cost: - custa - custam custar custado
+        custava; weigh: peso pesa pesamos pesam pesar pesado pesava; earn: ganho ganha ganhamos ganham ganhar ganho
+        ganhava; pay: pago paga pagamos pagam pagar pago pagava; smoke: fumo fuma fumamos fumam fumar fumado fumava;
+        play: jogo/toco joga/toca jogamos/tocamos jogam/tocam jogar/tocar jogado/tocado jogava/tocava; sell: vendo
+        vende vendemos vendem vender vendido/vendida vendi/vendeu; buy: compro compra compramos compram comprar
         comprado/comprada comprei/comprou; use: uso/utilizo usa/utiliza usamos/utilizamos usam/utilizam
         usar/utilizar usado/utilizado usava/utilizava; marry: - - - - casar casado/casada casei/casou; divorce: - -
         - - divorciar divorciado/divorciada divorciei/divorciou; steal: - - - - roubar roubado/roubada -; cancel:
@@ -463,9 +464,9 @@ _TABLES: Final = {
         """,
         "I: eu; we: nós; she: ela; he: ele; they: eles elas",
         """
-        the: o a os as; a: um uma; my: meu minha meus minhas; our: nosso nossa nossos nossas; her: seu sua seus
-        suas; your: teu tua; and: e; or: ou; but: mas; where: onde aonde; when: quando; who: quem; what: qual quais
-        que; how_much: quanto quanta; how: como; no: nenhum nenhuma
+        the: o a os as; this: este esta; a: um uma; my: meu minha meus minhas; our: nosso nossa nossos nossas; her:
+        seu sua seus suas; your: teu tua; and: e; or: ou; but: mas; where: onde aonde; when: quando; who: quem;
+        what: qual quais que; how_much: quanto quanta; how: como; no: nenhum nenhuma
         """,
         "me se te nos",
         "não",
@@ -528,7 +529,27 @@ def _readings(language: str) -> tuple[dict[str, tuple[_Item, ...]], int]:
     if language == "fr":
         for form in ("ne", "n'"):
             add(form, _Item("denied", ""))
+    for form, number in foreign_times.number_words(language).items():
+        found.setdefault(form, {_Item("word", number): None})
+    _add_regular_forms(language, found)
+    for form in [form for form in found if not form.isascii()]:
+        # Accents are often left out.
+        plain = "".join(sign for sign in unicodedata.normalize("NFD", form) if not unicodedata.combining(sign))
+        found.setdefault(plain, found[form])
     return {form: tuple(items) for form, items in found.items()}, max(form.count(" ") for form in found) + 1
+
+
+def _add_regular_forms(language: str, found: dict[str, dict[_Item, None]]) -> None:
+    """Add plurals of nouns and infinitives with a pronoun behind, where a language makes them by one rule."""
+    for form, readings in [*found.items()] if language != "de" else ():
+        for each in readings:
+            if each.kind == "noun" and language != "it" and each.english not in _ADJECTIVES:
+                many = f"{form}s" if language == "fr" or form[-1:] in "aeiouáéíóúã" else f"{form}es"
+                found.setdefault(many, {each._replace(english=f"{each.english}s"): None})
+            elif each.kind == "infinitive":
+                pronouns = ("mi", "ti", "si", "ci") if language == "it" else ("me", "te", "se", "nos")
+                for pronoun in pronouns:
+                    found.setdefault(f"{form.removesuffix('e') if language == 'it' else form}{pronoun}", {each: None})
 
 
 def _entries(table: str) -> Iterable[tuple[str, list[str]]]:
@@ -826,8 +847,10 @@ def _compounds(items: Sequence[_Item]) -> list[_Item]:
         to = 2 if of == "of" and behind[1:2] and behind[1].kind == "small" and behind[1].english == "the" else 1
         owner = behind[to] if of in ("of", "of the") and len(behind) > to else None
         if items[at].kind == "noun" and owner is not None and owner.kind in ("noun", "word"):
-            found += [owner._replace(english=f"{owner.english}'s" if owner.english[:1].isupper() else owner.english)]
-            found.append(items[at])
+            is_name = owner.english[:1].isupper()
+            if is_name and found and found[-1].kind == "small" and found[-1].english == "the":
+                found.pop()
+            found += [owner._replace(english=f"{owner.english}'s" if is_name else owner.english), items[at]]
             at += to + 2
             continue
         found.append(items[at])
@@ -878,9 +901,8 @@ def _subject(
     if pronoun is not None:
         front, rest = ([item for item in part if item is not pronoun] for part in (front, rest))
         return pronoun.english, front, rest
-    liking = next((item.said for item in beside if item.said in ("me", "nos")), "") if verb.english == "like" else ""
-    if liking:
-        return {"me": "I", "nos": "we"}[liking], front, rest
+    if verb.english == "like" and (liking := next((item.said for item in beside if item.said in _LIKING), "")):
+        return _LIKING[liking], front, rest
     if verb.person in ("I", "we") and _TABLES[language].is_pro_drop:
         return verb.person, front, rest
     named = [item for item in front if item.kind not in ("adverb", "time", "no", "no more", "never", "denied")]
@@ -901,6 +923,8 @@ def _subject(
     return _joined(front), [], rest
 
 
+_LIKING: Final = {"me": "I", "mi": "I", "nos": "we", "ci": "we"}
+"""Whom something pleases likes it."""
 _ACTIVE: Final = frozenset(("move", "go", "travel", "come", "stay", "become", "be"))
 """Verbs whose perfect is made with "to be"."""
 _OWN: Final = _ACTIVE | {"marry", "divorce", "be_called", "leave", "quit"}
@@ -913,6 +937,12 @@ def _predicate(
     """The verb of a clause in English with its denial, and what stands behind it."""
     base, form, rest = _compound(verb, rest, beside)
     behind = [item for item in rest if item.kind not in _DROPPED]
+    if base == "find" and behind[-1:] and behind[-1].said == "statt":
+        base, behind = "be", behind[:-1]  # "Findet statt" is "takes place".
+    if base == "have" and any(item.english == "years old" for item in behind):
+        base = "be"
+    if base in ("like", "play", "need") and behind[:1] and behind[0].english in ("of", "of the"):
+        behind = behind[1:]
     if base in ("leave", "stop") and [item.kind for item in behind[:2]] == ["preposition", "infinitive"]:
         base, behind = "stop", behind[1:]
     if base == "quit" and behind[:1] and behind[0].english == "at":
@@ -1036,7 +1066,8 @@ _JA_NOUNS: Final = """
     price: 値段; coffee: コーヒー; tea: お茶; meat: 肉; fish: 魚; milk: 牛乳; cigarettes: タバコ 煙草 たばこ;
     night_shift: 夜勤; day_shift: 日勤; single: 独身; vegetarian: ベジタリアン 菜食主義; vegan: ヴィーガン; engineer:
     エンジニア; nurse: 看護師; teacher: 教師 先生; student: 学生; red: 赤; blue: 青; green: 緑; white: 白; black: 黒;
-    yellow: 黄色; where: どこ; when: いつ; who: 誰; what: 何; how_much: いくら; married: 既婚; unemployed: 無職
+    yellow: 黄色; where: どこ; when: いつ; who: 誰; what: 何; how_much: いくら; married: 既婚; unemployed: 無職;
+    user: ユーザー
 """
 _JA_BEFORE_NOUNS: Final = (
     *(("どの", "what"), ("何の", "what"), ("新しい", "new"), ("古い", "old"), ("前の", "former"), ("今の", "current")),
@@ -1068,7 +1099,7 @@ _JA_PEOPLE: Final = frozenset(
         "cat",
     ]
 )
-_JA_TOPIC: Final = re.compile("(?P<topic>[^はが]+?)(?:は|が(?!好き))(?P<rest>.+)")
+_JA_TOPIC: Final = re.compile("(?P<topic>[^はが]+?)(?:は|が(?!大?好き|嫌い|あり|ある|います|いる))(?P<rest>.+)")
 _JA_DAYS: Final = dict(zip("月火水木金土日", DAYS, strict=True))
 _JA_TIMES: Final = (
     (re.compile("毎朝"), "every morning"),
@@ -1106,6 +1137,7 @@ def _japanese_sentence(text: str) -> str:
     stop = "?" if plain.endswith(("?", "か。", "か")) else "."
     plain = re.sub("か$", "", plain.rstrip("。.?! "))
     plain, times = _japanese_times(plain)
+    plain = re.sub(r"(\d+)歳", r"\1 years old", plain)
     is_over, is_still = plain.startswith("もう"), plain.startswith("まだ")
     plain = re.sub("^(?:もう|まだ|[にの、])", "", plain)
     subject, rest = "I", plain
@@ -1139,13 +1171,9 @@ def _japanese_predicate(text: str) -> tuple[str, str]:
 
 def _takes_object(predicate: str) -> bool:
     """True if what somebody does is done to a thing, which may be what a sentence is about."""
-    verbs = {
-        form
-        for english, (particle, *_) in _entries(_JA_VERBS)
-        if particle == "を"
-        for form in (english, *_forms(english))
-    }
-    return not verbs.isdisjoint(predicate.split())
+    found = ((english, particle) for english, (particle, *_) in _entries(_JA_VERBS) if particle == "を")
+    verbs = {form for english, _ in found for form in (english, *_forms(english))}
+    return not (verbs | {"like", "hate"}).isdisjoint(predicate.split())
 
 
 def _japanese_times(plain: str) -> tuple[str, list[str]]:
@@ -1175,7 +1203,9 @@ def _japanese_ends() -> tuple[tuple[re.Pattern[str], str], ...]:
             "was moved to",
         ),
         ("に?(?:なりました|なった)|に(?:しました|した|決めました|決めた)", "is now"),
-        ("が大?好き(?:です|だ)?", "like"),
+        ("(?:が|は)?好き(?:では|じゃ)(?:ありません|ない)(?:です)?", "do not like"),
+        ("アレルギーが(?:あります|ある)", "am allergic to"),
+        ("(?:が|は)?大?好き(?:です|だ)?", "like"),
         ("が嫌い(?:です|だ)?", "hate"),
         ("が(?:あります|ある|います|いる)", "have"),
         ("に(?:います|いる)", "is in"),
@@ -1244,7 +1274,7 @@ def _japanese_nouns() -> dict[str, str]:
 
 def _romanised(text: str) -> str:
     """A word in Latin letters, always the same for it: names are compared, and not read."""
-    if text.isascii():
+    if text.isascii() or text.endswith("years old"):
         return text
     if (amount := _YEN.fullmatch(text)) is not None:
         return f"{int(amount['count']) * (10_000 if amount['many'] else 1)} yen"

@@ -676,6 +676,12 @@ _SEASON_OF: Final = {
 }
 
 
+def number_words(language: str) -> dict[str, str]:
+    """The words for two to twelve in a language, each with its figure."""
+    words = _SPACED[language].numbers.split()[1:]
+    return {form: str(number) for number, forms in enumerate(words, 2) for form in forms.split("/")}
+
+
 def words_of_days() -> tuple[frozenset[str], frozenset[str]]:
     """The words of days and weeks, and those of months, of the languages that are written in Latin letters."""
     alone, months = set[str](), set[str]()

@@ -337,15 +337,14 @@ _PRESENT_BY: Final = frozenset(
 )
 
 
-_STILL: Final = lazy(r"\bstill\b|\b(?:todav[ií]a|a[uú]n|encore|ancora|ainda|ещ[её]|nog)\b|まだ|还|還|아직", re.I)
+_STILL: Final = lazy(r"\bstill\b|\b(?:todav[ií]a|a[uú]n|encore|ancora|ainda|ещ[её])\b|まだ|还|還|아직", re.I)
 _PAST_ELSEWHERE: Final = (
     # "Antes de mayo" names a time, and "prima di" too; "la prima volta" is the first.
     r"\b(?:antes(?!\s+d[eoa]s?\b|\s+que\b)|anteriormente|antiguamente|antigamente|en\s+aquel\s+entonces|naquela\s+época"
     r"|auparavant|autrefois|avant(?=\s*(?:[?.!,]|\Z))|prima(?=\s*(?:[?.!,]|\Z))|precedentemente|in\s+precedenza"
-    r"|un\s+tempo|раньше|прежде|vroeger|voorheen)\b"
-    r"|\b(?:anterior|antigu[oa]|antig[oa]|ancien(?:ne)?|précédente?|precedente|прежн\w+|предыдущ\w+|бывш\w+|vorige)"
-    r"\s+(?!semana|mes|mês|ano|año|noche|semaine|mois|année|nuit|settimana|mese|anno|notte|недел|год|месяц|week|maand"
-    r"|jaar)\w"
+    r"|un\s+tempo|раньше|прежде)\b"
+    r"|\b(?:anterior|antigu[oa]|antig[oa]|ancien(?:ne)?|précédente?|precedente|прежн\w+|предыдущ\w+|бывш\w+)"
+    r"\s+(?!semana|mes|mês|ano|año|noche|semaine|mois|année|nuit|settimana|mese|anno|notte|недел|год|месяц)\w"
     r"|(?<!semana )(?<!mes )(?<!mês )(?<!año )(?<!ano )(?<!noche )(?<!día )(?<!dia )\banterior(?=\s*(?:[?.!,]|\Z))"
     r"|以前(?!から)|かつて|昔は"
     r"|前の(?![日週月年])(?<![日週月年]前の)|之前(?=[^?？]{0,20}[是在住做用])"
@@ -353,8 +352,7 @@ _PAST_ELSEWHERE: Final = (
     r"|예전|이전(?:에|의)\s|원래"
 )
 _NO_LONGER_ELSEWHERE: Final = (
-    r"\b(?:ya\s+no|já\s+não|(?:ha|han|hanno|ont|a)\s+(?:cambiado|changé|cambiato)|cambió|mudou|больше\s+не"
-    r"|niet\s+meer)\b"
+    r"\b(?:ya\s+no|já\s+não|(?:ha|han|hanno|ont|a)\s+(?:cambiado|changé|cambiato)|cambió|mudou|больше\s+не)\b"
     r"|\bn(?:e\s+|['’])\w+\s+plus\b|\bnon\s+\w+\s+più\b|\bnão\s+\w+\s+mais\b"
     r"|もう.{1,40}(?:ない|ません)|不再|더\s?이상"
 )

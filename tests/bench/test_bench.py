@@ -55,6 +55,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"reads_per_s", "p50_ms", "p99_ms", "offered_per_s", "writes_per_s", "write_p50_ms", "write_p99_ms"}
         | {"counted_us"},
     ),
+    "fortnights": (("--models", "words", "--languages", "de"), {"words"}),
     "dream": (("--memories", "20", "--planted", "4"), {"precision", "recall", "ms_per_memory"}),
     "working": (
         ("--messages", "4", "--processes", "2"),
@@ -113,7 +114,7 @@ OF_FILES: dict[str, str] = {
 """Programs of public data, with what they say without any; `make bench` leaves them out."""
 SLOW = {"confined", "serving"}
 """Programs that start servers and fresh processes at any size: a soak run has them."""
-NESTED = {"worlds", "timelines", "open", "indexes", "reads", "proofs", "resolve", "impact"}
+NESTED = {"fortnights", "worlds", "timelines", "open", "indexes", "reads", "proofs", "resolve", "impact"}
 """Those of which some keys hold more than one figure."""
 LOOKED_INTO = {"composed", "diff", "indexes", "proofs", "reads", "timelines", "worlds"}
 """Those that have a test of their own, which runs them."""
