@@ -649,8 +649,13 @@ class Question:
 
     @property
     def asks_of(self) -> Tense:
-        """The time that its verbs ask about: past, present or ahead; empty if they do not tell."""
-        return self._times.tense
+        """The time that its verbs ask about: past, present or ahead; empty if they do not tell.
+
+        "Who owns it as of October?" asks of the past.
+        """
+        read, tense = self._times.read, self._times.tense
+        is_bound = tense == "present" and bool(read) and all(time.is_bound for time in read)
+        return "past" if is_bound and all(time.span.end <= self.asked for time in read) else tense
 
     @property
     def asks_when(self) -> bool:
@@ -751,12 +756,11 @@ class Question:
 
     @cached_property
     def wish(self) -> str:
-        """The words by which it asks what was before, empty if none do: "used to", "before May", see :func:`wish`."""
-        said = wish(self.text)
-        for time in () if said else self._times.read:
-            if time.is_bound and (_LASTED.match(time.words) or _HELD.search(self.text)):
-                return time.words
-        return said
+        """The words by which it asks what was before, empty if none do: "used to", "before Leah", see :func:`wish`.
+
+        "Before May" names a time, as "in May" does.
+        """
+        return wish(self.text)
 
     @cached_property
     def asks_before(self) -> str:
@@ -787,7 +791,10 @@ class Question:
     @cached_property
     def asks_what_held(self) -> bool:
         """True if it asks for what was so at some time, not for what happened."""
-        return self.asks_of == "past" and (bool(self.wish) or _HELD.search(self.text) is not None)
+        if self.asks_of != "past":
+            return False
+        is_bound = any(time.is_bound and _LASTED.match(time.words) for time in self.times_read)
+        return is_bound or bool(self.wish) or _HELD.search(self.text) is not None
 
     @property
     def asks_for_change(self) -> bool:

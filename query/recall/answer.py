@@ -795,13 +795,13 @@ def _past_before(request: Request, hits: Sequence[records.Hit], now: int) -> lis
     return past if is_change or not told.past else []
 
 
-def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Period]) -> str:
-    """The note of a first hit that is so only after past times, and of none that was so then; empty without these."""
+def _note_of_later(hits: Sequence[records.Hit], past: Sequence[valid_period.Period], *, then: bool) -> str:
+    """The note of a first hit that is so only after past times, and of none that was so ``then``; else empty."""
     if not past:
         return ""
     # What has a name and no text, such as a person, tells nothing of a time.
     spans = [(hit.valid.start, hit.valid.end) for hit in hits if hit.content]
-    is_held = any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
+    is_held = then or any(start < each.span.end and each.span.start < end for start, end in spans for each in past)
     return joined((_note_of_times(hits[:1], _BEGUN_LATER), "" if is_held else _NONE_OF_THEN))
 
 
@@ -898,7 +898,7 @@ def notes_of(
     told = () if weak else rivals  # Of what perhaps answers nothing, none comes first.
     recorded = [pair for pair in told if _is_linked(pair, hits)]
     unrecorded = [pair for pair in told if pair not in recorded]
-    past = [] if then else _past_before(request, hits, now)
+    past = _past_before(request, hits, now)
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
     is_refused = not choice.allows_several and not choice.include_superseded and choice.period is None
@@ -912,7 +912,8 @@ def notes_of(
         _EARLIER.format(question.wish) if _are_earlier_shown(request, hits) else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _note_of_past(hits, question, weak=bool(weak)) if then else _note_of_later(hits, past),
+        _note_of_past(hits, question, weak=bool(weak)) if then else "",
+        _note_of_later(hits, past, then=then),
         _note_of_previous(hits),
         _note_of_ended(hits, question, weak=bool(weak)),
         _note_of_ended_by_text(hits, question, now, weak=bool(weak)),

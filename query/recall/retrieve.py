@@ -7,13 +7,13 @@ than one with a single turn that is a little nearer. So a group has a score of i
 scores: the best of them where one stands out, and more where others come close.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, Interval
-from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze
+from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -505,12 +505,71 @@ def _put_what_held_then_first(search: _Search, found: Found) -> Found:
         return found
     snapshot = search.snapshot
     then = [search.gate_of(valid_period.Choice(period=period)) for period in search.past]
-    ended = _find_ended(search, then)
-    ranked = show_past_versions(snapshot, then, sorted([*found.ranked, *ended], key=lambda hit: -round(hit.score, 6)))
+    merged = sorted([*found.ranked, *_find_ended(search, then)], key=lambda hit: -round(hit.score, 6))
+    ranked = _put_last_to_hold_first(search, show_past_versions(snapshot, then, merged))
     if search.asks_all:
         # Of what somebody did in a week, what began and ended in it comes first.
         ranked.sort(key=lambda hit: not any(each.span.covers(hit.passed.seen.validity) for each in search.past))
     return found._replace(ranked=ranked)
+
+
+def _put_last_to_hold_first(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
+    """The hits, the last to hold at the past times before those with which it competes, or that say as much in nearly
+    the same words: whose turn it is changes every week, and nobody takes anybody's place."""
+    snapshot, question = search.snapshot, search.request.question
+    first = ranked[: ranking.LOOKED_AT]
+    said = {hit.passed.node: one for hit in first if (one := rivalry.statement_of(snapshot, hit)) is not None}
+    if not search.compares or len(said) < 2:
+        return ranked
+    until, by_trust = question.horizon(snapshot.place.moment.valid), search.request.trust_weight > 0
+    ranked, _ = rivalry.lift_later_statements(
+        snapshot, ranked, said, until=until, by_trust=by_trust, question=question.text
+    )
+    return _put_alike_in_order(search, ranked, said)
+
+
+def _put_alike_in_order(
+    search: _Search, ranked: list[ranking.Ranked], said: Mapping[int, rivalry.Statement]
+) -> list[ranking.Ranked]:
+    """The hits, each statement before those in nearly the same words that held sooner at the past times, or not then.
+
+    "Before May" and "by May" ask what held last, "in May" what held on any day of it.
+    """
+
+    def lateness(node: int) -> int:
+        held = [each.span for each in search.past if each.admits(said[node].seen.validity)]
+        is_last = any(each.start > ALWAYS or said[node].seen.validity.contains(each.end - 1) for each in held)
+        return 2 if is_last else 1 if held else 0
+
+    order = {node: lateness(node) for node in said}
+    if list(order.values()) == sorted(order.values(), reverse=True):
+        return ranked
+    asked = query_stems(search.request.question.without_times)
+    words = {node: frozenset(analyze(one.text).stems) for node, one in said.items()}
+
+    def is_alike(node: int, other: int) -> bool:
+        mine, theirs = words[node], words[other]
+        is_asked = bool(theirs & asked) and theirs & asked <= mine
+        return is_asked and max(len(mine - theirs), len(theirs - mine)) <= _OTHER_WORDS
+
+    placed = list[ranking.Ranked]()
+    for hit in ranked:
+        node = hit.passed.node
+        later = (
+            place
+            for place, other in enumerate(placed)
+            if node in order and order.get(other.passed.node, 2) < order[node] and is_alike(node, other.passed.node)
+        )
+        at = next(later, len(placed))
+        if at < len(placed):
+            score = placed[at].score
+            hit = hit._replace(score=score, parts={**hit.parts, scoring.UNTIL: score - hit.score})
+        placed.insert(at, hit)
+    return placed
+
+
+_OTHER_WORDS: Final = 2
+"""The number of words that one of two statements in nearly the same words has, and the other has not."""
 
 
 def _put_asked_state_first(search: _Search, found: Found) -> Found:

@@ -544,3 +544,89 @@ def test_what_ended_by_its_own_words_is_shown_with_a_word_on_that() -> None:
         assert "Ben" not in mem.recall("is Ben on sick leave?").note
         assert "ended" not in mem.recall("was Tia on sick leave on 12 November?").note
         assert "ended" not in mem.as_of("2026-11-12").recall(question).note
+
+
+CHANGED = {
+    "The CI timeout is 20 minutes.": ("The CI timeout is 30 minutes.", "what was the CI timeout"),
+    "Anna owns the ledger.": ("Boris owns the ledger.", "who owned the ledger"),
+    "The API runs version 3.1.": ("The API runs version 3.2.", "which version did the API run"),
+    "The rent is 900 euros a month.": ("The rent is 950 euros a month.", "how much was the rent"),
+    "Mara lives in Porto.": ("Mara lives in Faro.", "where did Mara live"),
+    "The standup is at 9:30.": ("The standup is at 10:00.", "when was the standup"),
+}
+"""What has been so since 2025, by what is so since 4 November 2026, and what asks for either."""
+
+
+@pytest.fixture(scope="module", params=["correct", "replaces", "until", "supersedes", "beside"])
+def changed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[worlddb.Memory]:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-20T12:00:00Z"))
+    with worlddb.open(tmp_path_factory.mktemp("changed") / "store", clock=clock) as opened:
+        mem, later = worlddb.memory(opened, user="ana"), "2026-11-04"
+        for was, (now, _) in CHANGED.items():
+            first = mem.add(was, since="2025-01-01", until=later if request.param == "until" else None).id
+            if request.param == "correct":
+                mem.correct(first, now, since=later)
+            elif request.param == "replaces":
+                mem.add(now, replaces=first, since=later)
+            else:
+                near = "supersede_same_subject" if request.param == "supersedes" else "note"
+                mem.add(now, on_near=near, since=later)
+        mem.add("The printer is on the third floor.", since="2025-03-01")
+        opened.embed()
+        yield mem
+
+
+@pytest.mark.parametrize(
+    ("when", "is_first"),
+    [
+        *((f"{word} 4 November", True) for word in ("before", "just before", "prior to", "until", "till", "up to")),
+        *((f"{word} 2026-11-04", True) for word in ("earlier than", "up until", "before")),
+        *((f"{word} October", True) for word in ("before", "until", "as of", "by", "in", "during", "at the end of")),
+        *((f"as {word} 20 October", True) for word in ("of", "at")),
+        *((words, True) for words in ("on 20 October", "last month", "a year ago", "between August and October")),
+        *((f"{word} 10 November", False) for word in ("before", "prior to", "as of", "by", "on", "since", "after")),
+    ],
+)
+def test_what_held_until_at_or_in_a_time_comes_first_however_it_was_changed(
+    changed: worlddb.Memory, when: str, is_first: bool
+) -> None:
+    """Behind "before" and "as of", verbs of the past brought what is so now."""
+    for was, (now, asks) in CHANGED.items():
+        assert changed.recall(f"{asks} {when}?", k=3).hits[0].content == (was if is_first else now), asks
+
+
+@pytest.mark.parametrize("when", ["before November", "until October", "as of 20 October"])
+def test_a_question_in_the_present_about_a_time_that_is_over_asks_what_was(changed: worlddb.Memory, when: str) -> None:
+    assert changed.recall(f"who owns the ledger {when}?", k=3).hits[0].content == "Anna owns the ledger."
+
+
+@pytest.mark.parametrize("says", ["is on call", "has the pager", "is the incident commander", "does support duty"])
+def test_of_a_rota_whoever_had_the_turn_at_the_time_comes_first(says: str) -> None:
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-25T12:00:00Z"))) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        mem.add(f"Ana {says}.", since="2026-10-12", until="2026-11-16")
+        mem.add(f"Priya {says}.", since="2026-11-16", until="2026-11-23")
+        mem.add(f"Tom {says}.", since="2026-11-23")
+        opened.embed()
+        verb, rest = says.split(" ", 1)
+        asks = f"who {'did' if verb == 'does' else 'had' if verb == 'has' else 'was'} {rest}"
+        for when, name in {
+            "last week": "Priya",
+            "on 18 November": "Priya",
+            "before 20 November": "Priya",
+            "until last week": "Ana",
+            "last month": "Ana",
+            "in October": "Ana",
+            "yesterday": "Tom",
+        }.items():
+            assert mem.recall(f"{asks} {when}?", k=3).hits[0].content == f"{name} {says}.", when
+
+
+def test_a_first_hit_that_began_later_is_told_beside_what_held_then() -> None:
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-25T12:00:00Z"))) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        mem.add("Priya and three colleagues from Porto were there.", since="2026-11-16", until="2026-11-23")
+        mem.add("Tom is on call.", since="2026-11-23")
+        found = mem.recall("who was on call last week?", k=3)
+        assert found.hits[0].content == "Tom is on call."
+        assert "the first hit begins after the time in the question: 'Tom is on call.'" in found.note
