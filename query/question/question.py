@@ -515,14 +515,14 @@ def asks_what_was_said(question: str) -> bool:
 
 
 _OPENING: Final = lazy(
-    r"\s*(?:(?:hi|hey|hello|ok|okay|so|well|sorry|please|(?:a )?quick question|(?:just )?one (?:more )?question)\b"
-    r"[\s,.!:–—-]*)*"
+    r"\s*+(?:(?:hi|hey|hello|ok|okay|so|well|sorry|please|(?:a )?quick question|(?:just )?one (?:more )?question)\b"
+    r"[\s,.!:–—-]*+)*"
     r"(?:(?:(?:can|could|would|will) you )?(?:please |kindly |quickly )?(?:tell|remind) me(?: again)?"
     r"|(?:(?:can|could|would|will) you )?(?:please |kindly |quickly )?(?:say|note)|I (?:just )?ask(?: you)?"
     r"|(?:let me|may I|can I|could I) ask(?: you)?|do you (?:still |happen to )?(?:remember|know|recall)"
     r"|I(?: just|['’]ve| have)? (?:forgot|forget|forgotten)|I (?:can['’]t|cannot|don['’]t|do not) (?:remember|recall)"
     r"|I (?:was wondering|wonder|want to know|need to know)|I(?:['’]d| would) (?:like|love) to know)?"
-    r"[\s,:–—-]*(?=(?:(?:in|at|on|for|to|from|with|by|of|about) )?"
+    r"[\s,:–—-]*+(?=(?:(?:in|at|on|for|to|from|with|by|of|about) )?"
     r"(?:who|whom|whose|what|when|where|which|why|how|if|whether)\b)",
     re.I,
 )

@@ -630,6 +630,8 @@ def test_before_a_time_what_began_before_it_is_nearer_than_what_began_after() ->
         "who once what ",
         "who comes in two weeks and ",
         "at that time in the year of ",
+        " ",
+        "hi, ",
     ],
 )
 def test_a_question_of_any_length_is_read_in_time_in_proportion_to_it(text: str) -> None:
@@ -638,7 +640,7 @@ def test_a_question_of_any_length_is_read_in_time_in_proportion_to_it(text: str)
     parse_times(long, ASKED_AT)
     wish(long)
     asked = Question(long, ASKED_AT)
-    _ = asked.asks_for_present, asked.asks_previous, asked.sides, asked.is_of_asker
+    _ = asked.asks_for_present, asked.asks_previous, asked.sides, asked.is_of_asker, asked.subject_text
     assert process_time() - started < 5
 
 

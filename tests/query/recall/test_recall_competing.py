@@ -617,6 +617,16 @@ def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
     assert scoring.match_numbers(scoring.find_numbers(question), text) == fits
 
 
+@pytest.mark.parametrize("part", ["x", "x ", "x1", "x-", "no ", "# ", "1.", "x_", "É"])
+def test_the_numbers_of_a_text_are_found_in_time_in_proportion_to_it(part: str) -> None:
+    """A word of thousands of letters took a tenth of a second, and a recall looks through 64 texts."""
+    text = f"{part * scoring.MAX_CHARACTERS}"[: scoring.MAX_CHARACTERS - 5] + "n7"
+    started = time.process_time()
+    for _ in range(50):
+        scoring.find_numbers(text)
+    assert time.process_time() - started < 2
+
+
 @pytest.mark.parametrize(
     ("earlier", "about", "later", "other", "competes"),
     [
