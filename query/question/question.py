@@ -651,10 +651,10 @@ class Question:
     def asks_of(self) -> Tense:
         """The time that its verbs ask about: past, present or ahead; empty if they do not tell.
 
-        "Who owns it as of October?" asks of the past, "she owns it until October" asks nothing.
+        "Who owns it as of October?" asks of the past.
         """
         read, tense = self._times.read, self._times.tense
-        is_bound = tense == "present" and bool(read) and not self.is_remark and all(time.is_bound for time in read)
+        is_bound = tense == "present" and bool(read) and all(time.is_bound for time in read)
         return "past" if is_bound and all(time.span.end <= self.asked for time in read) else tense
 
     @property

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, Interval
-from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
+from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, is_asking, query_stems
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -525,7 +525,8 @@ def _put_last_to_hold_first(search: _Search, ranked: list[ranking.Ranked]) -> li
     ranked, _ = rivalry.lift_later_statements(
         snapshot, ranked, said, until=until, by_trust=by_trust, question=question.text
     )
-    return _put_alike_in_order(search, ranked, said)
+    # What is near a statement of the past is not asked for as it was then.
+    return _put_alike_in_order(search, ranked, said) if is_asking(question.text) else ranked
 
 
 def _put_alike_in_order(

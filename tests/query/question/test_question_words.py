@@ -881,11 +881,6 @@ def test_plans_due_dates_and_names_like_verbs_are_things_of_the_present(text: st
     assert tense_of(text) == tense
 
 
-def test_a_statement_of_the_present_with_a_time_that_is_over_asks_of_no_past() -> None:
-    assert Question("Who owns the flat until January 2020?", ASKED_AT).asks_of == "past"
-    assert Question("Ana owns the flat until January 2020.", ASKED_AT).asks_of == "present"
-
-
 @pytest.mark.parametrize(
     ("text", "november", "january"),
     [

@@ -630,3 +630,13 @@ def test_a_first_hit_that_began_later_is_told_beside_what_held_then() -> None:
         found = mem.recall("who was on call last week?", k=3)
         assert found.hits[0].content == "Tom is on call."
         assert "the first hit begins after the time in the question: 'Tom is on call.'" in found.note
+
+
+def test_what_is_near_a_statement_of_the_past_is_not_put_in_the_order_of_that_time() -> None:
+    with new_store(clock=worlddb.ManualClock(worlddb.parse_time("2026-11-25T12:00:00Z"))) as opened:
+        mem = worlddb.memory(opened, user="ana")
+        mem.add("Priya was on call in October.", since="2026-10-01", until="2026-11-01")
+        mem.add("Tom was on call in October and November.", since="2026-11-02")
+        asked = mem.recall("Priya was on call in October?", k=3).hits[0].content
+        said = mem.recall("Tom was on call in October.", k=3).hits[0].content
+        assert (asked, said) == ("Priya was on call in October.", "Tom was on call in October and November.")
