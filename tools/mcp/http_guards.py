@@ -53,6 +53,11 @@ class SingleHeaders:
                 message = f"The request has more than one header {doubled[0]}: send one"
                 await self._refuse(400, message)(scope, receive, send)
                 return
+            codings = [value for name, value in scope["headers"] if name == b"transfer-encoding"]
+            if any(value.lower() != b"chunked" for value in codings):
+                message = "Transfer-Encoding has more than chunked, which is not read here: send the body as it is"
+                await self._refuse(400, message)(scope, receive, send)
+                return
             if given >= _OF_BODIES:
                 message = "The request has both Content-Length and Transfer-Encoding: send one of them"
                 await self._refuse(400, message)(scope, receive, send)

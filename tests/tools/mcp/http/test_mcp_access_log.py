@@ -178,3 +178,15 @@ def test_blanks_around_the_value_of_a_header_are_no_part_of_it(server: HttpServe
 def test_a_body_with_two_lengths_is_refused(server: HttpServer) -> None:
     assert send(server, request(body=b"0\r\n\r\n", Transfer_Encoding="chunked")).status == 400
     assert send(server, request(body=HELLO_BODY)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("coding", "status"), [("chunked", 200), ("Chunked", 200), ("gzip, chunked", 400), ("x, chunked", 400)]
+)
+def test_a_body_in_a_coding_that_is_not_read_is_refused(server: HttpServer, coding: str, status: int) -> None:
+    """It was taken as it came, though a server before this one may have read something else in it."""
+    raw = request(body=HELLO_BODY).replace(b"HERE", f"127.0.0.1:{server.port}".encode())
+    head = re.sub(rb"(?i)content-length: \d+", f"Transfer-Encoding: {coding}".encode(), raw.partition(b"\r\n\r\n")[0])
+    assert coding.encode() in head
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(HELLO_BODY), HELLO_BODY)
+    assert send(server, head + b"\r\n\r\n" + body).status == status
