@@ -133,6 +133,7 @@ def test_every_limit_is_on_the_page() -> None:
         tenants.MAX_BODY_BYTES,
         http_guards.BODIES_BYTES,
         http_server.MAX_CHUNKS,
+        http_server.MAX_WAITING,
         http_server.HEAD_SECONDS,
         http_server.IDLE_SECONDS,
         http_guards.BODY_SECONDS,
