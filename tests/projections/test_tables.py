@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -803,6 +803,42 @@ def test_a_rebuild_looks_up_the_ends_of_many_edges_at_once(tmp_path, monkeypatch
         looked.clear()
         db.rebuild("tables")
         assert len(looked) < 60
+        assert db.head().root == root and db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("most", [transaction.LineageColumns.MOST, 16])
+def test_a_rebuild_keeps_the_numbers_of_the_worlds_that_it_has_met(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(packed_runs, "MAX_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "FEW", 2)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    monkeypatch.setattr(transaction.LineageColumns, "MOST", most)
+    monkeypatch.setattr(runner, "FLUSH_EVENTS", 50)
+    monkeypatch.setattr(deferred_rows, "TOGETHER", 4)
+    looked: list[list[int]] = []
+    know_numbers = Tables.know_numbers
+
+    def counting(tables: Tables, lineages: Iterable[bytes]) -> None:
+        sought: list[bytes] = []
+        table = type(tables._lineages)
+        stored_each = table.stored_each
+
+        def noting(at: Table, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
+            sought.extend(prefixes)
+            return stored_each(at, prefixes)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(table, "stored_each", noting)
+            know_numbers(tables, lineages)
+        looked.append([number for each in sought if (number := tables.node_of(each)) is not None])
+
+    db, _ = load(tmp_path / "store", 5, 60, 240, 60, embedder=LetterCounts())
+    with db:
+        db.embed()
+        root = db.head().root
+        monkeypatch.setattr(Tables, "know_numbers", counting)
+        db.rebuild("tables")
+        assert len(looked) > 4 and all(number >= most for numbers in looked for number in numbers)
+        assert any(map(any, looked)) == (most == 16)
         assert db.head().root == root and db.verify(deep=True).ok
 
 

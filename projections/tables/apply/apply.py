@@ -6,7 +6,7 @@ than its hash leaves what its event would have left.
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
@@ -170,6 +170,9 @@ class Applier(deferred_rows.DeferredRows):
             self.apply(events[0])
         self.create_all([event for event in events if type(event) is ev.Created])
         rest = [event for event in events if type(event) not in _EARLY]
+        of_worlds: list[Any] = [event for event in rest if type(event) in _OF_WORLD]
+        if len(of_worlds) >= deferred_rows.TOGETHER:
+            self.tables.know_numbers([event.lineage for event in of_worlds])
         self._name_all([event for event in rest if type(event) is ev.Named])
         self._link_all([event for event in events if type(event) is ev.Linked])
         for event in rest:
@@ -215,6 +218,7 @@ class Applier(deferred_rows.DeferredRows):
 
 
 _EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
+_OF_WORLD: Final = frozenset(kind for kind in get_args(ev.AnyEvent) if "lineage" in kind.__struct_fields__)
 
 
 def _apply_store_created(on: deferred_rows.DeferredRows, event: ev.StoreCreated) -> None:

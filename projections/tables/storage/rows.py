@@ -142,7 +142,9 @@ class Tables(transaction.WholeTables):
         """Look up the numbers of many lineages at once, for a transaction that writes."""
         known = self._cache.numbers
         # Those that are new in this transaction are in the cache.
-        found = self._lineages.stored_each([each for each in dict.fromkeys(lineages) if each not in known])
+        new = [each for each in dict.fromkeys(lineages) if each not in known]
+        known.update(self.known_worlds.numbers_of(new))
+        found = self._lineages.stored_each([each for each in new if each not in known])
         known.update((lineage, int.from_bytes(number, "big")) for lineage, [(_, number)] in found.items())
 
     def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:

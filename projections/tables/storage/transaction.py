@@ -75,6 +75,7 @@ class KnownWorlds:
         "joins",
         "most_rows",
         "noted",
+        "numbers",
         "trie_nodes",
     )
 
@@ -102,6 +103,8 @@ class KnownWorlds:
         """The nodes of tries that were written last, by their hashes: of a world that changes again most do, too."""
         self.noted: AllNoted | None = None
         """What is noted in tries, as the tables are after that commit."""
+        self.numbers: LineageColumns | None = None
+        """The numbers of worlds that a rebuild has met: it knows that as much again is to come."""
 
     def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world that changed, or that gets its first container."""
@@ -114,6 +117,24 @@ class KnownWorlds:
         """Take up again what was known of some worlds."""
         if self.columns is not None and lineages:
             self.columns.give_back(lineages, self.endpoints)
+
+    def keep_numbers(self, numbers: Mapping[bytes, int]) -> None:
+        """Take in the numbers of worlds by their lineages."""
+        import numpy as np  # Only a rebuild comes here.
+
+        self.numbers = self.numbers or LineageColumns()
+        found = [(lineage, node) for lineage, node in numbers.items() if node < self.numbers.MOST]
+        if found:
+            lineages = np.frombuffer(b"".join([lineage for lineage, _ in found]), dtype=np.uint8)
+            nodes = np.array([node for _, node in found], dtype=np.int64)
+            self.numbers.add(nodes, lineages.reshape(len(found), -1))
+
+    def numbers_of(self, lineages: Sequence[bytes]) -> dict[bytes, int]:
+        """The numbers of some worlds, as far as they have been taken in."""
+        if self.numbers is None or not lineages:
+            return {}
+        found = zip(lineages, self.numbers.numbers(lineages).tolist(), strict=True)
+        return {lineage: node for lineage, node in found if node >= 0}
 
     def retimed(self, node: int) -> None:
         """Note that a world got a version, or that one of its versions lost a time."""
@@ -168,11 +189,60 @@ class KnownWorlds:
             del held[each]
 
 
-class WorldColumns:
-    """What new edges need to know of many worlds, by their numbers: 61 bytes each, where objects would take 500."""
+class LineageColumns:
+    """The lineages of worlds by number, and the numbers by lineage: 25 bytes each, where objects would take 200."""
 
     MOST: Final = 1 << 20
     """Worlds with higher numbers are looked up in the tables."""
+
+    def __init__(self) -> None:
+        import numpy as np  # Only large writes come here. Unused pages take no memory.
+
+        self.lineages = np.zeros((self.MOST, ids.LINEAGE_BYTES), dtype=np.uint8)
+        self._named = np.zeros(self.MOST, dtype=np.bool_)
+        self._slots = np.zeros(2 * self.MOST, dtype=np.uint32)
+        """Numbers, and one more each, by the beginning of the lineage or behind: 0 where there is none."""
+
+    def add(self, nodes: NDArray[np.int64], lineages: NDArray[np.uint8]) -> None:
+        """Take in the lineages of some worlds, which stay what they are."""
+        import numpy as np  # As above.
+
+        new, first = np.unique(nodes, return_index=True)
+        is_new = ~self._named[new]
+        new, first = new[is_new], first[is_new]
+        self._named[new], self.lineages[new] = True, lineages[first]
+        at = self._first_slots(self.lineages[new])
+        while len(new):
+            free = self._slots[at] == 0
+            self._slots[at[free]] = new[free] + 1
+            left = self._slots[at] != new + 1
+            new, at = new[left], (at[left] + 1) % len(self._slots)
+
+    def numbers(self, lineages: Sequence[bytes]) -> NDArray[np.int64]:
+        """The numbers of some worlds, -1 where one is not here."""
+        import numpy as np  # As above.
+
+        wanted = np.frombuffer(b"".join(lineages), dtype=np.uint8).reshape(len(lineages), -1)
+        nodes, at = np.full(len(lineages), -1, dtype=np.int64), self._first_slots(wanted)
+        left = np.arange(len(lineages))
+        while len(left):
+            there = self._slots[at].astype(np.int64) - 1
+            same = (self.lineages[there] == wanted[left]).all(axis=1) & (there >= 0)
+            nodes[left[same]] = there[same]
+            go_on = ~same & (there >= 0)
+            left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
+        return nodes
+
+    def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
+        import numpy as np  # As above.
+
+        begun = np.ascontiguousarray(lineages[:, :4]).view(np.uint32).ravel()
+        return begun.astype(np.int64) % len(self._slots)
+
+
+class WorldColumns:
+    """What new edges need to know of many worlds, by their numbers: 61 bytes each, where objects would take 500."""
+
     _LINEAGE: Final = slice(4, 4 + ids.LINEAGE_BYTES)
     """Where an end as it is hashed has the lineage, and the hash of the newest body: the rest is in all the same."""
     _BODY: Final = slice(_LINEAGE.stop + 4, _LINEAGE.stop + 4 + ids.HASH_BYTES)
@@ -181,16 +251,13 @@ class WorldColumns:
     def __init__(self) -> None:
         import numpy as np  # Only large writes come here. Unused pages take no memory.
 
-        self._lineages = np.zeros((self.MOST, ids.LINEAGE_BYTES), dtype=np.uint8)
-        self._bodies = np.zeros((self.MOST, ids.HASH_BYTES), dtype=np.uint8)
-        self._versions = np.zeros(self.MOST, dtype=np.uint32)
-        self._begins = np.zeros(self.MOST, dtype=np.int64)
-        self._homes = np.zeros(self.MOST, dtype=np.uint32)
-        self._holds = np.zeros(self.MOST, dtype=np.bool_)
-        self._named = np.zeros(self.MOST, dtype=np.bool_)
-        """Whether a world is among ``_slots``: its lineage stays what it is."""
-        self._slots = np.zeros(2 * self.MOST, dtype=np.uint32)
-        """Numbers, and one more each, by the beginning of the lineage or behind: 0 where there is none."""
+        self._lineages = LineageColumns()
+        most = self._lineages.MOST
+        self._bodies = np.zeros((most, ids.HASH_BYTES), dtype=np.uint8)
+        self._versions = np.zeros(most, dtype=np.uint32)
+        self._begins = np.zeros(most, dtype=np.int64)
+        self._homes = np.zeros(most, dtype=np.uint32)
+        self._holds = np.zeros(most, dtype=np.bool_)
 
     def count(self) -> int:
         """Of how many worlds something is known."""
@@ -200,7 +267,7 @@ class WorldColumns:
 
     def forget(self, node: int) -> None:
         """Drop a world that changed."""
-        if node < self.MOST:
+        if node < self._lineages.MOST:
             self._holds[node] = False
 
     def keep(self, known: Sequence[EdgeEndpoint]) -> None:
@@ -208,63 +275,42 @@ class WorldColumns:
         import numpy as np  # As above.
 
         # Most were given back from here, and nothing has changed of them.
-        held = self._holds[np.minimum([end.node for end in known], self.MOST - 1)].tolist()
+        held = self._holds[np.minimum([end.node for end in known], self._lineages.MOST - 1)].tolist()
         others = [end for end, is_held in zip(known, held, strict=True) if not is_held]
-        known = [end for end in others if max(end.node, end.home) < self.MOST]
+        known = [end for end in others if max(end.node, end.home) < self._lineages.MOST]
         if not known:
             return
         nodes = np.array([end.node for end in known], dtype=np.int64)
         homes = np.array([end.home for end in known], dtype=np.int64)
         at_home = np.frombuffer(b"".join([end.home_lineage for end in known]), dtype=np.uint8)
-        self._lineages[homes] = at_home.reshape(len(known), -1)
         ends = np.frombuffer(b"".join([end.end for end in known]), dtype=np.uint8).reshape(len(known), -1)
-        self._lineages[nodes], self._bodies[nodes] = ends[:, self._LINEAGE], ends[:, self._BODY]
+        self._lineages.add(
+            np.concatenate((nodes, homes)), np.concatenate((ends[:, self._LINEAGE], at_home.reshape(len(known), -1)))
+        )
+        self._bodies[nodes] = ends[:, self._BODY]
         self._versions[nodes] = [end.versions for end in known]
         self._begins[nodes] = [end.begins for end in known]
         self._homes[nodes] = homes
         self._holds[nodes] = True
-        both = np.unique(np.concatenate((nodes, homes)))
-        new = both[~self._named[both]]
-        self._named[new] = True
-        at = self._first_slots(self._lineages[new])
-        while len(new):
-            free = self._slots[at] == 0
-            self._slots[at[free]] = new[free] + 1
-            left = self._slots[at] != new + 1
-            new, at = new[left], (at[left] + 1) % len(self._slots)
 
     def give_back(self, lineages: Sequence[bytes], endpoints: dict[bytes, EdgeEndpoint]) -> None:
         """Put what is known of some worlds where it is looked for."""
         import numpy as np  # As above.
 
-        wanted = np.frombuffer(b"".join(lineages), dtype=np.uint8).reshape(len(lineages), -1)
-        nodes, at = np.full(len(lineages), -1, dtype=np.int64), self._first_slots(wanted)
-        left = np.arange(len(lineages))
-        while len(left):
-            there = self._slots[at].astype(np.int64) - 1
-            same = (self._lineages[there] == wanted[left]).all(axis=1) & (there >= 0)
-            nodes[left[same]] = there[same]
-            go_on = ~same & (there >= 0)
-            left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
+        nodes = self._lineages.numbers(lineages)
         homes = self._homes[nodes]
         told = (nodes >= 0) & self._holds[nodes]
         nodes, homes = nodes[told], homes[told]
-        size, width = len(self._NO_END), ids.LINEAGE_BYTES
+        size, width, lineages_of = len(self._NO_END), ids.LINEAGE_BYTES, self._lineages.lineages
         each_end = np.tile(np.frombuffer(self._NO_END, dtype=np.uint8), (len(nodes), 1))
-        each_end[:, self._LINEAGE], each_end[:, self._BODY] = self._lineages[nodes], self._bodies[nodes]
-        ends, at_home = each_end.tobytes(), self._lineages[homes].tobytes()
+        each_end[:, self._LINEAGE], each_end[:, self._BODY] = lineages_of[nodes], self._bodies[nodes]
+        ends, at_home = each_end.tobytes(), lineages_of[homes].tobytes()
         whole = [ends[at : at + size] for at in range(0, len(ends), size)]
         its = [end[self._LINEAGE] for end in whole]
         theirs = [at_home[at : at + width] for at in range(0, len(at_home), width)]
         numbers, begins = self._versions[nodes].tolist(), self._begins[nodes].tolist()
         found = zip(nodes.tolist(), its, numbers, whole, begins, homes.tolist(), theirs, strict=True)
         endpoints.update(zip(its, map(edge_endpoint, found), strict=True))
-
-    def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
-        import numpy as np  # As above.
-
-        begun = np.ascontiguousarray(lineages[:, :4]).view(np.uint32).ravel()
-        return begun.astype(np.int64) % len(self._slots)
 
 
 edge_endpoint: Final[Callable[[tuple[Any, ...]], EdgeEndpoint]] = partial(tuple.__new__, EdgeEndpoint)
@@ -1180,6 +1226,8 @@ class WholeTables:
         self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), _pack_nodes(rows))
         for key in cache.put_versions:
             self._versions.put(schema.VERSION_KEY.pack(*key), schema.VERSION.pack(*cache.versions[key]))
+        if self.coming:
+            self.known_worlds.keep_numbers(cache.numbers)
         self._cache = RowCache()
         self._pack()
         for name in filter(self._opened.__contains__, schema.TABLES):

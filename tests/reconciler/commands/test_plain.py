@@ -97,7 +97,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
                 patched.setattr(bulk, "MIN_PREFETCHED_WORLDS", few_named)
                 patched.setattr(bulk, "MIN_NODES_TO_PREFETCH", 0)
                 patched.setattr(transaction, "MAX_KNOWN", most)
-                patched.setattr(transaction.WorldColumns, "MOST", 8)
+                patched.setattr(transaction.LineageColumns, "MOST", 8)
                 if functional:
                     db.register("causes", functional=True)
                 known: list[str] = [db.create("Topic", "all", key="k1").ref, db.create("Entity", "Ada").ref]
@@ -276,7 +276,7 @@ def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(KnownWorlds, "recall", counting)
     monkeypatch.setattr(bulk, "MIN_NODES_TO_PREFETCH", 0)
     monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
-    monkeypatch.setattr(transaction.WorldColumns, "MOST", most)
+    monkeypatch.setattr(transaction.LineageColumns, "MOST", most)
     with open_seeded(tmp_path / "store", 7) as db:
         loader = Loader(db)
         for operations in Mix(7, 400, 1_600).batches(200):
