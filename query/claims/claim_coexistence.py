@@ -5,8 +5,9 @@ They are of different things, sides, places or times; of several of a kind; or t
 
 import re
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
+from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.claims import claim_pairs as pairs
 from worlddb.query.claims import lexicon, quantities, wording
 from worlddb.query.claims.claim_frame import UNTOLD, Frame
@@ -757,9 +758,94 @@ def are_two_of_several(earlier: Frame, later: Frame) -> bool:
     if is_somebodys and earlier.recurs and later.recurs and pairs.are_of_other_times(earlier, later):
         return True
     one, other = (_ONE_OF_SEVERAL(each.key) for each in (earlier, later))
-    return one is not None and other is not None and one.lastgroup == other.lastgroup
+    is_one_of = one is not None and other is not None and one.lastgroup == other.lastgroup
+    return is_one_of or _concern_different_things(earlier, later)
 
 
+def _concern_different_things(earlier: Frame, later: Frame) -> bool:
+    """True if one verb or part of somebody's has different objects: deployed the orders service, and the stock service.
+
+    Somebody may do the same to many things, and look after many. Of "the" things each is another one; of others that
+    holds unless one has such an object at a time (drives a Fiat). Where they live, what they prefer or choose is one
+    value, whatever it is called; so is a number.
+    """
+    if earlier.negated != later.negated or earlier.thing.noun or later.thing.noun:
+        return False
+    parts = [_PART_FOR(one.key) for one in (earlier, later)]
+    if parts[0] is not None and parts[1] is not None:
+        is_one_part = parts[0]["part"] == parts[1]["part"] and earlier.attributes & later.attributes <= pairs.OF_BEING
+        return is_one_part and _differ_both(parts[0]["of"], parts[1]["of"])
+    if not earlier.verb or earlier.verb != later.verb or earlier.passive or later.passive:
+        return False
+    one, other = (_find_object(each.key, each.verb) for each in (earlier, later))
+    if one is None or other is None or earlier.verb in lexicon.stem_set(_OF_ONE_OBJECT):
+        return False
+    of_one = lexicon.attributes_of(_words_in_both(one.noun, other.noun)) - {"job"}
+    if any(lexicon.KIND_OF[each] != lexicon.MANY for each in of_one):
+        return False  # Who follows one diet follows no other; a design is a trade, and one of many things.
+    are_known = one.is_definite and other.is_definite
+    if not are_known and (earlier.verb in lexicon.single_verbs() or earlier.attributes & later.attributes):
+        return False
+    if one.noun == other.noun and one.way == other.way and _differ_both(one.which, other.which):
+        return True
+    return _differ_both(one.noun, other.noun)
+
+
+class _Object(NamedTuple):
+    """The object of a verb: its noun phrase without the determiner, and what behind it tells which one it is."""
+
+    noun: str
+    way: str
+    which: str
+    is_definite: bool
+
+
+@lru_cache(maxsize=lexicon.MAX_FRAMES)
+def _find_object(key: str, verb: str) -> _Object | None:
+    """The object of a verb in a statement; ``None`` if it has none, or a number in it."""
+    if verb in STOP_WORDS:
+        return None
+    words = key.split()
+    place = next((at for at, word in enumerate(words) if at and lexicon.stem(word.strip(",;:")) == verb), len(words))
+    told = _OBJECT.match(" ".join(words[place + 1 :]))
+    if told is None or any(word[0].isdecimal() or word in _COUNTING for word in told["noun"].split()):
+        return None
+    return _Object(told["noun"], told["way"] or "", told["which"] or "", told["the"] is not None)
+
+
+def _differ_both(one: str, other: str) -> bool:
+    """True if each of two noun phrases has a word that the other lacks, besides those that tell which is the newer."""
+    mine, theirs = (lexicon.stems(wording.words_of(each) - lexicon.RENEWED - lexicon.TIMES) for each in (one, other))
+    return bool(mine - theirs and theirs - mine)
+
+
+def _words_in_both(one: str, other: str) -> frozenset[str]:
+    return lexicon.stems(one.split()) & lexicon.stems(other.split())
+
+
+_COUNTING: Final = quantities.NUMBER_WORDS.keys() | {"half", "dozen"}
+_ENDS_OBJECT: Final = (
+    r"in|on|at|to|from|with|by|for|of|about|as|into|onto|under|behind|near|after|before|since|until|during|over|through"
+    r"|and|or|but|because|so|when|while|if|that|which|who|instead|rather|than|not|yesterday|today|tomorrow|tonight|last"
+    r"|this|every|each|once|twice|again|now"
+)
+_OBJECT: Final = re.compile(
+    rf"(?:(?P<the>the|my|our|his|her|their|its) )?(?:an? )?(?P<noun>(?!(?:{_ENDS_OBJECT})\b)[\w'’.-]+"
+    rf"(?: (?!(?:{_ENDS_OBJECT})\b)[\w'’.-]+){{0,4}})"
+    r"(?: (?P<way>of|about|by|for|on) (?:the |an? |my |our |his |her |their )?"
+    rf"(?P<which>(?!(?:{'|'.join(sorted(lexicon.TIMES))}|\d)\b)[\w'’.-]+(?: (?!(?:{_ENDS_OBJECT})\b)[\w'’.-]+)?))?"
+)
+_PART_FOR: Final = wording.kept_search(
+    r"^[\w'’ -]{1,40}? (?:is|are|am) (?P<part>(?:(?:an?|the|one|also|on|in) )*(?:[\w-]+ ){1,4}?(?:for|of))"
+    r" (?:the |our |my |his |her |their )?(?P<of>[^\d\W][\w'’ .-]*)$"
+)
+"""A part that somebody has for or of something: responsible for billing, on the rota for it, a member of a club."""
+_OF_ONE_OBJECT: Final = (
+    "live reside work study prefer weigh earn cost belong sleep park report date sit stand bank vote expire last marry"
+    " married choose chose chosen pick picked select selected elect elected name named call called wear wore take took"
+    " catch caught ride rode become became want wants need needs like likes hate hates pay paid return returns"
+)
+"""Verbs of which somebody has one object at a time, or for one occasion."""
 _TOWARDS: Final = "owes lends gives sends tells calls sees visits knows helps trusts writes"
 """Verbs for what is done towards one person and another."""
 _ONE_OF_SEVERAL: Final = wording.kept_search(

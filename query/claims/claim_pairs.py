@@ -24,7 +24,8 @@ class ClaimComparison(NamedTuple):
     """The likeness of two statements (0 to 1), the relation of the later to the earlier one, and the reason.
 
     ``is_single_valued``: the earlier one states only a value of an attribute, and the later one another value of it.
-    ``doubt`` is why a replacement is not, so that it ends nothing without being told to.
+    ``doubt`` is why a replacement is not, so that it ends nothing without being told to. ``is_by_words``: they compete
+    by words in common alone, so that they do not where they refer to different things, too.
     """
 
     likeness: float
@@ -32,6 +33,7 @@ class ClaimComparison(NamedTuple):
     reason: str
     is_single_valued: bool = False
     doubt: str = ""
+    is_by_words: bool = False
 
 
 REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
@@ -42,6 +44,11 @@ def comparison(likeness: float, later: Frame, reason: str, relation: Relation) -
     """The comparison of two statements of one subject; the reason adds a change that the later one tells."""
     since = "; the later one tells of a change" if later.change and relation == "replacement" else ""
     return ClaimComparison(clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
+
+
+def by_words(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
+    """The comparison of two statements that compete by words in common alone."""
+    return comparison(likeness, later, reason, relation)._replace(is_by_words=True)
 
 
 def doubted(likeness: float, later: Frame, reason: str, doubt: str) -> ClaimComparison:

@@ -10,13 +10,13 @@ may hold after all, and what remains in doubt.
 
 import re
 import sys
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Sequence, Set
+from functools import cache, lru_cache
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import lazy
-from worlddb.projections.indexes.analysis import say_otherwise
+from worlddb.projections.indexes.analysis import STOP_WORDS, say_otherwise
 from worlddb.query.claims import (
     asked_terms,
     chat_changes,
@@ -359,11 +359,30 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, LaterRival]:
                 break  # Who moved back lives there.
             if one is None or other is None or alike is None or alike.relation not in pairs.COMPETING:
                 continue
+            if of_entities(alike, (earlier.text, later.text), (earlier.about, later.about)) is not alike:
+                continue
             if not claim_coexistence.may_have_both(one, other) and (place not in found or not alike.doubt):
                 found[place] = LaterRival(later_place, alike.doubt)
             if place in found and not found[place].doubt:
                 break
     return found
+
+
+def of_entities(
+    alike: ClaimComparison, said: tuple[str, str], about: tuple[Set[object], Set[object]]
+) -> ClaimComparison:
+    """How two statements relate by all that each refers to: "Luis is Dev's helper" tells nothing of Dev and Marta.
+
+    Where each refers to something that the other does not, beside what both refer to, they do not compete by words in
+    common, nor if they begin with different names, unless these have the same thing that one has at a time.
+    """
+    (one, other), (before, after) = said, about
+    if alike.relation not in pairs.COMPETING or not (before & after and before - after and after - before):
+        return alike
+    is_of_two = wording.begins_with_other_name(one, other) and not wording.held_words(one, other)
+    if not (alike.is_by_words or is_of_two):
+        return alike
+    return ClaimComparison(alike.likeness, "compatible", "same subject, they refer to different things")
 
 
 def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: str) -> bool:
@@ -391,15 +410,47 @@ def asks_of_rest(earlier: str, later: str, subject: frozenset[str], question: st
 
 def names_only_earlier(question: str, earlier: str, later: str, subject: frozenset[str]) -> bool:
     """True if a question names an identifier of what the earlier statement begins with, or a word that tells it from
-    what the later one begins with, and the later one does not: "how long do the login tests take?" and the tests."""
+    what the later one begins with, and the later one does not: "how long do the login tests take?" and the tests.
+
+    What is asked beside the values of who, when or where is no value that may be another one by now.
+    """
     known, given = frames.frame(earlier, subject), frames.frame(later, subject)
-    if known is None or given is None or not (known.identifiers or given.topic < known.topic):
+    if known is None or given is None:
+        return False
+    if _names_other_thing(question, known, given):
+        return True
+    if not (known.identifiers or given.topic < known.topic):
         return False
     named = wording.identifiers_in(question) & known.identifiers
     if any(each not in given.key for each in named):
         return True
     own = known.topic - lexicon.stems(wording.words_of(later)) if given.topic and given.topic < known.topic else set()
     return not lexicon.stems(wording.words_of(question)).isdisjoint(own)
+
+
+def _names_other_thing(question: str, earlier: Frame, later: Frame) -> bool:
+    """True if a question of who, when or where names what only the earlier of two statements has in the place where the
+    later one has something else that is not asked for: the orders service, and the stock service."""
+    first = question.split(" ", 1)[0].casefold()
+    if first not in _ASKING or not earlier.verb or earlier.verb != later.verb or earlier.change != later.change:
+        return False
+    found = relate(earlier, later)
+    if found is None or found.is_single_valued:
+        return False
+    own, other = (
+        lexicon.stems(pairs.words_alone(words)) - _little() for words in pairs.differing_words(earlier, later)
+    )
+    asked = lexicon.stems(wording.words_of(question))
+    return bool(other) and not own.isdisjoint(asked) and other.isdisjoint(asked)
+
+
+_ASKING: Final = frozenset(("who", "whom", "whose", "when", "where", "which", "what", "why", "how"))
+
+
+@cache
+def _little() -> frozenset[str]:
+    """The stems of words that name nothing."""
+    return lexicon.stems(STOP_WORDS | lexicon.DETERMINERS | lexicon.LIGHT_WORDS)
 
 
 def _are_rivals(earlier: Frame, later: Frame) -> bool:
@@ -744,7 +795,7 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
             return pairs.comparison(0.4 + 0.5 * overlap, later, "the same was done at another time", "compatible")
         if earlier.content - later.content and later.content - earlier.content:
             return pairs.comparison(0.3 + 0.5 * overlap, later, "numbers of different things", "compatible")
-        return pairs.comparison(0.6 + 0.4 * overlap, later, "the same past event, another number", "contradiction")
+        return pairs.by_words(0.6 + 0.4 * overlap, later, "the same past event, another number", "contradiction")
     if (
         unit == lexicon.OFTEN
         and pairs.objects_of(earlier) - pairs.objects_of(later)
@@ -905,7 +956,7 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
         if objects and overlap >= _CLOSE and verbs_agree and pairs.are_of_other_days(earlier, later):
             return pairs.comparison(0.4 + 0.5 * overlap, later, "the same was done at another time", "compatible")
         if objects and overlap >= _CLOSE and (verbs_agree or not (earlier.verb and later.verb)):
-            return pairs.comparison(0.5 + 0.4 * overlap, later, "the same past event, another value", "contradiction")
+            return pairs.by_words(0.5 + 0.4 * overlap, later, "the same past event, another value", "contradiction")
         return (
             pairs.comparison(0.4 + 0.4 * overlap, later, "both may have been true", "compatible") if objects else None
         )
@@ -935,7 +986,7 @@ def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozens
         overlap >= _CLOSE and not is_any and (differ or pairs.number_values(earlier) != pairs.number_values(later))
     )
     if objects and ((earlier.wish and not later.head and overlap >= _TOUCHING) or is_close):
-        return pairs.comparison(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
+        return pairs.by_words(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:
         return pairs.comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
     return None

@@ -118,11 +118,26 @@ class _Subject(NamedTuple):
     words: frozenset[str]
     names: tuple[frozenset[int], ...]
     """The worlds that each of the names stands for."""
+    called: tuple[frozenset[str], ...] = ()
+    """The words of each of the names."""
 
     @property
     def nodes(self) -> frozenset[int]:
         """All worlds with these names."""
         return frozenset().union(*self.names)
+
+    def beside(self, targets: Sequence[int]) -> frozenset[int]:
+        """A world for each of the names, one of some if it stands for one of these; below 0 if it stands for none."""
+        found = (next((node for node in sorted(name) if node in targets), min(name, default=0)) for name in self.names)
+        return frozenset(node or -1 - place for place, node in enumerate(found))
+
+    def shared_with(self, targets: Sequence[int]) -> "_Subject":
+        """These subjects, of which a statement that refers to some worlds has those alone for its own that are these.
+
+        Whoever else is named is what is said: who Eva reports to, in a statement about her and him.
+        """
+        shared = [words for name, words in zip(self.names, self.called, strict=True) if not name.isdisjoint(targets)]
+        return self._replace(words=frozenset[str]().union(*shared)) if shared else self
 
     def is_that_of(self, targets: Sequence[int]) -> bool:
         """True if a statement that refers to some worlds is about precisely these subjects."""
@@ -258,30 +273,31 @@ def _subject(
     window: Window, snapshot: visible.VisibleSnapshot, inside: int, text: str, names: Sequence[Any]
 ) -> _Subject:
     """The subject of a text: the named worlds with their identities, or else the name that it begins with."""
-    words: set[str] = set()
+    called: list[frozenset[str]] = []
     found: list[frozenset[int]] = []
     for name in names:
+        nodes = frozenset[int]()
         if isinstance(name, str):
             nodes = frozenset(islice(world_lookup.nodes_named(snapshot, window.spec, name, inside), MAX_ABOUT))
-            if nodes:
-                words |= wording.words_of(name)
-                found.append(nodes)
-                continue
+        if nodes:
+            called.append(wording.words_of(name))
+            found.append(nodes)
+            continue
         try:
             node = world_lookup.named_node(snapshot, window.spec, name)
         except errors.InputError:
             if not isinstance(name, str):
                 raise
-            words |= wording.words_of(name)
+            called.append(wording.words_of(name))
             found.append(frozenset())
             continue
         found.append(frozenset([node]))
-        words |= _name_words(snapshot, node)
+        called.append(_name_words(snapshot, node))
     for place, nodes in enumerate(found):
         found[place] = world_lookup.expand_identities(snapshot, window.spec, nodes)
-        for other in sorted(found[place] - nodes):
-            words |= _name_words(snapshot, other)
-    return _Subject(frozenset(words) if names else wording.leading_subject(text), tuple(found))
+        called[place] = called[place].union(*(_name_words(snapshot, other) for other in sorted(found[place] - nodes)))
+    words = frozenset[str]().union(*called) if names else wording.leading_subject(text)
+    return _Subject(words, tuple(found), tuple(called))
 
 
 def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
@@ -359,6 +375,9 @@ def _compare_claims(
         alike = alike._replace(relation="replacement", reason=_BACK, is_single_valued=True)
     alike = _doubt_of_plan(alike, is_plan=_has_yet_to_begin(said, start, meets)) if alike.is_single_valued else alike
     targets = referred_to(snapshot, node) if targets is None else targets
+    alike = claim_relation.of_entities(
+        alike, (said, match.told.claim), (frozenset(targets), match.subject.beside(targets))
+    )
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
         text=said,
@@ -396,14 +415,23 @@ def _match_subject(
     if is_named and not is_apart and targets:
         # Whom the text is about may be no world yet: what refers to others is about them.
         return None
-    if is_apart or held:
-        # Of what one has at a time each other one is told who has it.
-        subject = _Subject(held or wording.leading_subject(told.claim), ())
-        told = told.about(subject.words)
+    # Of what one has at a time each other one is told who has it.
+    alone = _Subject(held or wording.leading_subject(told.claim), ()) if is_apart or held else None
+    subject = alone or _with_shared_words(snapshot, subject, node, targets)
+    told = told.about(subject.words)
     if (is_apart or held or "i" in subject.words) and not is_linked and inside not in snapshot.containers(node):
         # "I" is somebody else in another world.
         return None
     return _Match(subject, told, is_said, is_linked or bool(held), is_apart)
+
+
+def _with_shared_words(
+    snapshot: visible.VisibleSnapshot, subject: _Subject, node: int, targets: Sequence[int] | None
+) -> _Subject:
+    """The subjects of a text, of several with the words of those that a statement refers to, too."""
+    if len(subject.names) <= 1:
+        return subject
+    return subject.shared_with(referred_to(snapshot, node) if targets is None else targets)
 
 
 def _takes_turn_back(

@@ -271,6 +271,8 @@ def competing_pairs(
         if scoring.names_another(question, old.text, new.text):
             continue
         alike, order = told
+        if claim_relation.of_entities(alike, (old.text, new.text), (old.about, new.about)) is not alike:
+            continue
         if is_loose and not (alike.is_single_valued or wording.held_words(old.text, new.text)):
             continue
         if order in ("beside", "swapped"):
