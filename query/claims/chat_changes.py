@@ -24,7 +24,7 @@ def claims_in(message: str, asked: Asked, question: str = "") -> str:
     "Hey, so I moved to Porto, boxes everywhere" says "I moved to Porto". Of sentences about several people only those
     are given that are about the people in ``question``, if some are.
     """
-    return _claims_in(message[:_READ], asked, _people_in(question))
+    return _claims_in(message[:_READ], asked, people_in(question))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -170,7 +170,7 @@ def change_told(
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
 def is_german(question: str) -> bool:
     """True if a question has a word by which it is German."""
-    return not lexicon.GERMAN.isdisjoint(_words_of(question))
+    return not lexicon.GERMAN.isdisjoint(words_of(question))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
@@ -179,7 +179,7 @@ def in_asked_words(question: str, message: str) -> str:
 
     "Die Zahnarztpraxis" tells of the "Zahnarzt", "der Chor" of the "Chorprobe", and a "Handy-PIN" is of both words.
     """
-    asked = _words_of(question)
+    asked = words_of(question)
     telling = sorted(word for word in asked if len(word) > _PART_OF_WORD and word not in lexicon.IN_GERMAN)
 
     def as_asked(found: re.Match[str]) -> str:
@@ -229,7 +229,7 @@ def _end_told(question: str, asked: Asked, earlier: str, later: str) -> Change:
     is_asked = _kind_of(question) == "polar" and _UNDONE.search(question) is not None
     if not is_asked or not _DONE.search(told := _told_of(question, later)):
         return ""
-    people, known = _people_in(question), content_of(earlier) | content_of(question)
+    people, known = people_in(question), content_of(earlier) | content_of(question)
     if people:
         return "" if people.isdisjoint(_stems_in(told)) else "sure"
     if _is_of_another(question, told, known, asked.telling):
@@ -283,13 +283,13 @@ def _change_in(question: str, asked: Asked, earlier: str, later: str) -> Change:
     # Of whom only the name is said, it is so still, unless they are called otherwise.
     if kind == "name" and not shared and _CALLED.match(question) and _RENAMED.search(told) is None:
         return ""
-    is_of_them = has_old or _may_be_of(_people_in(question), told)
+    is_of_them = has_old or _may_be_of(people_in(question), told)
     sign = _sign_of(told)
     known = content_of(earlier) | named | telling
     fits = _value_fits(question, earlier, told, sign, has_old=has_old or bool(shared))
     if not fits or (not has_old and _is_of_another(question, told, known, telling)):
         return ""
-    topic = (_topic_of(question, earlier, told, shared, telling) or is_loose) + is_dated
+    topic = (_topic_of(question, earlier, told, shared, telling, sign) or is_loose) + is_dated
     if fits == _FITS:
         is_instead = sign == _REPLACED and topic > 0 and kind != "name"
         is_gone = has_old and _is_gone(question, told, kind, sign, has_topic=topic > 0)
@@ -312,7 +312,7 @@ _TYPED: Final = ("time", "number", "place")
 def _is_gone(question: str, told: str, kind: str, sign: int, *, has_topic: bool) -> bool:
     """True if what names the old value says that it is so no more, not only that something is new with it."""
     if kind in ("time", "number"):
-        return sign == _REPLACED and not _people_in(question).isdisjoint(_stems_in(told))
+        return sign == _REPLACED and not people_in(question).isdisjoint(_stems_in(told))
     if has_topic:
         return True
     # Who "has a new assistant" still does what was asked, and who "started at the bank" is still there.
@@ -340,10 +340,12 @@ def _begins_with_another(question: str, sentence: str, known: frozenset[str], te
     thing = [lexicon.stem(lexicon.SAME_WORD.get(word, word)) for word in phrase if _may_tell(word)]
     behind = [*zip(nouns[end - 1 :], nouns[end:], nouns[end + 1 :], strict=False)] if thing else []
     owned = {word for before, word, noun in behind if lexicon.stem(noun) in telling and before not in _BEFORE_PLACES}
-    is_whose = bool(_people_in(question)) or _WHOSE.search(question) is not None
+    is_whose = bool(people_in(question)) or _WHOSE.search(question) is not None
     if known.isdisjoint(thing) and is_whose and said[:1] != [] and not _THEIRS.isdisjoint(owned):
         return True
-    if not (_REFERRED.isdisjoint(_words_of(sentence)) and _ARTICLES.isdisjoint(owned) and _THEIRS.isdisjoint(owned)):
+    if _kind_of(question) == "place" and not _ANY.isdisjoint(owned):
+        return True
+    if not (_REFERRED.isdisjoint(words_of(sentence)) and _ARTICLES.isdisjoint(owned) and _THEIRS.isdisjoint(owned)):
         return False
     if any(telling & _stems_in(each) for each in others if each):
         return False
@@ -359,6 +361,7 @@ def _is_verb(word: str, after: str) -> bool:
 
 
 _THEIRS: Final = lexicon.word_set("its their his her")
+_ANY: Final = lexicon.word_set("a an")
 _OTHER: Final = lexicon.word_set("other another")
 _REFERRED: Final = lexicon.FIRST - {"my", "our"} | lexicon.word_set("it that this them those they")
 _BEFORE_PLACES: Final = lexicon.PREPOSITIONS | lexicon.word_set("next to for from with")
@@ -501,7 +504,7 @@ def _sign_of(told: str) -> int:
 @lru_cache(maxsize=lexicon.MAX_FRAMES)
 def content_of(text: str) -> frozenset[str]:
     """The stems of the words that tell what a message is about."""
-    found = [lexicon.SAME_WORD.get(word, word) for word in _words_of(text) if _may_tell(word)]
+    found = [lexicon.SAME_WORD.get(word, word) for word in words_of(text) if _may_tell(word)]
     is_german = not lexicon.GERMAN.isdisjoint(found)
     return lexicon.stems((word for word in found if word not in lexicon.IN_GERMAN) if is_german else found)
 
@@ -520,11 +523,13 @@ _OF_ANY_THING: Final = (
 )
 
 
-def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], telling: frozenset[str]) -> int:
+def _topic_of(
+    question: str, earlier: str, told: str, shared: frozenset[str], telling: frozenset[str], sign: int
+) -> int:
     """2 if a message has most words of a question, or the noun that it asks for, 1 if it has any, else 0."""
     kind = _kind_of(question)
     # "My guitar lesson" is "guitar" when a time or a price is told of it.
-    is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts))
+    is_measured = kind in ("time", "number") or (not kind and bool(_values_of(earlier).amounts) and sign >= _CHANGED)
     is_exact = _says_exactly(question, told, shared)
     is_most = 2 * len(shared) > len(telling) or (is_measured and is_exact and 2 * len(shared) == len(telling))
     return 2 if shared and is_most else int(bool(shared))
@@ -532,10 +537,11 @@ def _topic_of(question: str, earlier: str, told: str, shared: frozenset[str], te
 
 def _says_exactly(question: str, told: str, shared: frozenset[str]) -> bool:
     """True if one of the shared words is the same in both: "rates" are not "my rate"."""
-    return not shared.isdisjoint(lexicon.stems(_words_of(question) & _words_of(told)))
+    return not shared.isdisjoint(lexicon.stems(words_of(question) & words_of(told)))
 
 
-def _words_of(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text in small letters, without the ending of a possessive."""
     return frozenset(
         word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text.casefold().replace("_", " "))
     )
@@ -586,7 +592,9 @@ def _values_of(text: str) -> _Values:
                 hours.add(number)
     amounts.update(map(str.casefold, _RATE.findall(plain)))
     names = (name[1] or name[2] for name in _NAME.finditer(text))
-    called = {lexicon.stem(low) for name in names if (low := name.casefold()) not in _telling_nothing()} - _related()
+    called = {
+        lexicon.stem(low) for name in names if (low := name.casefold()) not in _telling_nothing() | _DATED
+    } - _related()
     placed = {place.casefold() for place in _PLACED.findall(plain)}
     places = {lexicon.stem(each) for each in placed if each not in _telling_nothing()}
     return _Values(*map(frozenset, (dates, hours, amounts, called, places)))
@@ -625,9 +633,21 @@ def _value_fits(question: str, earlier: str, told: str, sign: int, *, has_old: b
 
 
 def kind_asked(question: str) -> str:
-    """The kind of value that a question asks for with its first words: time, number, name or place; else empty."""
+    """The kind of value that a question asks for first: time, number, name, place or colour; else empty."""
+    if _COLOUR.match(question):
+        return "colour"
+    if _NUMBER.match(question):
+        return "number"
     kind = _kind_of(question)
     return kind if kind in ("name", *_TYPED) else ""
+
+
+_COLOUR: Final = lazy(r"(?i)\W*(?:what|which) colou?rs?\b")
+_NUMBER: Final = lazy(r"(?i)\W*(?:what|which)\b[^?]* number\b")
+_COLOURS: Final = lexicon.word_set(
+    "black white grey gray red orange yellow green blue purple violet pink brown beige turquoise teal navy gold silver"
+    " cream maroon"
+)
 
 
 def is_short(message: str) -> bool:
@@ -648,9 +668,37 @@ def tells_asked_kind(message: str, question: str) -> bool:
     if kind == "time":
         return bool(found.dates or found.hours)
     if kind == "number":
-        return bool(found.amounts)
-    told = found.names | (_related() & _stems_in(message)) if kind == "name" else found.places
+        return bool(found.amounts or found.hours)
+    if kind == "colour":
+        return not _COLOURS.isdisjoint(words_of(message))
+    told = (found.names - found.places) | (_related() & _stems_in(message)) if kind == "name" else found.places
     return not told <= content_of(question)
+
+
+@lru_cache(maxsize=lexicon.MAX_QUESTIONS)
+def asked_thing(question: str) -> frozenset[str]:
+    """The stems of the thing of which a question asks where, when or who it is; empty for another question."""
+    found = _WHAT_IT_IS.match(question)
+    return frozenset() if found is None else content_of(found[1])
+
+
+_WHAT_IT_IS: Final = lazy(
+    r"(?i)\W*(?:where|when|who|wo|wann|wer)(?:['’]s| is| are| was| were| ist| sind| war| waren) ([^?]+)\?*\W*$"
+)
+
+
+def begins_with(message: str, thing: frozenset[str]) -> bool:
+    """True if a message says something of a thing, and begins with it: "the spare key is under the pot"."""
+    words = [word.casefold() for word in _WORD.findall(_GREETING.sub("", message, 1))]
+    nouns = words[words[:1] != [] and words[0] in _ARTICLES :]
+    end = next((at for at, word in enumerate(nouns) if lexicon.stem(word) not in thing), len(nouns))
+    return 0 < end < len(nouns) and (nouns[end] in lexicon.AUX or lexicon.may_be_verb(nouns[end]))
+
+
+def lacks_value(question: str, one: str, other: str) -> bool:
+    """True if a message has a value of the kind that a question asks for, and another, which ends nothing, has none."""
+    is_told = tells_asked_kind(one, question) and not tells_asked_kind(other, question)
+    return is_told and _sign_of(_told_in(other)) < _CHANGED
 
 
 def _kind_of(question: str) -> str:
@@ -661,7 +709,7 @@ def _kind_of(question: str) -> str:
 
 
 @lru_cache(maxsize=lexicon.MAX_QUESTIONS)
-def _people_in(question: str) -> frozenset[str]:
+def people_in(question: str) -> frozenset[str]:
     """The stems of the people whom a question is about: relatives, and names that are no place."""
     # All German nouns have capitals.
     of_german = is_german(question)
@@ -800,8 +848,8 @@ _RATE: Final = lazy(
 )
 _AT: Final = lazy(r"(?i)(?:at|till|until|by|before|um|gegen) ")
 _PLACED: Final = lazy(
-    r"(?i:\b(?:at|in|to|near|round|around|on|into|from|behind|opposite|beside|bei|beim|nach|im|auf|zu|zur|zum|hinter"
-    r"|neben|gegenüber) "
+    r"(?i:\b(?:at|in|to(?= (?:the|an?|our|my|his|her|(?-i:[A-ZÄÖÜ])))|near|round|around|on|into|from|behind|opposite"
+    r"|beside|under|above|below|inside|outside|bei|beim|nach|im|auf|zu|zur|zum|hinter|neben|gegenüber) "
     r"(?:the |a |an |our |my |his |her |der |die |den |dem |das )?(?:(?:old|new|big|little) )?(?:\d+\w? )?)"
     r"([^\W\d_][\w'’-]+)"
 )

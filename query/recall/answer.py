@@ -90,6 +90,7 @@ class Judge:
         # All that a user says has the name, so that it tells nothing.
         told = [name for name in about.names if name.casefold() == about.user_name.casefold()]
         self._asks_only_for_time = request.question.asks_only_for_time
+        self._may_lack = not request.question.times
         self._text = without_names(request.question.subject_text, told)
         self._telling = without_names(_HOW_MANY.sub("", without_opening(request.question.without_times)), told)
         self._untold = frozenset(word.casefold() for name in told for word in name.split())
@@ -103,7 +104,7 @@ class Judge:
             asked = asked - asked_terms.little_stems() - analysis.query_stems(request.question.wish)
         self._required = asked
         self._top, self._best, self._is_complete = 0.0, 0.0, False
-        self._seen, self._shown = 0, list[scoring.HitFeatures]()
+        self._seen, self._shown, self._contents = 0, list[scoring.HitFeatures](), list[str]()
         self._is_of_type = False
         # In a user's world whoever lives with them leads wherever their name is asked for.
         self._is_by_name_alone = bool(self._calls and about.user_name)
@@ -145,6 +146,8 @@ class Judge:
         if content and self._seen <= LOOKED_AT:
             self._is_complete = is_complete if is_best else self._is_complete
             self._shown.append(seen)
+            self._contents.append(content)
+            self._may_lack = self._may_lack and found.passed.seen.row.type != _TURN
             if self._is_by_name_alone:
                 self._is_by_name_alone = self._called.issuperset(analysis.analyze(" ".join(words)).stems)
         likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
@@ -199,6 +202,31 @@ class Judge:
         nearer = chance_level(self._scatter, _FITTED_ON) - chance_level(self._scatter, count)
         return confidence < scoring.shifted(scoring.WEAK_BELOW, -self._fitted.answer[1] * max(0.0, nearer))
 
+    def lacks_asked_kind(self, confidence: float | None) -> bool:
+        """True if statements answer that are not likely to, and none has a value of the kind that is asked for.
+
+        That is a time, a number, a person, a place or a colour, in what has a word for what is asked: of whose
+        birthday nothing is known, the day of their choir is no answer.
+        """
+        asks = self._text
+        # What is said in a conversation, or held at a time in the question, is told by when it was so, too.
+        is_open = self._may_lack and confidence is not None and confidence < _LIKELY
+        if self._fitted is None or not is_open or analysis.language_of(asks) or not chat_changes.kind_asked(asks):
+            return False
+        whom = _BESIDE.split(asks, 1)[0]
+        named = (self._called | chat_changes.people_in(whom)) & chat_changes.content_of(whom)
+        asked = asked_terms.asked_of(asks).all - named
+        is_for_person = chat_changes.kind_asked(asks) == "name"
+
+        def may_tell(content: str) -> bool:
+            words = chat_changes.words_of(content)
+            stems = lexicon.stems(words)
+            if any(some and some.isdisjoint(stems) for some in (named, asked)):
+                return False
+            return chat_changes.tells_asked_kind(content, asks) or (is_for_person and not _SPEAKING.isdisjoint(words))
+
+        return not any(map(may_tell, self._contents))
+
     def note_of_weak(self, *, by_chance: bool) -> str:
         """The note of a weak answer: what speaks against its hits, as far as that can be said in words.
 
@@ -217,6 +245,11 @@ class Judge:
         return ", since ".join((_SELDOM, *filter(None, [" and ".join(against)])))
 
 
+_BESIDE: Final = re.compile(r"\b(?:before|after|since|until|with)\b", re.I)
+"""Behind such a word others are named than those of whom a question asks."""
+_SPEAKING: Final = lexicon.word_set("i we")
+_LIKELY: Final = 0.35
+"""The confidence below which an answer needs a value of the kind that is asked for."""
 _ANYTHING: Final = lazy(
     r"\b(?:tell|show|summar\w+|overview|updates?|news|any|anything|something|everything|whatever|info(?:rmation)?"
     r"|facts?|details?|not(?:es?|ed)|remember|recall|mind|mentioned|heard|about)\b",

@@ -71,7 +71,15 @@ def lift_own_statements(
         theirs |= {
             node for node, one in stated.items() if not (node in said and _says_what_is_asked(said[node], one, telling))
         }
-    own = {node for node, one in said.items() if mine or _says_what_is_asked(one, stated[node], telling)}
+    own = {
+        node
+        for node, one in said.items()
+        if mine
+        or (
+            _says_what_is_asked(one, stated[node], telling)
+            and chat_changes.tells_asked_kind(stated[node].text, question)
+        )
+    }
     if asks_for_home and not mine and (state := asked_terms.asked_state(question)) is not None:
         # "At which street does Ana live?" is answered by where she lives, and not by what else is told of her.
         at_home = {node for node, one in said.items() if _says_what_is_asked(one, stated[node], state[1])}
@@ -285,25 +293,32 @@ def lift_asked_kind(
     "Who prints the labels?" is answered by "the printer is Taylor Brothers", though "labels go to print on Monday" has
     more of its words. The scores stay where they are, since what comes first answers no better than what did.
     """
-    # When something was is told by when a message was written, too.
-    if question.asks_of == "past" and chat_changes.kind_asked(question.text) == "time":
+    # When something was is told by when a message was written, too; of statements other rules tell what was.
+    is_said = ranked[0].passed.seen.row.type == _TURN
+    if question.asks_of == "past" and (not is_said or chat_changes.kind_asked(question.text) == "time"):
         return ranked
-    first = ranked[: ranking.LOOKED_AT]
+    first, thing = ranked[: ranking.LOOKED_AT], chat_changes.asked_thing(question.text)
 
     def message_of(hit: ranking.Ranked) -> str:
-        body = snapshot.body(hit.passed.seen.row) if hit.passed.seen.row.type == _TURN else None
-        return "" if body is None else body.content.partition(": ")[2]
+        body = snapshot.body(hit.passed.seen.row)
+        if body is None:
+            return ""
+        return body.content.partition(": ")[2] if hit.passed.seen.row.type == _TURN else body.content
 
-    best = message_of(first[0])
+    def fit(message: str) -> int:
+        is_short = message != "" and chat_changes.is_short(message)
+        if not is_short or not chat_changes.tells_asked_kind(message, question.text):
+            return 0
+        return 1 + chat_changes.begins_with(message, thing)
+
+    best = message_of(first[0]) if chat_changes.kind_asked(question.text) else ""
     # Of most questions the first hit has one, or is no short message, and no other text is read.
-    if not best or not chat_changes.is_short(best) or chat_changes.tells_asked_kind(best, question.text):
+    if not best or not chat_changes.is_short(best) or fit(best) == (2 if thing else 1):
         return ranked
-
-    def is_behind(hit: ranking.Ranked) -> bool:
-        message = message_of(hit) if hit.score >= first[0].score - _WITHOUT_VALUE else ""
-        return not (chat_changes.is_short(message) and chat_changes.tells_asked_kind(message, question.text))
-
-    return [*_with_scores_of(first, sorted(first, key=is_behind)), *ranked[ranking.LOOKED_AT :]]
+    least = first[0].score - _WITHOUT_VALUE
+    fits = {hit.passed.node: fit(message_of(hit)) if hit.score >= least else 0 for hit in first}
+    order = sorted(first, key=lambda hit: -fits[hit.passed.node])
+    return [*_with_scores_of(first, order), *ranked[ranking.LOOKED_AT :]]
 
 
 _WITHOUT_VALUE: Final = 0.3
@@ -328,12 +343,18 @@ def lift_said_by_then(
     by = max((period.span.end for period in past), default=None) or _first_told(gate, request, lane, first, event)
     if by is None:
         return ranked
-    least = _MAY_ANSWER * max(hit.score for hit in first)
+    least, asked = _MAY_ANSWER * max(hit.score for hit in first), chat_changes.content_of(request.question.text)
 
     def is_behind(hit: ranking.Ranked) -> bool:
         row = hit.passed.seen.row
-        is_late = row.type == _TURN and row.valid_from >= by
-        return hit.score < least or (is_late and not _tells_of_then(gate.snapshot, row, past, event))
+        if hit.score < least:
+            return True
+        if row.type != _TURN:
+            return False
+        body = gate.snapshot.body(row)
+        # What has no word of the question was near it by chance.
+        is_near = body is not None and not asked.isdisjoint(chat_changes.content_of(body.content))
+        return not is_near or (row.valid_from >= by and not _tells_of_then(gate.snapshot, row, past, event))
 
     order = sorted(first, key=is_behind)
     return [*_with_scores_of(first, order), *ranked[ranking.LOOKED_AT :]]

@@ -350,7 +350,9 @@ def _answer(
         searched = partial(_count_searched, window, snapshot, request)
         rests_on_nothing = answer.is_by_chance(judged, found.lanes, request, model, searched, subject.about)
         confidence = judge.answer(by_chance=rests_on_nothing)
-        weak = bool(every) and (rests_on_nothing or judge.is_unlikely(confidence, searched))
+        weak = bool(every) and (
+            rests_on_nothing or judge.is_unlikely(confidence, searched) or judge.lacks_asked_kind(confidence)
+        )
         hits, groups, left = answer.likely(every, groups, request.min_confidence)
         rivals = answer.competing(snapshot, found.rivals)
         then = _held_then(window, snapshot, request, found)

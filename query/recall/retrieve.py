@@ -405,13 +405,14 @@ def _keep_best_of_siblings(search: _Search, found: Found) -> Found:
 
 
 def _put_asked_messages_first(search: _Search, found: Found) -> Found:
-    """Put messages of a chat first that tell a value of the kind that is asked for, and were said by the time asked."""
+    """Put what tells a value of the kind that is asked for first, and of a chat what was said by the time asked."""
     question, ranked = search.request.question, found.ranked
     is_in_order = search.request.in_order and search.request.fusion == CONVEX and not search.shows_all
-    if not is_in_order or all(hit.passed.seen.row.type != _TURN for hit in ranked[: ranking.LOOKED_AT]):
+    has_turns = any(hit.passed.seen.row.type == _TURN for hit in ranked[: ranking.LOOKED_AT])
+    if not is_in_order or not ranked or (question.asks_of == "past" and not has_turns):
         return found
     ranked = asked_first.lift_asked_kind(search.snapshot, ranked, question)
-    if question.asks_what_held:
+    if has_turns and question.asks_what_held:
         ranked = asked_first.lift_said_by_then(search.gate, search.request, search.lanes.text, ranked, search.past)
     return found._replace(ranked=ranked)
 
@@ -443,8 +444,10 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     is_event = request.question.asks_of == "past" and not request.question.answer_form.number
     changes, added = list[rivalry.Rivals](), list[ranking.Ranked]()
     if has_turns:
-        lane = search.lanes.text
-        changes, added = rivalry.changes_told(search.gate, request, lane, own, said, of_plans=past or is_event)
+        by = max((period.span.end for period in search.past), default=None)
+        changes, added = rivalry.changes_told(
+            search.gate, request, search.lanes.text, own, said, of_plans=by is None and (past or is_event), by=by
+        )
     kept, rivals = rivalry.lift_later_statements(
         snapshot,
         [*own, *added],

@@ -312,6 +312,8 @@ def _are_of_others(old: Statement, new: Statement, question: str, doubt: str) ->
     asked = asked_terms.asked_of(question) if question and new.is_turn else None
     if asked is None:
         return False
+    if chat_changes.lacks_value(question, old.text, new.text):
+        return True
     if doubt and not chat_changes.may_answer(new.text, asked):
         return True
     return chat_changes.changes_another(question, asked, old.text, new.text)
@@ -574,11 +576,11 @@ def changes_told(
     stated: Mapping[int, Statement],
     *,
     of_plans: bool,
+    by: int | None = None,
 ) -> tuple[list[Rivals], list[ranking.Ranked]]:
     """The later messages by which the first hit has changed, be it a message of the same speaker or a statement.
 
-    ``of_plans``: only if it is a message of what was still to be, and no time is asked about.
-
+    ``of_plans``: only if it is a message of what was still to be, and no time is asked about; ``by``: only before it.
     People name a thing once, and tell in passing what became of it: see :func:`chat_changes.change_told`. They are
     among the first hits, or name what the first one says: those that were not found are given, too.
     """
@@ -603,7 +605,8 @@ def changes_told(
     def later(first: _Message, messages: Iterable[_Message]) -> Iterator[tuple[Rivals, _Message]]:
         for each in messages:
             node, seen, *_ = each.hit.passed
-            if not each.speaker or not is_newer(seen, first.hit.passed.seen):
+            is_late = by is not None and seen.row.valid_from >= by
+            if is_late or not each.speaker or not is_newer(seen, first.hit.passed.seen):
                 continue
             if not each.may_change(first, gate) and (
                 # Whoever lives with them may say that Frau Wolf teaches them no more.

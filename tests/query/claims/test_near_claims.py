@@ -543,6 +543,7 @@ def test_no_text_stays_in_a_cache_of_what_was_compared() -> None:
     assert chat_changes.claims_in(message, asked_terms.asked_of("where do I live?")).startswith("I moved to Porto")
     chat_changes.in_asked_words("wann habe ich den Zahnarzt?", "Die Zahnarztpraxis hat zu.")
     assert foreign_statements.other_forms("wo wohnte Ana?")
+    assert chat_changes.asked_thing("where is the gym?") == {"gym"}
     told = f"It {'is long ' * 30}. The gym is on Elm Road."
     assert chat_changes.change_told(
         "where is the gym?",

@@ -835,6 +835,46 @@ def test_what_is_corrected_right_behind_it_needs_no_other_word(question: str, ea
     assert (told(earlier, "OK."), told("Good night!")) == ("sure", "perhaps")
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "others"),
+    [
+        ("where does Marta live?", "Marta lives in York.", ["Marta likes to live dangerously.", "Marta is a nurse."]),
+        ("where does Tom work?", "Tom works at Bosch.", ["Tom says hard work pays off.", "Tom likes tea."]),
+        ("when does Ben start?", "Ben's shift starts at 7.", ["Ben likes to start the day slowly.", "Ben is tall."]),
+    ],
+)
+def test_a_statement_with_a_value_of_the_asked_kind_comes_first(
+    db: Database, question: str, first: str, others: list[str]
+) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    for text in (first, *others):
+        mem.add(text)
+    assert mem.recall(question).hits[0].content == first
+
+
+def test_a_day_is_nobody_by_which_a_person_changes(db: Database) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    days(mem, "our plumber is called Ivo", "the plumber comes from Hull", "the plumber fixed the sink on Monday")
+    found = mem.recall("who is our plumber?")
+    assert found.hits[0].content == "nora: our plumber is called Ivo" and not found.competing
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("what was my day rate on 20 March 2023?", "my day rate is 300", "put my day rate up to 340"),
+        ("who taught Mia on 20 March 2023?", "Frau Brink teaches Mia", "Frau Brink left, Herr Novak teaches Mia now"),
+    ],
+)
+def test_of_what_was_said_by_a_time_the_last_comes_first(db: Database, question: str, first: str, last: str) -> None:
+    mem = worlddb.memory(db, user="nora", agent="bot")
+    days(mem, first, last)
+    mem.add(
+        [{"role": "user", "content": last.replace("340", "380").replace("Novak", "Wolf"), "timestamp": "2023-05-01"}]
+    )
+    assert mem.recall(question).hits[0].content == f"nora: {last}"
+
+
 def days(mem: Any, *said: str) -> None:
     for day, text in enumerate(said, 1):
         at = f"2023-03-{day:02}T10:00:00Z"

@@ -255,6 +255,31 @@ def test_in_a_small_world_of_a_user_what_was_never_said_is_weak_too(tmp_path: Pa
             assert not mem.recall(question).weak
 
 
+OF_MARTA = (
+    *("Marta lives in York.", "Marta's sister is Lena.", "Marta goes to choir on Wednesdays.", "Lena studies law."),
+    *("Marta's bike is in the cellar.", "Lena moved to Leeds in May.", "Marta works as a nurse at the Royal."),
+    *("Tom drives a white van.", "Tom's workshop is on Mill Lane.", "Marta's dog Bruno weighs 12 kilos."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_known"),
+    [
+        *(("When is Marta's birthday?", False), ("What colour is Marta's bike?", False), ("How old is Lena?", False)),
+        *(("Who is Marta's boss?", False), ("Where does Lena work?", False), ("Where does Marta live?", True)),
+        *(("When is choir?", True), ("Who is Marta's sister?", True), ("What colour is Tom's van?", True)),
+        *(("How much does Bruno weigh?", True), ("When did Lena move to Leeds?", True)),
+    ],
+)
+def test_a_time_a_number_a_person_a_place_or_a_colour_that_nobody_told_is_weak(
+    tmp_path: Path, question: str, is_known: bool
+) -> None:
+    with worlddb.memory(tmp_path / "memory", user="nora") as mem:
+        for text in OF_MARTA:
+            mem.add(text)
+        assert mem.recall(question).weak != is_known
+
+
 def test_of_hits_without_a_word_of_the_question_none_are_said_to_be_shared(tmp_path: Path) -> None:
     with worlddb.memory(tmp_path / "memory", user="nora") as mem:
         mem.add([{"role": "user", "content": text} for text in ("I like tea.", "My cat is old.")])
