@@ -4,6 +4,7 @@ Each function knows one way to tell it, whatever else the statements share, and 
 """
 
 import re
+from collections.abc import Set
 from functools import cache, lru_cache
 from typing import Final
 
@@ -327,7 +328,9 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
     is_shared = is_thing or not (earlier.content & later.content).isdisjoint(earlier.content - {earlier.verb})
     is_of_scale = any(map(states.issubset, _SCALES)) and (states.isdisjoint(_OF_BUILDS) or _BUILT.search(later.key))
     if len(states) > 1 and is_of_scale and is_shared and not earlier.recurs:
-        return pairs.doubted(0.6, later, "another state", pairs.OF_ELSE)
+        found = pairs.doubted(0.6, later, "another state", pairs.OF_ELSE)
+        is_switched = states <= _ON_OR_OFF and _say_all_else(earlier.key, later.key, states)
+        return found._replace(is_single_valued=is_switched, doubt="" if is_switched else found.doubt)
     if is_thing and _WITHDRAWN.search(later.key) is not None and _WITHDRAWN.search(earlier.key) is None:
         return pairs.doubted(0.6, later, "it is withdrawn", "it may be in use still")
     plan, other = _ON_PLAN.search(earlier.key), _CHANGED_TO.search(later.key)
@@ -342,6 +345,53 @@ def relate_other_state(earlier: Frame, later: Frame) -> ClaimComparison | None:
         if is_returned or all(_is_in_code(each["value"]) for each in values if each is not None):
             return pairs.doubted(0.6, later, "another value", "both may hold")
     return None
+
+
+def _say_all_else(earlier: str, later: str, states: Set[str]) -> bool:
+    """True if two statements say the same of one thing with a name, but for its state at their end."""
+    is_named = wording.identifiers_in(later) or _OF_NAME.search(later) is not None
+    rest = {" ".join(word for word in key.split() if word not in states | {"now", "again"}) for key in (earlier, later)}
+    return bool(is_named) and len(rest) == 1
+
+
+_ON_OR_OFF: Final = frozenset(("on", "off"))
+_OF_NAME: Final = re.compile(
+    r"\b(?:flag|toggle|switch|feature|option|setting) [\w-]+ is\b|^(?:the )?[\w-]+-[\w-]+(?::| is) "
+)
+"""A thing that its name tells from others of the kind."""
+
+
+def relate_other_doer(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "ticket 9 is assigned to Tom", or "reviews are done by Tom", to the same of Lena."""
+    one, other = _IS_DONE_BY(earlier.key), _IS_DONE_BY(later.key)
+    if one is None or other is None or one["what"] != other["what"] or one["who"] == other["who"]:
+        return None
+    if earlier.negated or later.negated or earlier.mood or later.mood or later.adds:
+        return None
+    told = (one, earlier), (other, later)
+    are_names = all(lexicon.stems(wording.words_of(by["who"])) <= each.names for by, each in told)
+    return pairs.doubted(0.7, later, "another one does it", pairs.BOTH_HAVE_IT) if are_names else None
+
+
+_IS_DONE_BY: Final = wording.kept_search(
+    r"^(?P<what>.+? (?:is|are) )(?:now |currently |still )?(?P<how>(?:assigned|given|allotted) to|[\w-]+ by)"
+    r" (?P<who>[^\W\d][\w'’.-]*(?: [\w'’.-]+)?)(?: now| again| these days| instead)?$"
+)
+
+
+def relate_other_of_kind(earlier: Frame, later: Frame) -> ClaimComparison | None:
+    """The relation of "switched to the Enterprise plan" to "our plan is Business", whatever it is; it ends nothing."""
+    named, other = _OWN_IS(earlier.key), _CHANGED_TO.search(later.key)
+    if named is None or other is None or named["kind"] != other["kind"] or named["which"] == other["new"]:
+        return None
+    if earlier.negated or later.negated or earlier.former or later.mood or later.head:
+        return None
+    return pairs.doubted(0.6, later, "another one of a kind", pairs.OF_ELSE)
+
+
+_OWN_IS: Final = wording.kept_search(
+    r"(?:^(?:my|our)|['’]s?) (?:(?:current|present) )?(?P<kind>[a-z]+) is (?:now )?(?:the |an? )?(?P<which>[\w-]+)$"
+)
 
 
 def relate_other_place(earlier: Frame, later: Frame) -> ClaimComparison | None:
@@ -398,6 +448,10 @@ def _is_in_code(value: str) -> bool:
 
 _SCALES: Final = (
     frozenset(("on", "off")),
+    frozenset(("up", "down", "online", "offline")),
+    frozenset(("active", "inactive", "revoked", "expired")),
+    frozenset(("read-only", "writable")),
+    frozenset(("manual", "automatic")),
     frozenset(("locked", "unlocked")),
     frozenset(("paused", "resumed", "suspended", "reinstated", "on hold")),
     frozenset(("promised", "granted", "refused", "denied", "pending", "approved", "rejected")),
@@ -414,9 +468,10 @@ _SCALES: Final = (
 _OF_BUILDS: Final = frozenset(("red", "green"))
 _BUILT: Final = re.compile(r"\b(?:builds?|ci|pipelines?|tests?|suites?|nightly|checks?|jobs?|main|trunk) (?:is|are)\b")
 """What is red or green by whether it works."""
-_AT_END: Final = {"on": "on(?=$)", "off": "off(?=$)"}
+_AT_END: Final = {word: rf"{word}(?=$)" for word in ("on", "off", "up", "down")}
 _STATED: Final = re.compile(
-    r"\b(?:(?:is|are|was|were|got|has been) (?:now |still |again )?|(?:(?:has|have) )?(?=resumed\b))"
+    r"(?:(?:\b(?:is|are|was|were|got|has been)|:) (?:now |still |again )?(?:(?:set|switched|turned) (?:to )?)?"
+    r"|\b(?:(?:has|have) )?(?=resumed\b))"
     rf"({'|'.join(_AT_END.get(each, each) for each in sorted(frozenset().union(*_SCALES)))})\b"
 )
 """What stage or state something has reached."""

@@ -51,6 +51,8 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
         found = (
             claim_endings.relate_other_state(earlier, later)
             or claim_endings.relate_other_place(earlier, later)
+            or claim_endings.relate_other_doer(earlier, later)
+            or claim_endings.relate_other_of_kind(earlier, later)
             or found
         )
     has_several = bool(earlier.sentences or later.sentences) and not later.wish

@@ -142,7 +142,7 @@ _HELD: Final = lazy(
     r"(?: (?:now|currently|still))? (?:(?P<does>own|lead|manage|maintain|chair|head|took over|take over)s?"
     r"|(?P<deed>reviews|handles|moderates|coordinates|oversees|runs)(?= the )"
     r"|(?:is|are|am)(?: (?:now|currently|still|again))?"
-    r" (?:(?P<part>responsible for|in charge of|on(?= call| duty| watch)"
+    r" (?:(?P<part>responsible for|in charge of|working on|on(?= call| duty| watch)"
     r"|the (?:owner|lead|leader|manager|maintainer|chair|head) of)|(?P<role>the)(?= (?:[\w-]+ ){0,4}[\w-]+$)"
     r"(?! (?:[\w-]+ )*(?:sister|brother|son|daughter|child|friend|cousin|aunt|uncle|neighbou?r|colleague|one)\b))))"
     r" (?P<what>(?!(?:an?|my|our|his|her|its|their|your|some|several|many|most|no|two|three|four|five|\d+)\b)\S.*?)"
@@ -378,7 +378,9 @@ class Holding(NamedTuple):
             return False
         if self.way == other.way == "gift":
             return GIVEN in (self.who, other.who)
-        return self.way == other.way or ("" in (self.way, other.way) and "on" not in (self.way, other.way))
+        # Several may work on one thing.
+        is_one = self.way == other.way != "working on"
+        return is_one or ("" in (self.way, other.way) and "on" not in (self.way, other.way))
 
 
 @lru_cache(maxsize=lexicon.MAX_FRAMES)

@@ -836,7 +836,6 @@ def test_a_question_for_one_identifier_raises_no_other() -> None:
         ("Atlas", "The flag --verbose turns on debug logging.", "The flag --verbose is deprecated; use --log-level."),
         ("Atlas", "Mara owns billing.", "Tomas owns billing."),
         ("Atlas", "parse_header returns a dict.", "parse_header returns a dataclass."),
-        ("Atlas", "NEW_CHART is off.", "NEW_CHART is on."),
         ("Atlas", "PR 118 is in review.", "PR 118 is merged."),
         ("Atlas", "The import job is paused.", "The import job is resumed."),
         ("Atlas", "The order is pending.", "The order is refused."),

@@ -694,6 +694,50 @@ def test_a_question_of_when_that_names_a_value_is_not_answered_with_another_one(
         assert memory.recall(question).hits[0].content == "Eva moved to Porto."
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "competes"),
+    [
+        ("The VPN is down.", "The VPN is up.", True),
+        ("The VPN is down.", "The printer is up.", False),
+        ("The deploy key is active.", "The deploy key is revoked.", True),
+        ("The deploy key is active.", "The signing key is revoked.", False),
+        ("Ticket 9 is assigned to Tom.", "Ticket 9 is assigned to Priya.", True),
+        ("Ticket 9 is assigned to Tom.", "Ticket 12 is assigned to Priya.", False),
+        ("Code reviews are done by Tom.", "Code reviews are done by Lena.", True),
+        ("Code reviews are done by Tom.", "Design reviews are done by Lena.", False),
+        ("Code reviews are done by Tom.", "Code reviews are done by Friday.", False),
+        ("Tom is working on INC-90.", "Priya took over INC-90.", True),
+        ("Tom is working on INC-90.", "Priya took over INC-91.", False),
+        ("Tom is working on INC-90.", "Priya is working on INC-90.", False),
+        ("Our plan is Business.", "We switched to the Enterprise plan.", True),
+        ("Our plan is Business.", "We switched to the night shift.", False),
+        ("The flag new-cart is set to off.", "The flag new-cart is set to on.", True),
+        ("The flag new-cart is set to off.", "The flag dark-mode is set to on.", False),
+    ],
+)
+def test_a_plain_change_of_a_state_or_of_who_does_it_competes(
+    db: Database, earlier: str, later: str, competes: bool
+) -> None:
+    """They were found near in meaning, if at all, and the old one came first."""
+    memory = worlddb.memory(db, user="ana")
+    memory.add(earlier, since="2025-01-01")
+    near = memory.add(later, since="2025-02-01").near
+    assert any(each.relation in TOLD[:2] for each in near) == competes
+    assert bool(memory.recall(earlier).competing) == competes
+
+
+@pytest.mark.parametrize(
+    "said", ["The feature flag new-cart is {}.", "The flag new-cart is set to {}.", "new-cart: {}"]
+)
+def test_of_a_named_flag_that_is_toggled_one_state_holds(db: Database, clock: ManualClock, said: str) -> None:
+    """Of three toggles four states held, since each might be of something else."""
+    memory = worlddb.memory(db, user="ana")
+    for state in ("off", "on", "off", "on"):
+        clock.advance(DAY)
+        memory.add(said.format(state), on_near="supersede_same_subject")
+    assert [world.content for world in memory.profile().kinds["Fact"]] == [said.format("on")]
+
+
 SEVERAL = (
     ("Vera likes tea.", "Vera likes coffee."),
     ("Vera speaks German.", "Vera speaks French."),
