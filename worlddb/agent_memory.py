@@ -85,6 +85,7 @@ from worlddb.write_notes import (
     already_hidden_notes,
     concurrent_change_notes,
     displaced_notes,
+    earlier_start_notes,
     elsewhere_notes,
     erased_basis_notes,
     forgotten_notes,
@@ -398,8 +399,10 @@ class Memory:
         receipt = revise_where_it_lies(self.db, found.ref, **changes)
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
+        is_same = is_same_text(found.content, text) and ends in (None, found.valid.start)
         changed = [
             *named,
+            *(earlier_start_notes(found.ref, begins, found.valid.start) if is_same else ()),
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),

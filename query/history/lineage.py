@@ -199,19 +199,16 @@ def _text_periods(snapshot: visible.VisibleSnapshot, node: int) -> list[_TextPer
     found: list[_TextPeriod] = []
     for piece, seen in pieces:
         last = found[-1] if found else None
-        if last is not None and last.period.end >= piece.start and _has_same_text(snapshot, last.by[-1], seen):
+        if (
+            last is not None
+            and last.period.end >= piece.start
+            and (last.by[-1].number == seen.number or build.says_the_same(snapshot, last.by[-1], seen))
+        ):
             period = times.Interval(last.period.start, max(last.period.end, piece.end))
             found[-1] = _TextPeriod(period, (*last.by, seen))
         else:
             found.append(_TextPeriod(piece, (seen,)))
     return found
-
-
-def _has_same_text(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, other: asof.SeenVersion) -> bool:
-    if one.number == other.number:
-        return True
-    text = snapshot.body(other.row)
-    return text is not None and all(_field_equals(snapshot.body(one.row), text, field) for field in TEXT_FIELDS)
 
 
 def coalesced(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Held]:

@@ -274,6 +274,38 @@ def shown_version(
     return seen
 
 
+def says_the_same(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, other: asof.SeenVersion) -> bool:
+    """True if two versions have the same type, name and text, and both can be read."""
+    said, also = snapshot.body(one.row), snapshot.body(other.row)
+    return (
+        said is not None
+        and also is not None
+        and (said.type, said.name, said.content)
+        == (
+            also.type,
+            also.name,
+            also.content,
+        )
+    )
+
+
+def _held_with_its_text(
+    snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, moment: asof.Moment
+) -> times.Interval:
+    """The time in which a version holds, with the time before in which earlier versions said the same without a gap.
+
+    Who states an earlier start of what is known writes a version for the time before that start.
+    """
+    held = times.piece_at(seen.validity, moment.valid)
+    start, others = held.start, [*asof.versions_as_of(snapshot.tables, node, moment.seq)]
+    while start > times.ALWAYS:
+        before = next((each for each in others if each.validity.contains(start - 1)), None)
+        if before is None or before.number == seen.number or not says_the_same(snapshot, before, seen):
+            break
+        start = times.piece_at(before.validity, start - 1).start
+    return times.Interval(start, held.end)
+
+
 def world_of(
     snapshot: visible.VisibleSnapshot,
     node: int,
@@ -320,7 +352,13 @@ def world_of(
         name=text.name,
         content=text.content,
         aliases=aliases(snapshot, node, moment.seq),
-        valid=records.Valid(*times.piece_at(seen.validity, moment.valid)),
+        valid=records.Valid(
+            *(
+                times.piece_at(seen.validity, moment.valid)
+                if row.versions == 1 or body is None
+                else _held_with_its_text(snapshot, node, seen, moment)
+            )
+        ),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

@@ -322,7 +322,9 @@ def _versions_then(
         now = request.choice.version(tables, node, moment)
         return [] if now is None or snapshot.body(now.row) is None else [now]
     held = (each for period in past for each in valid_period.versions_in(tables, node, moment, period))
-    said = {each.number: each for each in held if snapshot.body(each.row) is not None}
+    said = {
+        each.number: each for each in held if each.row.body != seen.row.body and snapshot.body(each.row) is not None
+    }
     return list(said.values())
 
 

@@ -22,7 +22,7 @@ from worlddb.query.claims.foreign_statements import in_english
 from worlddb.query.claims.wording import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import asked_first, candidates, filters, ranking, rivalry, scoring
 from worlddb.query.records.records import soft_maximum
@@ -76,6 +76,8 @@ def show_past_versions(
                 passed = candidates.Passed(other, held, 0.0)
                 found.setdefault(other, ranking.Ranked(passed, hit.score, {}, {scoring.THEN: hit.score}))
             own = gate.seen(node) if seen.row.type != _TURN else None
+            if own is not None and build.says_the_same(snapshot, own, seen):
+                break
             if own is not None and snapshot.body(own.row) is not None:
                 hit = hit._replace(passed=hit.passed._replace(seen=own), parts={**hit.parts, scoring.THEN: 0.0})
                 break
@@ -101,7 +103,11 @@ def has_past_version(
         if any(period.admits(seen.validity) for seen in before for period in past):
             return True
         own = (seen for period in past for seen in valid_period.versions_in(tables, hit.passed.node, moment, period))
-        if any(seen.number != hit.passed.seen.number and snapshot.body(seen.row) is not None for seen in own):
+        if any(
+            snapshot.body(seen.row) is not None and not build.says_the_same(snapshot, seen, hit.passed.seen)
+            for seen in own
+            if seen.number != hit.passed.seen.number
+        ):
             return True
     return False
 
