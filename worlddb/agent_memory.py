@@ -92,6 +92,7 @@ from worlddb.write_notes import (
     future_start_notes,
     is_same_text,
     is_window_nonempty,
+    left_subject_notes,
     mark_notes,
     named_beginning,
     other_text_notes,
@@ -346,10 +347,14 @@ class Memory:
         *,
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
+        about: str | Sequence[str] = (),
         replace_later: bool = False,
         why: str = "",
     ) -> Added:
         """Change what a memory says, from ``since`` to ``until``; before that it stays as it was.
+
+        It stays about the same persons and things, unless ``about`` names others (as for :meth:`add`) for that time. A
+        note names those that only the old text names.
 
         By default ``since`` is now, or the beginning of a memory that lies in the future.
 
@@ -364,7 +369,9 @@ class Memory:
         if not isinstance(cast(Any, text), str) or limits.is_blank(text):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         seen, found = self.db.head().seq, self._find_text_memory(id)
-        if since is until is None and not (replace_later or found.closed) and is_same_text(found.content, text):
+        names = [limits.checked_line(each, "about", limits.MAX_NAME_BYTES) for each in _as_list(about)]
+        is_whole = since is until is None and not (replace_later or found.closed or names)
+        if is_whole and is_same_text(found.content, text):
             notes = (
                 f"{found.ref} says so already, so nothing was written",
                 *still_hidden_notes(found, self.db.view().valid),
@@ -379,36 +386,61 @@ class Memory:
         since = since if since is not None else self._future_start(found, now)
         begins = now if since is None else times.parse_time(since, "since")
         said = [each for each in self._versions(found.ref) if each.spans or each.valid.start < each.valid.end]
-        if found.valid.end < times.FOREVER:
-            last = max(said, key=lambda each: each.valid.end, default=found)
-            if since is None and last.valid.end <= now:
-                first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
-                now_held = self._holding_instead(found.ref)
-                told, instead = "", "add what holds now"
-                if now_held is not None:
-                    told = f": {now_held.ref} took its place, and says {one_line(now_held.content)!r:.80}"
-                    instead = f"correct {now_held.ref}"
-                raise errors.InputError(
-                    f"{found.ref} held until {end}, and not any more{told}",
-                    f"Give since and until for what it said then, such as since={first!r}, or {instead}",
-                )
+        self._refuse_if_over(found, said, since, now)
         is_open = until is None and not replace_later
         ends = _end_of_correction(said, begins, found, is_now=since is None) if is_open else until
         changes: dict[str, Any] = {"content": text, "valid_from": since, "valid_to": ends, "why": why}
         changes |= {"replace_later": replace_later, "source": self._source({})}
-        receipt = revise_where_it_lies(self.db, found.ref, **changes)
+        besides = functools.partial(self._move_subjects, found.ref, names, begins, ends, why) if names else None
+        receipt = revise_where_it_lies(self.db, found.ref, besides=besides, **changes)
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
         is_same = is_same_text(found.content, text) and ends in (None, found.valid.start)
         changed = [
             *named,
             *(earlier_start_notes(found.ref, begins, found.valid.start) if is_same else ()),
+            *left_subject_notes(self.db.view(seq=receipt.seq), found, text, "give about if it is about somebody else"),
             *other_text_notes(self.db, found.ref, text, (begins, until), receipt, "give replace_later=True"),
             *displaced_notes(self.db.view(seq=receipt.seq), receipt, found.ref),
             *still_hidden_notes(found, now),
         ]
         changed += concurrent_change_notes(self.db, seen, receipt, found.ref)
         return done.with_notes(changed + self._same_words_notes(found, text))
+
+    def _move_subjects(
+        self, ref: str, names: list[str], begins: int, ends: times.TimeLike | None, why: str, look: View, tx: Any
+    ) -> None:
+        """Make a memory about others in a time, in the batch that revises it; before and after it stays as it was."""
+        _, key = self._views_and_key(look)
+        home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
+        subjects = [self._entry(tx, key, home, each) for each in self._scopes.subjects(look, key, names)]
+        until = times.FOREVER if ends is None else times.parse_time(ends, "until")
+        for edge in look.edges(ref, type="refers_to", direction="out"):
+            tx.unlink(edge.ref, why=why)
+            for start, end in ((edge.valid.start, begins), (until, edge.valid.end)):
+                if max(start, edge.valid.start) < min(end, edge.valid.end):
+                    rest = None if end == times.FOREVER else end
+                    tx.link(ref, "refers_to", edge.target, valid_from=start, valid_to=rest, why=why)
+        for subject in subjects:
+            tx.link(ref, "refers_to", subject, valid_from=begins, valid_to=ends, why=why)
+
+    def _refuse_if_over(
+        self, found: records.World, said: Sequence[records.Version], since: times.TimeLike | None, now: int
+    ) -> None:
+        """Refuse to correct from now on what has ended, with the name of what took its place."""
+        last = max(said, key=lambda each: each.valid.end, default=found)
+        if found.valid.end == times.FOREVER or since is not None or last.valid.end > now:
+            return
+        first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
+        now_held = self._holding_instead(found.ref)
+        told, instead = "", "add what holds now"
+        if now_held is not None:
+            told = f": {now_held.ref} took its place, and says {one_line(now_held.content)!r:.80}"
+            instead = f"correct {now_held.ref}"
+        raise errors.InputError(
+            f"{found.ref} held until {end}, and not any more{told}",
+            f"Give since and until for what it said then, such as since={first!r}, or {instead}",
+        )
 
     def _same_words_notes(self, found: records.World, instead: str = "") -> list[str]:
         """Return notes that name the other memories which hold now and say what a memory said, or tell it."""

@@ -443,11 +443,15 @@ class Scopes:
         came, scope = imported_scope_ref(key), self.scope_of(view, key)
         if kind and scope is None:
             return composed(name)
-        for entry in view.find(name=name, type=ENTRY, world=scope):
+        found = view.find(name=name, type=ENTRY, world=scope)
+        for entry in found:
             is_same = folded(entry.name) == folded(name)
             is_brought = came is not None and "imported" in entry.source
             if is_same and (is_brought or view._keyed_reference(_entry_key(key, entry.name)) == entry.ref):
                 return entry.name
+        called = [each for each in found if folded(name) in map(folded, each.aliases)]
+        if len(called) == 1 and view._keyed_reference(_entry_key(key, called[0].name)) == called[0].ref:
+            return called[0].name
         return composed(name)
 
     def scope_of(self, view: View, key: ScopeKey | tuple[str, ...]) -> str | None:

@@ -483,11 +483,13 @@ def revise_where_it_lies(
     idempotency_key: str | None = None,
     valid_from: TimeLike | None = None,
     why: str = "",
+    besides: Callable[[View, Any], None] | None = None,
     **changes: Any,
 ) -> Receipt:
     """Revise a world; from before its beginning, it then lies in the worlds that contain it since that beginning.
 
-    Of those, it is put into the ones that are seen from inside ``world``.
+    Of those, it is put into the ones that are seen from inside ``world``. ``besides`` writes more in the same batch, by
+    the view that it rests on.
 
     Raises:
         UnavailableError: others wrote in between every time; nothing was written.
@@ -497,14 +499,18 @@ def revise_where_it_lies(
     def write() -> Receipt:
         look = view_for_write(db, idempotency_key)
         inside = look if world is None else db.view(seq=look.seq, valid=look.valid, world=world)
-        if valid_from is None or not containers_at_start(inside, ref, parse_time(valid_from, "valid_from")):
+        begun = {} if valid_from is None else containers_at_start(inside, ref, parse_time(valid_from, "valid_from"))
+        if not begun and besides is None:
             revised: Receipt = db.revise(ref, idempotency_key=idempotency_key, **told)
             return revised
         with db.batch(seen=look, idempotency_key=idempotency_key) as tx:
-            begin_earlier(tx, inside, ref, valid_from, why)
+            if valid_from is not None and begun:
+                begin_earlier(tx, inside, ref, valid_from, why)
             tx.revise(ref, **told)
+            if besides is not None:
+                besides(look, tx)
         receipt: Receipt = tx.receipt
-        return replace(receipt, requested=receipt.requested[-1:])
+        return replace(receipt, requested=receipt.requested[-1:] if besides is None else (ref,))
 
     return retry_while_changed(write)
 

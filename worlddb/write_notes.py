@@ -237,6 +237,17 @@ def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
     return [f"{after.ref} will be hidden from {at} on, and {before_that}: lift the deadline if that is not meant"]
 
 
+def left_subject_notes(view: View, old: World, text: str, remedy: str, *, ref: str = "") -> list[str]:
+    """Return a note if a memory, or its successor ``ref``, is still about whom its old text names, and ``text`` not."""
+    said, says = wording.words_of(old.content), wording.words_of(text)
+    subjects = (view.get(edge.target, include_superseded=True) for edge in subject_edges(view, old.ref))
+    named = ((each.name, wording.words_of(each.name)) for each in subjects if each is not None)
+    left = [one_line(name) for name, words in named if words and words <= said and not words <= says]
+    return [
+        f"{ref or old.ref} is still about {', '.join(left)}, whom its text does not name any more: {remedy}"
+    ] * bool(left)
+
+
 def subject_edges(view: View, ref: str) -> Sequence[Edge]:
     """Return the edges to what a memory is about, in a view that may be confined to a world."""
     with suppress(UnknownReference):  # It may lie in that world at other times alone.

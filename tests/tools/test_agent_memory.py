@@ -761,6 +761,37 @@ def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked
     assert "Lisbon" not in mem.context("where does Ana live?")
 
 
+def test_an_alias_that_names_exactly_one_is_that_one(mem: worlddb.Memory) -> None:
+    """It made a second entry of that name, without a word."""
+    mem.add("Priya leads Payments.", about="Priya")
+    (priya,) = mem.db.view().find(name="Priya", type="Entity")
+    mem.db.alias(priya.ref, "Pri")
+    mem.add("Pri likes tea.", about="pri")
+    assert [each.ref for each in mem.db.view().find(name="Pri")] == [priya.ref]
+    assert texts(mem.recall("tea", about="Priya", k=1)) == ["Pri likes tea."]
+    mem.add("Priscilla sings.", about="Priscilla")
+    mem.db.alias(mem.db.view().find(name="Priscilla", type="Entity")[0].ref, "Pri")
+    mem.add("Pri skis.", about="Pri")
+    assert len(mem.db.view().find(name="Pri")) == 3, "of two nobody knows which is meant"
+
+
+def test_a_correction_of_the_person_moves_the_memory_to_whom_it_is_about(mem: worlddb.Memory) -> None:
+    """It stayed about the wrong one, and was not found under the right one."""
+    broke = mem.add("Tom Keller broke the build.", about="Tom Keller", since="2026-10-01")
+    told = mem.correct(broke.id, "Tom Becker broke the build.", since="2026-10-01").notes
+    assert f"{broke.id} is still about Tom Keller, whom its text does not name any more" in told[-1]
+    assert not mem.correct(broke.id, "Tom Becker broke the build.", about="Tom Becker", since="2026-10-01").notes
+    for name, found in (("Tom Keller", []), ("Tom Becker", ["Tom Becker broke the build."])):
+        assert texts(mem.recall("who broke the build?", about=name)) == found
+    mem.correct(broke.id, "Ida broke it.", about="Ida", since="2026-10-05", until="2026-10-08")
+    for day, name in (("2026-10-04", "Tom Becker"), ("2026-10-06", "Ida"), ("2026-10-09", "Tom Becker")):
+        then = mem.as_of(day)
+        assert [who for who in ("Tom Becker", "Ida") if then.recall("who broke it?", about=who).hits] == [name]
+    named = mem.add("Ana lives in Rome.", about="Ana")
+    assert not mem.correct(named.id, "Ana lives in Oslo.").notes
+    assert mem.db.verify(deep=True).ok
+
+
 @pytest.mark.parametrize("way", ["add", "correct"])
 def test_an_earlier_start_is_shown_wherever_the_memory_is(mem: worlddb.Memory, way: str) -> None:
     """It was acknowledged; hits, contexts and profiles showed only when the later version began."""

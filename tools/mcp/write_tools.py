@@ -515,6 +515,8 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     answer.notes.append(_describe_ended(session, old))
     remedy = "amend that too, or retire it"
     answer.notes.extend(write_notes.same_words_beside(session.db, view, old.ref, remedy, instead=given.text))
+    remedy = "if it is about somebody else, retire it and save it with memory_write and about"
+    answer.notes.extend(write_notes.left_subject_notes(then, old, given.text, remedy, ref=answer.id or ""))
     if until is not None:
         answer.notes.append(f"It is valid until {until}, the former end of {old.ref}")
     if is_over:

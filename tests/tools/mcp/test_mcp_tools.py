@@ -151,6 +151,15 @@ def test_an_amendment_with_the_same_text_changes_nothing_unless_it_holds_from_ea
     assert sooner["outcome"] == "committed" and sooner["id"] != old["id"]
 
 
+def test_an_amendment_says_whom_it_is_still_about_though_it_does_not_name_them(db: worlddb.Database) -> None:
+    desk = Session(db)
+    old = call(desk, "memory_write", text="Tom Keller broke the build.", user_id="ada", about=["Tom Keller"])
+    new = call(desk, "memory_amend", id=old["id"], text="Tom Becker broke the build.")
+    assert f"{new['id']} is still about Tom Keller, whom its text does not name any more" in " ".join(new["notes"])
+    again = call(desk, "memory_amend", id=new["id"], text="Tom Becker fixed the build.")
+    assert "still about" not in " ".join(again["notes"])
+
+
 def test_an_amended_memory_keeps_its_marks_and_properties(db: worlddb.Database) -> None:
     """Its properties were dropped without a word, and nothing that asked by them found it any more."""
     desk, marks = Session(db), {"labels": ["home"], "pinned": True, "properties": {"priority": 2}}
