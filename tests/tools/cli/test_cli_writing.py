@@ -185,3 +185,19 @@ def test_a_note_names_options_and_no_arguments_of_python(run: LocalRunner) -> No
     for told in outcome.NOTES.values():
         said = output.translate_remedy(told.replace("{}", "a").replace("{first}", "a").replace("{others}", "b"))
         assert not re.search(r"\w\(|(?<!`)\b\w+=|\b(db|view)\.", said), said
+
+
+def test_a_write_whose_vectors_have_no_room_is_answered_with_its_receipt(
+    run: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit of the vectors failed, and the write was reported as failed though it was there."""
+
+    def full(*_: object, **__: object) -> Any:
+        raise worlddb.DiskFull("No room left: here", "Free some space and try again; what was committed stays")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worlddb.Database, "embed", full)
+        told = run("create", "Note", "zebra", "--content", "zebra two")
+    assert told.code == 0 and "written" in told.out
+    assert "no vectors yet: No room left: here" in told.err and "`worlddb embed`" in told.err
+    assert run.json("embed")["embedded"] == 1

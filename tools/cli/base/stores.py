@@ -94,12 +94,21 @@ def require_existing(folder: Path, remedy: str = "Check the path") -> Path:
 
 
 def embed_new(db: worlddb.Database, out: output.Output) -> worlddb.Embedding | None:
-    """Embed new texts; return None without a model, and hint that texts are then found by their words alone."""
+    """Embed new texts; return None without a model, and hint that texts are then found by their words alone.
+
+    If the store cannot be written now, as on a full disk, it warns: what was written before is committed, and its
+    receipt is still to be printed.
+    """
     try:
         return db.embed()
     except worlddb.ModelUnavailable as error:
         out.hint(f"note: texts are found by their words, not by their meaning: {error}")
-        return None
+    except worlddb.UnavailableError as error:
+        out.warn(
+            f"It is committed, but its texts have no vectors yet: {error.message}. They are found by their words;"
+            " `worlddb embed` or the next write adds the vectors once the store can be written."
+        )
+    return None
 
 
 def report_run(

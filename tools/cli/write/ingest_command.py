@@ -157,7 +157,11 @@ def _ingest(args: Namespace, out: Output) -> int:
         with out.progress("Indexing"):
             embedding = stores.embed_new(db, out)
             db.catch_up()
-            looked = db.recluster(limit=_LOOKED_AT)
+            try:
+                looked = db.recluster(limit=_LOOKED_AT)
+            except worlddb.UnavailableError as error:
+                looked = worlddb.Reclustering(0, (), 0, 0, 0, 0)
+                out.warn(f"The import is committed, but identities were not looked at: {error.message}")
         head = db.head()
     finally:
         store.close()
