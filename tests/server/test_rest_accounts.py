@@ -35,7 +35,8 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         for number in range(2):
             robot.send("POST", "/v1/worlds", name=f"note {number}")
         assert owner("PATCH", "/v1/accounts/acme", json={}).status_code == 422
-        assert owner("PATCH", "/v1/accounts/acme", json={"plan": "none"}).json()["reason"] == "unknown_plan"
+        unknown = owner("PATCH", "/v1/accounts/acme", json={"plan": "none"}).json()
+        assert (unknown["reason"], unknown["remedy"]) == ("unknown_plan", "Define it with PUT /v1/plans/{plan}")
         gone = owner("PATCH", "/v1/accounts/nobody", json={"plan": ""})
         assert (gone.status_code, gone.json()["remedy"]) == (404, "See /v1/accounts")
         freed = check_type(owner.send("PATCH", "/v1/accounts/acme", name="acme & sons", plan=""), wire.Account)

@@ -66,6 +66,7 @@ _CODES: Final = {
 _REMEDIES: Final = (
     ("db.accounts.accounts()", "/v1/accounts"),
     ("db.accounts.keys()", "/v1/keys"),
+    ("Define it with db.accounts.define_plan", "Define it with PUT /v1/plans/{plan}"),
     ("Send it as one, by sparql_update", "Send it by POST, as the parameter update or as application/sparql-update"),
     ("Send it as one, by view.sparql", "Send it as the parameter query or as application/sparql-query"),
     ("them with proposals()", "them with /v1/proposals"),

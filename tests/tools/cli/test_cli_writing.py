@@ -201,3 +201,9 @@ def test_a_write_whose_vectors_have_no_room_is_answered_with_its_receipt(
     assert told.code == 0 and "written" in told.out
     assert "no vectors yet: No room left: here" in told.err and "`worlddb embed`" in told.err
     assert run.json("embed")["embedded"] == 1
+
+
+def test_an_unknown_plan_is_told_with_the_command_that_defines_one(run: LocalRunner) -> None:
+    run("init")
+    told = run("accounts", "add", "q", "--plan", "nope")
+    assert told.code and "`worlddb plans set PLAN`" in told.err and "db." not in told.err

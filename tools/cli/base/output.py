@@ -142,6 +142,7 @@ _PHRASES: Final = (
     ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),
     ("See db.accounts.accounts()", "`worlddb accounts list` has them"),
     ("See db.accounts.keys()", "`worlddb keys list` has them"),
+    ("Define it with db.accounts.define_plan", "Define it with `worlddb plans set PLAN`"),
     ("See the thresholds in force with view.tunings()", "`worlddb tunings` lists what is set where"),
     ("See the registered types with view.edge_types()", "`worlddb types` lists what is registered where"),
     (
