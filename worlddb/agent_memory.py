@@ -707,7 +707,7 @@ class Memory:
                 for source in said:
                     about.setdefault(source, set()).add(world.name)
             elif has_statement(world) and world.type != SCOPE and not world.pinned:
-                kinds.setdefault(world.type, []).append(world)
+                kinds.setdefault(world.type, []).append(_since_its_text(view, world))
         for worlds in kinds.values():
             # Memories of one commit, such as an import, stay in log order.
             worlds.reverse()
@@ -1127,6 +1127,13 @@ def _checked_labels(given: Any) -> list[str]:
         if not isinstance(label, str):
             raise errors.InputError(f"labels[{place}] is {errors.shown(label)}, not text", 'Give texts, such as "work"')
     return sorted(labels) if isinstance(given, Set) else labels
+
+
+def _since_its_text(view: View, world: records.World) -> records.World:
+    """Return a world that holds from where it began to say the same without a gap, as hits do."""
+    spans = (each.valid for each in view.coalesced(world.ref) if world.number in each.versions)
+    start = next((each.start for each in spans if each.start <= world.valid.start < each.end), world.valid.start)
+    return msgspec.structs.replace(world, valid=records.Valid(start, world.valid.end))
 
 
 def _as_list(refs: Any) -> list[Any]:

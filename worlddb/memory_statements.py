@@ -600,10 +600,12 @@ def _restatement_notes(
 
 
 def _left_out_notes(found: World, valid_from: int | None) -> list[str]:
-    """Return notes if a restatement has a later start than the memory."""
+    """Return notes if a restatement has another start than the memory."""
     since, notes = format_time(found.valid.start), []
     if valid_from is not None and valid_from > found.valid.start:
         notes.append(f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already")
+    elif valid_from is not None and valid_from < found.valid.start:
+        notes.append(f"{found.ref} holds from {format_time(valid_from)} on now, not only from {since} on")
     return notes
 
 

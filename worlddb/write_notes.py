@@ -194,18 +194,14 @@ def with_sentences(receipt: Receipt, sentences: Iterable[str]) -> Receipt:
 
 
 def restatement_changes(db: Database, receipt: Receipt, ref: str, world: str | None = None) -> list[str]:
-    """Return notes on other changes by a restatement: start, deadline, pin, labels, properties, subjects.
-
-    Subjects are those inside ``world``.
-    """
+    """Return notes on other changes by a restatement: deadline, pin, labels, properties, subjects inside ``world``."""
     how: Any = {"include_expired": True, "include_deprecated": True}
     held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
     at = receipt.ingest_time if held is None else max(receipt.ingest_time, held.valid.start)
     before, after = (db.view(seq=seq, valid=at).get(ref, **how) for seq in (receipt.seq - 1, receipt.seq))
     if before is None or after is None:
         return []
-    notes = [*earlier_start_notes(ref, after.valid.start, before.valid.start)]
-    notes += _deadline_change_notes(before, after, receipt.ingest_time)
+    notes = _deadline_change_notes(before, after, receipt.ingest_time)
     views = (db.view(seq=seq, valid=at, world=world) for seq in (receipt.seq - 1, receipt.seq))
     were_about, are_about = (subject_edges(view, ref) for view in views)
     notes += [f"{ref} named nobody that it is about, and does now"] if are_about and not were_about else []

@@ -193,7 +193,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     bare = [lexicon.OPPOSITE.get(word, word) for word in bare]
     content_words = [word for word in bare if word not in analysis.STOP_WORDS and word not in lexicon.NEGATIVE]
     named = _proper_names(plain, naming)
-    heavy = _heavy_words(content_words, named)
+    heavy = _heavy_words(content_words, named, plain)
     goes_on = _negated_endings(tokens)
     denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     hours = quantities.clock_hours(joined)
@@ -243,9 +243,18 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     )
 
 
-def _heavy_words(content_words: list[str], named: Set[str]) -> frozenset[str]:
-    """The stems that tell most. "Go" is what somebody uses if it is a name, though to go tells little."""
+_BEGINNING: Final = lazy(r"[.!?]\s+([^\W\d_]+)")
+"""The first word of each sentence but the first."""
+
+
+def _heavy_words(content_words: list[str], named: Set[str], plain: str) -> frozenset[str]:
+    """The stems that tell most. "Go" is what somebody uses if it is a name, though to go tells little.
+
+    A word that begins a sentence is no name for its capital.
+    """
     little = WITHOUT_CONTENT - named if named else WITHOUT_CONTENT
+    if named and "." in plain:
+        little |= WITHOUT_CONTENT.intersection(word.casefold() for word in _BEGINNING.findall(plain))
     return lexicon.stems(word for word in content_words if word not in little and not word[0].isdecimal())
 
 

@@ -280,16 +280,11 @@ def says_the_same(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, othe
     return (
         said is not None
         and also is not None
-        and (said.type, said.name, said.content)
-        == (
-            also.type,
-            also.name,
-            also.content,
-        )
+        and (said.type, said.name, said.content) == (also.type, also.name, also.content)
     )
 
 
-def _held_with_its_text(
+def held_with_its_text(
     snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, moment: asof.Moment
 ) -> times.Interval:
     """The time in which a version holds, with the time before in which earlier versions said the same without a gap.
@@ -352,13 +347,7 @@ def world_of(
         name=text.name,
         content=text.content,
         aliases=aliases(snapshot, node, moment.seq),
-        valid=records.Valid(
-            *(
-                times.piece_at(seen.validity, moment.valid)
-                if row.versions == 1 or body is None
-                else _held_with_its_text(snapshot, node, seen, moment)
-            )
-        ),
+        valid=records.Valid(*times.piece_at(seen.validity, moment.valid)),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

@@ -1777,7 +1777,7 @@ def test_what_is_said_again_of_an_earlier_start_is_the_same_memory_that_held_by_
     for times_said in (2, 3):
         again = mem.add("Ana is in Rome.", about="Ana", since="2020-01-01")
         assert (again.id, again.repeated, len(mem.history(first))) == (first.id, 1, 2)
-        assert ["2020-01-01T00:00:00Z on now" in note for note in again.notes] == [True] * (times_said == 2)
+        assert "2020-01-01T00:00:00Z on now" in again.notes[-1]
         assert len(mem.db.view().get(first.id).restated) == times_said - 1  # type: ignore[union-attr]
     for moment, held in (("2019-12-31", []), ("2020-02-01", ["Ana is in Rome."]), ("2020-04-01", ["Ana is in Rome."])):
         assert texts(mem.as_of(moment).recall("Rome", about="Ana")) == held
