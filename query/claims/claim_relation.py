@@ -44,8 +44,12 @@ _KEPT: Final = 8_192
 def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near.
 
-    If they do not compete as wholes, they do so if a sentence of one does with a sentence of the other.
+    If they do not compete as wholes, they do so if a sentence of one does with a sentence of the other. "Rule 1: ..."
+    and "Rule 2: ..." are about two rules.
     """
+    headings = _NUMBERED.match(earlier.key), _NUMBERED.match(later.key)
+    if headings[0] and headings[1] and headings[0][1] != headings[1][1]:
+        return None
     found = _relate_wholes(earlier, later)
     if found is None or found.relation == "compatible":
         found = (
@@ -700,6 +704,8 @@ def _restrict_alike(earlier: Frame, later: Frame) -> bool:
     return _RESTRICTING.search(other.key) is not None and _RESTRICTING.search(denying.key) is None
 
 
+_NUMBERED: Final = lazy(r"((?:[^\W\d_]+ ){1,2}(?:no\.? ?|#)?\d+(?:\.\d+)*[a-z]?):\s")
+"""A heading with a number: "rule 1:", "step 2b:"."""
 _RESTRICTING: Final = lazy(
     r"\b(?:allerg(?:y|ies|ic)|(?:in|hyper)toleran(?:t|ce)|sensitiv(?:e|ity) to|c(?:o?eliac)|avoid(?:s|ing|ed)?"
     r"|abstain(?:s|ing)?|steers? clear|stays? away from|refrains? from|cuts? out|off limits|forbidden"

@@ -26,6 +26,7 @@ from worlddb import (
     LimitExceeded,
     ManualClock,
 )
+from worlddb.query.claims.claim_relation import relation_of
 from worlddb.reconciler.dream.dream_schedule import DreamAlarm
 
 KILLS = 4
@@ -132,6 +133,14 @@ def test_numbers_denials_turns_and_what_lies_elsewhere_are_no_duplicates(db: Dat
         db.create("Turn", "", content="I said so before, and I say it again.", world=here, resolve=False)
     done = db.dream()
     assert done.deprecated == () and done.assessed == 8
+
+
+def test_rules_with_numbers_of_their_own_stay_and_one_with_the_same_number_is_replaced(db: Database) -> None:
+    """Each rule but the last was taken for what is so no more."""
+    for number in range(5):
+        db.create("Fact", f"Rule {number}", content=f"Rule {number}: answer within {number} hours.")
+    assert db.dream(max_deprecation_ratio=0.9).deprecated == ()
+    assert relation_of("Rule 3: answer within 3 hours.", "Rule 3: answer within 9 hours.") == "replacement"
 
 
 # -- reports, cursors, and running twice
