@@ -91,6 +91,7 @@ def test_the_log_has_a_line_of_json_for_each_request_and_no_texts(server: Server
     lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
     found = next(line for line in lines if line.get("request") == request)
     assert (found["route"], found["status"], found["key"]) == ("/v1/worlds/{world}/memories", 201, "owner")
+    assert found["address"] == "127.0.0.1"
     for word in ("treasure", "Visby", "secret-plan", server.key):
         assert word not in server.log.read_text()
 

@@ -62,7 +62,7 @@ class AccessLog:
             user = scope.get("user")
             ACCESS_LOG.info(
                 "%s %s %s %s %s %.0fms",
-                _address((scope.get("client") or ("",))[0]),
+                address_of(scope),
                 (getattr(user, "display_name", "") or "-"),
                 _word(scope["method"], _MAX_METHOD),
                 _word(_LIKE_A_KEY.sub("[…]", without_secrets(scope["path"])), _MAX_PATH),
@@ -118,9 +118,9 @@ def _word(text: str, most: int) -> str:
     return plain_text.clipped(escaped(text).replace(" ", "\\x20"), most)
 
 
-def _address(text: str) -> str:
-    """Return an address if it is one: a proxy may have been told any text."""
+def address_of(scope: Scope) -> str:
+    """Return the address of a request's client, or ``-`` if it is none: a proxy may have been told any text."""
     try:
-        return str(ipaddress.ip_address(text))
+        return str(ipaddress.ip_address((scope.get("client") or ("",))[0]))
     except ValueError:
         return "-"

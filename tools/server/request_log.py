@@ -1,6 +1,6 @@
 """Request log in JSON lines, and request metrics in the format of Prometheus.
 
-Both hold ids, routes, statuses and times, and nothing that a client sent.
+Both hold ids, routes, statuses and times, the log also addresses, and nothing that a client sent.
 """
 
 import asyncio
@@ -24,11 +24,15 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The log line of a request; ``ms`` is the time to the end of its answer in milliseconds."""
+    """The log line of a request; ``ms`` is the time to the end of its answer in milliseconds.
+
+    ``address`` is that of the connection, or the one that a trusted proxy gave.
+    """
 
     time: str
     level: str
     request: str
+    address: str
     key: str | None
     method: str
     route: str
@@ -46,7 +50,9 @@ class RequestLog:
         self._encode = msgspec.json.Encoder().encode
         self._second, self._shown = -1, ""
 
-    def note(self, request: str, key: str | None, method: str, route: str, status: int, seconds: float) -> None:
+    def note(
+        self, request: str, address: str, key: str | None, method: str, route: str, status: int, seconds: float
+    ) -> None:
         """Log a request; called from the loop of the server."""
         if not self._lines:
             asyncio.get_running_loop().call_later(LINE_SECONDS, self.flush)
@@ -56,7 +62,7 @@ class RequestLog:
             # Many requests share a second, and formatting the time costs more than the rest of the line.
             self._second, self._shown = second, worlddb.format_time(second * 1_000_000).removesuffix("Z")
         time = f"{self._shown}.{now % 1_000_000:06d}Z"
-        line = Line(time, "info", request, key, method, route, status, round(seconds * 1000, 1))
+        line = Line(time, "info", request, address, key, method, route, status, round(seconds * 1000, 1))
         self._lines.append(self._encode(line))
 
     def flush(self) -> None:

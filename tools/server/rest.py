@@ -20,7 +20,7 @@ from worlddb import Database, InvalidTime, SystemEntropy, UnknownReference, Worl
 from worlddb.client.wire_records import Problem
 from worlddb.plain_text import WHOLE_PAIR, half_surrogate, meant_arguments, shown
 from worlddb.store import Reading
-from worlddb.tools.mcp import http_guards
+from worlddb.tools.mcp import access_log, http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
 from worlddb.tools.mcp.http_server import WholeAnswer
 from worlddb.tools.server import account_routes, interface_page, problems, request_log
@@ -309,7 +309,8 @@ class Rest:
         self.metrics.count(path, method, exchange.status, seconds)
         if self._log is not None:
             key = None if client is None else client.store.grant.name
-            self._log.note(exchange.id, key, method, path, exchange.status, seconds)
+            address = access_log.address_of(exchange.scope)
+            self._log.note(exchange.id, address, key, method, path, exchange.status, seconds)
 
     async def _admit(self, exchange: _Exchange, receive: Receive) -> None:
         """Find the route and the client of a request, and admit it before its body is read."""
