@@ -9,7 +9,18 @@ the rest.
 
 from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from worlddb.reconciler.diagnostics.installation import Symptom
+
 __version__ = "0.1.0"
+
+
+def installation_symptoms() -> "list[Symptom]":
+    """As :func:`diagnose` without a path, where the engine cannot be imported: it needs no library, and names them."""
+    from worlddb.reconciler.diagnostics.installation import CHECKS
+
+    return [symptom for _, look in CHECKS for symptom in look()]
+
 
 if TYPE_CHECKING:
     from worlddb.public import *  # noqa: F403

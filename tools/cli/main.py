@@ -1,12 +1,12 @@
-"""Find the command that a line names, run it, and print its errors; write the script that completes such lines."""
+"""Find the command that a line names, run it, and print its errors."""
 
 import errno
 import os
 import shlex
 import sys
 import traceback
-from argparse import Action, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -116,7 +116,7 @@ _COMMAND_MODULES: Final = (
         "accounts keys plans", lambda: import_module("worlddb.tools.cli.accounts.account_commands").COMMANDS
     ),
     _CommandModule("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
-    _CommandModule("completion", lambda: (_completion(),)),
+    _CommandModule("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
 """The modules of all commands."""
 
@@ -170,81 +170,6 @@ def _command_words(words: Sequence[str]) -> Iterator[str]:
             next(remaining, None)
         elif word not in ("--json", "--quiet") and not word.startswith("--store="):
             yield word
-
-
-SHELLS: Final = ("bash", "zsh", "fish")
-_FOLDERS: Final = frozenset({"DIR", "NEW", "STORE"})
-_FILES: Final = frozenset({"A", "B", "FILE", "FILE_OR_SEQ", "KEYFILE", "VERIFIER"})
-"""Metavars of arguments that are folders, or files."""
-_LIKELY_WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
-    ("ingest", "format"): ("auto", "locomo", "longmemeval", "jsonl", "markdown", "text"),
-    ("rebuild", "names"): ("tables", "text", "vectors"),
-}
-"""Likely words for arguments that accept others, too."""
-
-
-def _completion() -> Command:
-    """Return the command that writes the script for a shell, which holds every word: pressing Tab starts no Python."""
-
-    def add(parser: Parser) -> None:
-        parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
-
-    def run(args: Namespace, out: Output) -> int:
-        text = _completion_script(commands(), args.shell)
-        out.verbatim({"shell": args.shell, "script": text}, text)
-        return 0
-
-    return Command(
-        "completion",
-        "write the script with which your shell completes commands, options, choices and files",
-        add,
-        run,
-        (
-            ("completion bash > ~/.local/share/bash-completion/completions/worlddb", "for bash, from the next one on"),
-            ("completion zsh > ~/.zfunc/_worlddb", "for zsh, if its fpath has that folder"),
-            ("completion fish > ~/.config/fish/completions/worlddb.fish", "for fish"),
-        ),
-    )
-
-
-def _completion_script(commands: Sequence[Command], shell: str) -> str:
-    """Return the script for a shell to source."""
-    import shtab
-
-    parser = build_parser(commands)
-    _complete(parser, "", ())
-    own = _commands_of(parser)
-    read = [name for name, each in own.items() if any(action.dest == "ingested" for action in each._actions)]
-    for name, each in own.items():
-        _complete(each, name, read)
-    return shtab.complete(parser, shell).rstrip() + "\n"
-
-
-def _commands_of(parser: Parser) -> Mapping[str, Parser]:
-    (listed,) = (action.choices for action in parser._actions if action.dest == "command")
-    assert isinstance(listed, Mapping)
-    return listed
-
-
-def _complete(parser: Parser, command: str, read: Iterable[str]) -> None:
-    """Attach completions to the arguments; the parser is not used to parse afterwards."""
-    import shtab
-
-    from worlddb.tools.cli.read.show_commands import EDGE_TYPES
-
-    likely = {**_LIKELY_WORDS, ("link", "type"): ("contains", *EDGE_TYPES)}
-    for action in parser._actions:
-        if action.metavar in _FOLDERS or action.metavar in _FILES:
-            _set_completion(action, shtab.DIRECTORY if action.metavar in _FOLDERS else shtab.FILE)
-        elif (command, action.dest) == ("at", "words"):
-            action.choices = read
-        elif words := likely.get((command, action.dest)):
-            action.choices = words
-
-
-def _set_completion(action: Action, how: object) -> None:
-    """Set the attribute that shtab looks for; argparse does not declare it."""
-    vars(action)["complete"] = how
 
 
 class SystemTrouble(UnavailableError):

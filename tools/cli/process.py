@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from types import FrameType
 from typing import Final, NoReturn, TextIO
 
-from worlddb import __version__
+from worlddb import __version__, installation_symptoms
 
 INTERRUPTED: Final = 130
 """Exit code that a shell reports for a program ended by SIGINT."""
@@ -102,8 +102,6 @@ def report_installation(error: ImportError, arguments: Sequence[str]) -> int:
     Raises:
         ImportError: the installation is complete, so the error is a defect of WorldDB.
     """
-    from worlddb.import_failure import installation_symptoms
-
     found = [symptom for symptom in installation_symptoms() if symptom.wrong]
     if not found:
         raise error

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.running import LocalRunner
-from worlddb.tools.cli.main import COMMANDS, SHELLS
+from worlddb.tools.cli.completion import SHELLS
+from worlddb.tools.cli.main import COMMANDS
 
 ASK = """
 source {script}

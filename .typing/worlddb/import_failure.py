@@ -1,1 +1,0 @@
-../../worlddb/import_failure.py
