@@ -72,6 +72,7 @@ from worlddb.prompt_text import (
     unlisted_note,
 )
 from worlddb.query.coverage import scope_widening
+from worlddb.query.history import lineage
 from worlddb.query.question.question import LANES
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
@@ -1131,8 +1132,7 @@ def _checked_labels(given: Any) -> list[str]:
 
 def _since_its_text(view: View, world: records.World) -> records.World:
     """Return a world that holds from where it began to say the same without a gap, as hits do."""
-    spans = (each.valid for each in view.coalesced(world.ref) if world.number in each.versions)
-    start = next((each.start for each in spans if each.start <= world.valid.start < each.end), world.valid.start)
+    start = lineage.start_of_text(view.coalesced(world.ref), world.number, world.valid.start)
     return msgspec.structs.replace(world, valid=records.Valid(start, world.valid.end))
 
 

@@ -230,6 +230,13 @@ def coalesced(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Held
     return found
 
 
+def start_of_text(periods: Iterable[records.Held], number: int, start: int) -> int:
+    """Since when what a version says has been so without a gap, from ``periods`` of the lineage, if the version holds
+    from ``start`` on."""
+    spans = (each.valid for each in periods if number in each.versions)
+    return next((each.start for each in spans if each.start <= start < each.end), start)
+
+
 def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: times.Interval) -> records.Changes:
     """The changes of some lineages in a span of valid time, and what was learned of the span after its end."""
     happened: list[records.Shift] = []

@@ -284,23 +284,6 @@ def says_the_same(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, othe
     )
 
 
-def held_with_its_text(
-    snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, moment: asof.Moment
-) -> times.Interval:
-    """The time in which a version holds, with the time before in which earlier versions said the same without a gap.
-
-    Who states an earlier start of what is known writes a version for the time before that start.
-    """
-    held = times.piece_at(seen.validity, moment.valid)
-    start, others = held.start, [*asof.versions_as_of(snapshot.tables, node, moment.seq)]
-    while start > times.ALWAYS:
-        before = next((each for each in others if each.validity.contains(start - 1)), None)
-        if before is None or before.number == seen.number or not says_the_same(snapshot, before, seen):
-            break
-        start = times.piece_at(before.validity, start - 1).start
-    return times.Interval(start, held.end)
-
-
 def world_of(
     snapshot: visible.VisibleSnapshot,
     node: int,

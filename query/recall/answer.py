@@ -14,7 +14,7 @@ from typing import Any, Final, TypedDict
 import msgspec
 
 from worlddb.log.model.errors import InputError, beginning, shown
-from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy, piece_at
+from worlddb.log.model.times import ALWAYS, FOREVER, format_time, lazy
 from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
@@ -305,14 +305,13 @@ def bare(found: ranking.Ranked) -> float:
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
 
-def _since_its_text(
-    window: Window, snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
-) -> records.Valid:
+def _since_its_text(snapshot: visible.VisibleSnapshot, node: int, number: int, valid: records.Valid) -> records.Valid:
     """When a hit holds, from the first of the versions on that say the same without a gap."""
-    moment = window.place.moment
-    if snapshot.tables.node(node).versions == 1 or snapshot.body(seen.row) is None:
-        return records.Valid(*piece_at(seen.validity, moment.valid))
-    return records.Valid(*build.held_with_its_text(snapshot, node, seen, moment))
+    if snapshot.tables.node(node).versions == 1:
+        return valid
+    from worlddb.query.history import lineage  # A recall from the shell waits for what it loads.
+
+    return records.Valid(lineage.start_of_text(lineage.coalesced(snapshot, node), number, valid.start), valid.end)
 
 
 def _versions_then(
@@ -386,7 +385,7 @@ def hit_of(
         lanes=found.ranks,
         reason=_reason(words, found),
         world="" if container is None else snapshot.tables.node(container).lineage.hex(),
-        valid=world.valid if choice.allows_several else _since_its_text(window, snapshot, node, seen),
+        valid=world.valid if choice.allows_several else _since_its_text(snapshot, node, seen.number, world.valid),
         seq=world.seq,
         ingested_at=world.ingested_at,
         author=world.author,

@@ -316,14 +316,15 @@ def lift_asked_kind(
     if not best or not chat_changes.is_short(best) or fit(best) == (2 if thing else 1):
         return ranked
     least = first[0].score - _WITHOUT_VALUE
-    fits = {hit.passed.node: fit(message_of(hit)) if hit.score >= least else 0 for hit in first}
     shared = chat_changes.content_of(question.text) & chat_changes.content_of(best)
-    for hit in first:
+
+    def place(hit: ranking.Ranked) -> int:
+        message = message_of(hit) if hit.score >= least else ""
         # A statement that lacks what the first one has of the question is of another thing.
-        if hit.passed.seen.row.type != _TURN and not shared <= chat_changes.content_of(message_of(hit)):
-            fits[hit.passed.node] = 0
-    order = sorted(first, key=lambda hit: -fits[hit.passed.node])
-    return [*_with_scores_of(first, order), *ranked[ranking.LOOKED_AT :]]
+        is_other = hit.passed.seen.row.type != _TURN and not shared <= chat_changes.content_of(message)
+        return 0 if is_other else -fit(message)
+
+    return [*_with_scores_of(first, sorted(first, key=place)), *ranked[ranking.LOOKED_AT :]]
 
 
 _WITHOUT_VALUE: Final = 0.3

@@ -595,6 +595,8 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """A world that a recall found, with its scores and the reason in words.
 
+    ``valid`` begins where the world began to say the same without a gap, also in an earlier version.
+
     ``world`` contains it: of several such worlds, the first that was searched. ``lanes`` gives each lane's rank (1 is
     best), ``scores`` what each kind of evidence added to the score.
 
