@@ -6,7 +6,7 @@ then put in the order of English: whoever it is about, the verb with its denial,
 the verb. One grammar reads German, Spanish, French, Italian and Portuguese. Japanese has its verb at the end, and
 particles.
 
-Pure, and imported only for a text that may be in such a language.
+Pure.
 """
 
 import re
